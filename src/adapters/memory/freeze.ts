@@ -1,0 +1,12 @@
+/** A deep, frozen copy of JSON: what is stored, and what may be handed out without copying. */
+export function freezeCopy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return Object.freeze(value.map(freezeCopy)) as T
+  const copy: { [name: string]: unknown } = {}
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === '__proto__')
+      Object.defineProperty(copy, name, { value: freezeCopy(inner), enumerable: true })
+    else copy[name] = freezeCopy(inner)
+  }
+  return Object.freeze(copy) as T
+}

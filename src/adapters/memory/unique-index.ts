@@ -1,0 +1,49 @@
+import { holdsType } from '../../filter/compare.js'
+import type { FieldRef, Scalar } from '../../filter/filter.js'
+import { compilePath } from '../../filter/read-path.js'
+import type { StoredDocument } from '../../storage.js'
+
+/** Which document holds which values of a unique index. A document that lacks one of the fields is not bound. */
+export interface UniqueIndex {
+  readonly fields: readonly FieldRef[]
+  /** The `_id` of another document with the same values. */
+  findConflict(document: StoredDocument): string | undefined
+  /** The `_id` of the document with this value, where the index is over one field. */
+  lookUp(value: Scalar): string | undefined
+  add(document: StoredDocument): void
+  remove(document: StoredDocument): void
+}
+
+/** Of one field the value itself, which a Map tells apart by type; of several their JSON. */
+type Key = Scalar
+
+export function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
+  const owners = new Map<Key, string>()
+  const parts = fields.map(({ path, type }) => ({ read: compilePath(path), holds: holdsType(type) }))
+  const keyOf = (document: StoredDocument): Key | undefined => {
+    const values: unknown[] = []
+    for (const { read, holds } of parts) {
+      const value = read(document)
+      if (!holds(value)) return undefined
+      values.push(value)
+    }
+    return values.length === 1 ? (values[0] as Scalar) : JSON.stringify(values)
+  }
+  return {
+    fields,
+    findConflict(document) {
+      const key = keyOf(document)
+      const owner = key === undefined ? undefined : owners.get(key)
+      return owner === document._id ? undefined : owner
+    },
+    lookUp: (value) => owners.get(value),
+    add(document) {
+      const key = keyOf(document)
+      if (key !== undefined) owners.set(key, document._id)
+    },
+    remove(document) {
+      const key = keyOf(document)
+      if (key !== undefined && owners.get(key) === document._id) owners.delete(key)
+    },
+  }
+}

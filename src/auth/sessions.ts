@@ -1,0 +1,52 @@
+import type { FieldRef, Filter } from '../filter/filter.js'
+import { readOwn } from '../filter/read-path.js'
+import { formatTimestamp } from '../schema/timestamp.js'
+import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
+import { createToken, digestToken } from './token.js'
+
+/** The internal collection of sessions. No collection of a configuration can have its name. */
+export const SESSIONS = '_sessions'
+
+const USER: FieldRef = { path: 'user', type: 'string', each: false }
+const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
+const ID: FieldRef = { path: '_id', type: 'string', each: false }
+
+/** A stored session: `_id` is the digest of its token. */
+export const SESSIONS_PLAN: CollectionPlan = {
+  name: SESSIONS,
+  indexes: [
+    { fields: [USER], unique: false },
+    { fields: [EXPIRES_AT], unique: false },
+  ],
+}
+
+/** What a client gets of a session. */
+export interface IssuedSession {
+  readonly token: string
+  readonly expiresAt: string
+}
+
+/** A new session of a user, and the step that stores it. Times in milliseconds since 1970. */
+export function issueSession(
+  userId: string,
+  now: number,
+  lifetime: number,
+): { readonly issued: IssuedSession; readonly step: WriteStep } {
+  const token = createToken()
+  const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
+  const insert: StoredDocument = { _id: digestToken(token), _version: 1, user: userId, expiresAt }
+  return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
+}
+
+const LAST_TIME = '9999-12-31T23:59:59.999Z'
+
+/** The session of a token, whether it has expired or not. */
+export const sessionFilter = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
+
+/** The user of a session that still lives at `now`. */
+export function readSession(session: StoredDocument, now: number): string | undefined {
+  const expiresAt = readOwn(session, 'expiresAt')
+  const user = readOwn(session, 'user')
+  const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
+  return lives && typeof user === 'string' ? user : undefined
+}

@@ -1,0 +1,20 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+
+const TOKEN_BYTES = 32
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** A new opaque session token: 256 random bits in base64url. */
+export function createToken(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+/** Whether a text can be a token at all. */
+export const isToken = (text: string): boolean => TOKEN.test(text)
+
+/** What is stored of a token: its SHA-256 in hexadecimal. */
+export const digestToken = (token: string): string => bytesToHex(sha256(utf8ToBytes(token)))

@@ -1,0 +1,49 @@
+import { ServiceError } from '../errors.js'
+
+/** Runs tasks one after another. */
+export interface WorkQueue {
+  /** Rejects with `overloaded` when too many wait already, and when `signal` aborts before the task's turn. */
+  run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>
+}
+
+/** A queue in which at most `capacity` tasks wait. */
+export function createWorkQueue(capacity: number): WorkQueue {
+  const waiting: (() => void)[] = []
+  let isBusy = false
+
+  const waitForTurn = (signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(start), 1)
+        reject(overloaded())
+      }
+      const start = (): void => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      waiting.push(start)
+    })
+
+  return {
+    async run(task, signal) {
+      if (signal?.aborted) throw overloaded()
+      if (isBusy) {
+        if (waiting.length >= capacity) throw overloaded()
+        await waitForTurn(signal)
+      }
+      isBusy = true
+      try {
+        return await task()
+      } finally {
+        // The turn passes on without a gap in which a newcomer could take it.
+        const next = waiting.shift()
+        if (next) next()
+        else isBusy = false
+      }
+    },
+  }
+}
+
+const overloaded = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.')

@@ -1,0 +1,101 @@
+import type { ConfigFault } from '../errors.js'
+import type { Field } from '../schema/field.js'
+import { suggest } from '../schema/names.js'
+import type { AuthConfig, FieldDefinition } from '../types.js'
+import type { AuthPlan, Collection } from './plan.js'
+
+/** The collection of accounts. */
+export const USERS = 'users'
+
+const DAY = 24 * 60 * 60 * 1000
+
+const isUniqueText = ({ definition }: Field): boolean =>
+  definition.type === 'string' && definition.unique === true
+const isHash = ({ type }: Field): boolean => type === 'hash'
+
+/**
+ * Finds out how accounts work (contract §4, "Registration"): `null` where `users` has no hash field and `auth` names
+ * neither field, so that the service keeps no accounts.
+ */
+export function compileAuth(
+  auth: AuthConfig,
+  users: Collection | undefined,
+  faults: ConfigFault[],
+): AuthPlan | null {
+  const fields = users?.fields ?? []
+  if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) return null
+  const identifier = findField(
+    'identifier',
+    auth.identifier,
+    fields,
+    isUniqueText,
+    'unique string field',
+    faults,
+  )
+  const secret = findField('secret', auth.secret, fields, isHash, 'hash field', faults)
+  if (!users || !identifier || !secret) return null
+  return {
+    users,
+    identifier,
+    secret,
+    register: auth.register ?? true,
+    sessionMilliseconds: (auth.sessionDays ?? 30) * DAY,
+    cost: auth.cost ?? 12,
+  }
+}
+
+function findField(
+  attribute: 'identifier' | 'secret',
+  name: string | undefined,
+  fields: readonly Field[],
+  isCandidate: (field: Field) => boolean,
+  kind: string,
+  faults: ConfigFault[],
+): Field | undefined {
+  const path = `/auth/${attribute}`
+  const candidates = fields.filter(isCandidate)
+  const names = candidates.map((field) => field.name)
+  if (name !== undefined) {
+    const found = candidates.find((field) => field.name === name)
+    if (!found) {
+      const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, of which there is none`
+      faults.push({ path, message: `must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}` })
+    }
+    return found
+  }
+  if (candidates.length === 1) return candidates[0]
+  const message =
+    candidates.length === 0
+      ? `"${USERS}" has no ${kind}, which accounts need`
+      : `"${USERS}" has several: name one of ${names.join(', ')} as auth.${attribute}`
+  faults.push({ path, message })
+  return undefined
+}
+
+/** Checks that `auth.roleField` can hold a role. */
+export function checkRoleField(
+  auth: AuthConfig,
+  schema: { readonly [field: string]: FieldDefinition } | undefined,
+  faults: ConfigFault[],
+): void {
+  const { roleField } = auth
+  if (roleField === undefined) return
+  const names = Object.keys(schema ?? {})
+  const definition = schema && Object.hasOwn(schema, roleField) ? schema[roleField] : undefined
+  if (!definition) {
+    faults.push({
+      path: '/auth/roleField',
+      message: `"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`,
+    })
+  } else if (definition.type === 'array') {
+    faults.push({
+      path: '/auth/roleField',
+      message: 'several roles at once, in an array, are not available in this release',
+    })
+  } else if (definition.type !== 'string') {
+    faults.push({
+      path: '/auth/roleField',
+      message: `must name a string field, found one of type ${definition.type}`,
+    })
+  }
+}

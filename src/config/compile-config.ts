@@ -1,0 +1,121 @@
+import { ConfigError, type ConfigFault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
+import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
+import { toPointerPart } from '../schema/names.js'
+import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
+import { checkRoleField, compileAuth, USERS } from './compile-auth.js'
+import { compilePermissions, isOpenToEveryone } from './compile-permissions.js'
+import { checkCase, compileSchema } from './compile-schema.js'
+import { CONFIG_SCHEMA } from './config-schema.js'
+import { copyJson } from './copy-json.js'
+import { describeViolation } from './describe-violation.js'
+import type { Collection, ServicePlan } from './plan.js'
+
+/** Contract §1. */
+const DEFAULT_LIMITS: Limits = {
+  defaultLimit: null,
+  maxLimit: null,
+  bodyBytes: 1_048_576,
+  queryBytes: 8192,
+  conditions: 64,
+  values: 100,
+  bulk: 100,
+  requestSeconds: 10,
+}
+
+let checkShape: ((value: unknown) => readonly Violation[]) | undefined
+
+/** Compiles a configuration. Throws `ConfigError` with every fault. `production`: open doors are faults. */
+export function compileConfig(input: unknown, options: { readonly production: boolean }): ServicePlan {
+  const faults: ConfigFault[] = []
+  const config = copyJson(input, '', faults)
+  checkShape ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
+  if (faults.length === 0) faults.push(...checkShape(config).map(describeViolation))
+  const warnings: string[] = []
+  const plan = compileSound(config, faults, warnings, options)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { ...plan, warnings }
+}
+
+/** Goes on with the parts that have the right shape, so that one fault does not hide another. */
+function compileSound(
+  config: unknown,
+  faults: ConfigFault[],
+  warnings: string[],
+  options: { readonly production: boolean },
+): Omit<ServicePlan, 'warnings'> {
+  const misshapen = faults.map(({ path }) => path)
+  const isSound = (at: string): boolean =>
+    misshapen.every((path) => path !== at && !path.startsWith(`${at}/`))
+  const { collections: written, auth, limits } = (isObject(config) ? config : {}) as Partial<Config>
+  const soundAuth: AuthConfig = isObject(auth) && isSound('/auth') ? (auth as AuthConfig) : {}
+
+  const collections = new Map<string, Collection>()
+  if (isObject(written)) {
+    checkCase(Object.keys(written), '/collections', faults)
+    for (const [name, collection] of Object.entries(written)) {
+      const at = `/collections${toPointerPart(name)}`
+      if (!isSound(at)) continue
+      const roleField = name === USERS ? (soundAuth.roleField ?? null) : null
+      collections.set(name, compileCollection(name, collection as CollectionConfig, roleField, at, faults))
+    }
+  }
+  if (isSound('/auth') && isSound('/collections')) {
+    checkRoleField(soundAuth, (written as Config['collections'] | undefined)?.[USERS]?.schema, faults)
+  }
+  const plan = {
+    collections,
+    auth:
+      isSound('/auth') && isSound('/collections')
+        ? compileAuth(soundAuth, collections.get(USERS), faults)
+        : null,
+    limits: { ...DEFAULT_LIMITS, ...(isSound('/limits') ? limits : {}) },
+  }
+  checkLimits(plan.limits, faults)
+  checkOpenDoors(collections, options.production, faults, warnings)
+  return plan
+}
+
+function compileCollection(
+  name: string,
+  config: CollectionConfig,
+  roleField: string | null,
+  at: string,
+  faults: ConfigFault[],
+): Collection {
+  const { fields, paths, validate, storage } = compileSchema(name, config, at, faults)
+  const additionalProperties = config.additionalProperties ?? false
+  const scope = { fields, paths, additionalProperties, roleField }
+  return {
+    name,
+    fields,
+    paths,
+    hashes: fields.filter(({ type }) => type === 'hash'),
+    additionalProperties,
+    permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`, faults),
+    validate,
+    roleField,
+    storage,
+  }
+}
+
+function checkLimits({ defaultLimit, maxLimit }: Limits, faults: ConfigFault[]): void {
+  if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit) {
+    faults.push({ path: '/limits/defaultLimit', message: `is greater than maxLimit, ${maxLimit}` })
+  }
+}
+
+function checkOpenDoors(
+  collections: ReadonlyMap<string, Collection>,
+  production: boolean,
+  faults: ConfigFault[],
+  warnings: string[],
+): void {
+  for (const { name, permissions } of collections.values()) {
+    if (!isOpenToEveryone(permissions)) continue
+    const path = `/collections${toPointerPart(name)}/permissions/*`
+    const message = 'everyone may create, read, update and delete everything here'
+    if (production) faults.push({ path, message: `${message}, which production refuses` })
+    else warnings.push(`${path}: ${message}; production refuses that`)
+  }
+}

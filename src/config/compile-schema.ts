@@ -1,0 +1,228 @@
+import type { ConfigFault } from '../errors.js'
+import { PatternFault, parsePattern } from '../filter/parse-pattern.js'
+import { isObject, type JsonObject } from '../filter/read-path.js'
+import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
+import { suggest, toPointerPart } from '../schema/names.js'
+import { normaliseProperties } from '../schema/normalise.js'
+import { parseTimestamp } from '../schema/timestamp.js'
+import { type BodyValidator, compileValidator } from '../schema/validator.js'
+import type { CollectionPlan, IndexPlan } from '../storage.js'
+import type { CollectionConfig, FieldDefinition } from '../types.js'
+
+/** What a collection's schema says, compiled. */
+export interface CompiledSchema {
+  readonly fields: readonly Field[]
+  readonly paths: ReadonlyMap<string, Field>
+  readonly validate: BodyValidator
+  readonly storage: CollectionPlan
+}
+
+/** Compiles the schema and the indexes of a collection that has the right shape, adding what is wrong to `faults`. */
+export function compileSchema(
+  name: string,
+  config: CollectionConfig,
+  at: string,
+  faults: ConfigFault[],
+): CompiledSchema {
+  const before = faults.length
+  checkCase(Object.keys(config.schema), `${at}/schema`, faults)
+  const definitions = Object.fromEntries(
+    Object.entries(config.schema).map(([field, definition]) => [
+      field,
+      settleDefinition(definition, `${at}/schema${toPointerPart(field)}`, faults),
+    ]),
+  )
+  const fields = compileFields(definitions)
+  const indexes = compileIndexes(config, fields, at, faults)
+  const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
+  // What cannot be parsed cannot be compiled: the faults found so far are enough.
+  const validate: BodyValidator =
+    faults.length > before
+      ? () => []
+      : compileValidator(fields, { indexed, additionalProperties: config.additionalProperties ?? false })
+  checkDefaults(fields, validate, at, faults)
+  const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
+  return { fields, paths, validate, storage: { name, indexes } }
+}
+
+/** No two names may differ by case alone (contract §1). */
+export function checkCase(names: readonly string[], at: string, faults: ConfigFault[]): void {
+  const byFold = new Map<string, string>()
+  for (const name of names) {
+    const first = byFold.get(name.toLowerCase())
+    if (first === undefined) byFold.set(name.toLowerCase(), name)
+    else
+      faults.push({
+        path: at + toPointerPart(name),
+        message: `differs from ${JSON.stringify(first)} by case alone`,
+      })
+  }
+}
+
+const BOUNDS = [
+  ['minLength', 'maxLength'],
+  ['minimum', 'maximum'],
+  ['minItems', 'maxItems'],
+] as const
+
+/** The definition with its timestamps in stored form, after the checks that a JSON Schema cannot say. */
+function settleDefinition(definition: FieldDefinition, at: string, faults: ConfigFault[]): FieldDefinition {
+  const settled = definition.type === 'timestamp' ? settleTimestamps(definition, at, faults) : definition
+  for (const [lower, upper] of BOUNDS) {
+    const attributes = new Map<string, unknown>(Object.entries(settled))
+    const [min, max] = [attributes.get(lower), attributes.get(upper)]
+    // Numbers, or timestamps in their stored form, which order as text.
+    if (min !== undefined && max !== undefined && (min as number) > (max as number)) {
+      faults.push({ path: `${at}/${lower}`, message: `is greater than ${upper}` })
+    }
+  }
+  switch (settled.type) {
+    case 'string':
+      checkText(settled, at, faults)
+      return settled
+    case 'array':
+      return { ...settled, items: settleDefinition(settled.items, `${at}/items`, faults) }
+    case 'object': {
+      checkCase(Object.keys(settled.properties), `${at}/properties`, faults)
+      const properties = Object.entries(settled.properties).map(([name, property]) => [
+        name,
+        settleDefinition(property, `${at}/properties${toPointerPart(name)}`, faults),
+      ])
+      return { ...settled, properties: Object.fromEntries(properties) }
+    }
+    default:
+      return settled
+  }
+}
+
+function settleTimestamps(
+  definition: FieldDefinition & { readonly type: 'timestamp' },
+  at: string,
+  faults: ConfigFault[],
+): FieldDefinition {
+  const settle = (attribute: 'minimum' | 'maximum' | 'default'): object => {
+    const text = definition[attribute]
+    if (text === undefined || (attribute === 'default' && text === '$now')) return {}
+    const stored = parseTimestamp(text)
+    if (stored === undefined) {
+      const allowed =
+        attribute === 'default' ? 'an RFC 3339 date-time, a date or "$now"' : 'an RFC 3339 date-time or date'
+      faults.push({
+        path: `${at}/${attribute}`,
+        message: `must be ${allowed}, found ${JSON.stringify(text)}`,
+      })
+    }
+    return { [attribute]: stored ?? text }
+  }
+  return { ...definition, ...settle('minimum'), ...settle('maximum'), ...settle('default') }
+}
+
+function checkText(
+  definition: FieldDefinition & { readonly type: 'string' },
+  at: string,
+  faults: ConfigFault[],
+): void {
+  try {
+    if (definition.pattern !== undefined) parsePattern(definition.pattern, { ignoreCase: false })
+  } catch (thrown) {
+    if (!(thrown instanceof PatternFault)) throw thrown
+    faults.push({ path: `${at}/pattern`, message: `the pattern ${thrown.message}` })
+  }
+  for (const [i, value] of (definition.enum ?? []).entries()) {
+    const trimmed = definition.trim ? value.trim() : value
+    if ((definition.lowercase ? trimmed.toLowerCase() : trimmed) !== value) {
+      faults.push({ path: `${at}/enum/${i}`, message: 'can never be stored: trim or lowercase change it' })
+    }
+  }
+}
+
+/** Which fields are always indexed, those marked so, and the declared ones; `_id` is every storage's own key. */
+function compileIndexes(
+  config: CollectionConfig,
+  fields: readonly Field[],
+  at: string,
+  faults: ConfigFault[],
+): readonly IndexPlan[] {
+  const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
+  const marked = fields.flatMap(({ ref, definition }): IndexPlan[] => {
+    const { unique, index } = definition as { readonly unique?: boolean; readonly index?: boolean }
+    return ref && (unique || index) ? [{ fields: [ref], unique: unique === true }] : []
+  })
+  const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
+    ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],
+  )
+  const declared = (config.indexes ?? []).map((index, i): IndexPlan => {
+    const refs = index.fields.flatMap((name, j) => {
+      const field = candidates.find((candidate) => candidate.name === name)
+      if (field?.ref && traitsOf(field.type).isScalar) return [field.ref]
+      const known = candidates
+        .filter(({ type }) => traitsOf(type).isScalar)
+        .map((candidate) => candidate.name)
+      const reason = field ? `holds no single values` : `is no top-level field${suggest(name, known)}`
+      faults.push({ path: `${at}/indexes/${i}/fields/${j}`, message: `${JSON.stringify(name)} ${reason}` })
+      return []
+    })
+    return { fields: refs, unique: index.unique === true }
+  })
+  return [...marked, ...createdAt, ...declared]
+}
+
+/** Every default must be a value that the field accepts. */
+function checkDefaults(
+  fields: readonly Field[],
+  validate: BodyValidator,
+  at: string,
+  faults: ConfigFault[],
+): void {
+  const sample = collectDefaults(fields)
+  if (!sample) return
+  const places = new Map<string, string>()
+  collectPlaces(fields, '', `${at}/schema`, places)
+  for (const { path, message } of validate(normaliseProperties(fields, sample))) {
+    for (const [pointer, place] of places) {
+      if (path !== pointer && !path.startsWith(`${pointer}/`)) continue
+      faults.push({
+        path: `${place}/default`,
+        message: `is no value of the field: ${path.slice(pointer.length)} ${message}`,
+      })
+      break
+    }
+  }
+}
+
+function collectDefaults(fields: readonly Field[]): JsonObject | undefined {
+  const entries = fields.flatMap((field): [string, unknown][] => {
+    const sample = sampleOf(field)
+    return sample === undefined ? [] : [[field.name, sample]]
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+function sampleOf({ definition, properties, items }: Field): unknown {
+  if (definition.type === 'hash') return undefined
+  if (definition.type === 'timestamp' && definition.default === '$now') return undefined
+  if (definition.default !== undefined) return definition.default
+  if (definition.type === 'object') return collectDefaults(properties)
+  const inside = items && isObject(items.definition) ? sampleOf(items) : undefined
+  return inside === undefined ? undefined : [inside]
+}
+
+/** JSON pointer of a value in a sample → where in the configuration its field is defined. */
+function collectPlaces(
+  fields: readonly Field[],
+  pointer: string,
+  at: string,
+  places: Map<string, string>,
+): void {
+  for (const field of fields) {
+    const inner = pointer + toPointerPart(field.name)
+    const place = at + toPointerPart(field.name)
+    const { definition } = field
+    if (definition.type !== 'hash' && definition.default !== undefined) places.set(inner, place)
+    else if (definition.type === 'object')
+      collectPlaces(field.properties, inner, `${place}/properties`, places)
+    else if (field.items?.type === 'object') {
+      collectPlaces(field.items.properties, `${inner}/0`, `${place}/items/properties`, places)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { ConfigFault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
+import type { JsonSchema, Violation } from '../schema/json-schema.js'
+import { suggest } from '../schema/names.js'
+
+type Describe = (violation: Required<Violation>) => string
+
+/** What each keyword of the configuration's schema says when it is violated: what is allowed, and what is near. */
+const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
+  required: () => 'is required',
+  additionalProperties: ({ params, schema }) => {
+    const known = Object.keys(isObject(schema.properties) ? schema.properties : {})
+    return `is unknown${suggest(String(params.additionalProperty), known)} Allowed: ${known.join(', ')}`
+  },
+  type: ({ params, found }) => `must be ${[params.type].flat().join(' or ')}, found ${show(found)}`,
+  enum: ({ params, found }) => `must be one of ${list(params.allowedValues)}, found ${show(found)}`,
+  const: ({ params, found }) => `must be ${show(params.allowedValue)} here, found ${show(found)}`,
+  discriminator: ({ params, schema }) => {
+    const types = typesOf(schema)
+    if (params.tagValue === undefined) return `is required: one of ${types.join(', ')}`
+    return `must be one of ${types.join(', ')}, found ${show(params.tagValue)}${suggest(String(params.tagValue), types)}`
+  },
+  pattern: ({ params }) => `is no name that can be used: it must match ${params.pattern}`,
+  not: () => 'is a reserved name',
+  uniqueItems: ({ params }) => `holds the same element twice, at ${params.j} and ${params.i}`,
+  minItems: () => 'must not be empty',
+  minLength: () => 'must not be empty',
+  minimum: ({ params, found }) => `must be at least ${params.limit}, found ${show(found)}`,
+  maximum: ({ params, found }) => `must be at most ${params.limit}, found ${show(found)}`,
+  exclusiveMinimum: ({ params, found }) => `must be more than ${params.limit}, found ${show(found)}`,
+  'false schema': () => 'cannot stand beside the plain form of pick and omit',
+}
+
+/** A violation of the configuration's schema in words. */
+export function describeViolation({ path, keyword, params, found, schema = {} }: Violation): ConfigFault {
+  const message = DESCRIPTIONS[keyword]?.({ path, keyword, params, found, schema }) ?? `violates ${keyword}`
+  return { path, message }
+}
+
+const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 60) ?? String(value)
+
+const list = (values: unknown): string => (Array.isArray(values) ? values.map(show).join(', ') : show(values))
+
+function typesOf(schema: JsonSchema): readonly string[] {
+  const alternatives = schema.oneOf as readonly {
+    readonly properties: { readonly type: { readonly const: string } }
+  }[]
+  return alternatives.map(({ properties }) => properties.type.const)
+}

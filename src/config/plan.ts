@@ -1,0 +1,41 @@
+import type { PermissionTable } from '../permissions/grants.js'
+import type { Field } from '../schema/field.js'
+import type { BodyValidator } from '../schema/validator.js'
+import type { CollectionPlan } from '../storage.js'
+import type { Limits } from '../types.js'
+
+/** A collection, compiled: all that can be known of it before the first request. */
+export interface Collection {
+  readonly name: string
+  /** What the schema declares, in its order. */
+  readonly fields: readonly Field[]
+  /** Whatever a query may name, by path; system fields included, hashes not. */
+  readonly paths: ReadonlyMap<string, Field>
+  readonly hashes: readonly Field[]
+  readonly additionalProperties: boolean
+  readonly permissions: PermissionTable
+  readonly validate: BodyValidator
+  /** The name of the role field, on the collection of accounts. */
+  readonly roleField: string | null
+  readonly storage: CollectionPlan
+}
+
+/** How accounts work, where the service keeps them. */
+export interface AuthPlan {
+  readonly users: Collection
+  readonly identifier: Field
+  readonly secret: Field
+  readonly register: boolean
+  readonly sessionMilliseconds: number
+  readonly cost: number
+}
+
+/** A configuration, compiled and frozen. */
+export interface ServicePlan {
+  readonly collections: ReadonlyMap<string, Collection>
+  /** `null` where `users` keeps no secrets. */
+  readonly auth: AuthPlan | null
+  readonly limits: Limits
+  /** What a running service should not have, but may. */
+  readonly warnings: readonly string[]
+}

@@ -1,0 +1,77 @@
+/** One thing that is wrong with a request: where, which rule, and what would be right. Never repeats a value. */
+export interface Fault {
+  /** A JSON pointer into the body, or the name of a query parameter. */
+  readonly path: string
+  /** Stable, lower_snake. */
+  readonly code: string
+  /** For people; may change between releases. */
+  readonly message: string
+}
+
+/** The codes of contract §6. Stable; the HTTP layer alone knows their status. */
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_query'
+  | 'validation_failed'
+  | 'unauthenticated'
+  | 'invalid_token'
+  | 'invalid_credentials'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'body_too_large'
+  | 'query_too_long'
+  | 'unsupported_media_type'
+  | 'unique_violation'
+  | 'internal_error'
+  | 'overloaded'
+  | 'storage_unavailable'
+  | 'outcome_unknown'
+
+// Registered symbols: an error of another copy of this package (ESM beside CommonJS) is recognised too.
+const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
+
+/** What an operation answers instead of a result. `cause` is for the log and never leaves the process. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly errors: readonly Fault[]
+  readonly [SERVICE_ERROR] = true
+
+  constructor(code: ErrorCode, detail: string, options: { errors?: readonly Fault[]; cause?: unknown } = {}) {
+    super(detail, options.cause === undefined ? {} : { cause: options.cause })
+    this.name = 'ServiceError'
+    this.code = code
+    this.errors = options.errors ?? []
+  }
+}
+
+/** True for a `ServiceError` of any copy of this package; never throws, whatever was thrown. */
+export function isServiceError(thrown: unknown): thrown is ServiceError {
+  try {
+    return typeof thrown === 'object' && thrown !== null && SERVICE_ERROR in thrown
+  } catch {
+    return false
+  }
+}
+
+/** One fault of a configuration. `path` is a JSON pointer into it. */
+export interface ConfigFault {
+  readonly path: string
+  readonly message: string
+}
+
+/** A configuration that cannot be served: `faults` holds all that is wrong with it, `message` lists them. */
+export class ConfigError extends Error {
+  readonly code = 'invalid_config'
+  readonly faults: readonly ConfigFault[]
+
+  constructor(faults: readonly ConfigFault[]) {
+    const list = faults.map(({ path, message }) => `  ${path || '/'}: ${message}`)
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${list.join('\n')}`,
+    )
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}

@@ -1,0 +1,59 @@
+import type { ValueType } from './filter.js'
+
+/** A value that can be ordered; `undefined` is a missing one. */
+export type Ordered = string | number | boolean | undefined
+
+const CANONICAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
+  string: (value) => typeof value === 'string',
+  timestamp: (value) => typeof value === 'string' && value.length === 24 && CANONICAL_TIMESTAMP.test(value),
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  array: (value) => Array.isArray(value),
+  json: (value) => value !== undefined && value !== null,
+}
+
+/** The test of whether a stored value is of a declared type; one that is not counts as missing. */
+export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
+
+/**
+ * Orders two strings by Unicode code point: negative, zero or positive. JavaScript's own `<` orders by UTF-16 unit,
+ * which puts U+10000 and above before U+E000 to U+FFFF.
+ */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return codePointRank(x) - codePointRank(y)
+  }
+  return a.length - b.length
+}
+
+// Moves the surrogates (which begin the code points above U+FFFF) behind the rest of the units.
+const codePointRank = (unit: number): number =>
+  unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+
+const rank = (value: Ordered): number => {
+  switch (typeof value) {
+    case 'undefined':
+      return 0
+    case 'boolean':
+      return 1
+    case 'number':
+      return 2
+    default:
+      return 3
+  }
+}
+
+/** The total order of contract §3.6, ascending: missing, false, true, numbers, strings by code point. */
+export function compare(a: Ordered, b: Ordered): number {
+  if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : compareText(a, b)
+  if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
+  return rank(a) - rank(b)
+}

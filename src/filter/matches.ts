@@ -1,0 +1,100 @@
+import { compare, holdsType } from './compare.js'
+import { compilePattern } from './compile-pattern.js'
+import type { ComparisonKind, FieldRef, Filter } from './filter.js'
+import { compilePath, type JsonObject } from './read-path.js'
+
+/** A filter as a function of a stored document. */
+export type Predicate = (document: JsonObject) => boolean
+
+const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } = {
+  eq: (order) => order === 0,
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+}
+
+/** Compiles `filter` to closures: once per query, then one call per document. */
+export function compileFilter(filter: Filter): Predicate {
+  switch (filter.kind) {
+    case 'and':
+      return compileAll(filter.filters.map(compileFilter))
+    case 'or':
+      return compileAny(filter.filters.map(compileFilter))
+    case 'not': {
+      const inner = compileFilter(filter.filter)
+      return (document) => !inner(document)
+    }
+    case 'present':
+      return compilePresent(filter.field)
+    case 'match': {
+      const test = compilePattern(filter.pattern)
+      return compileLeaf(filter.field, (value) => test(value as string))
+    }
+    case 'eq': {
+      const { value: wanted } = filter
+      return compileLeaf(filter.field, (value) => value === wanted)
+    }
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte': {
+      const { value: bound } = filter
+      const holds = HOLDS[filter.kind]
+      return compileLeaf(
+        filter.field,
+        (value) => typeof value === typeof bound && holds(compare(value as string | number, bound)),
+      )
+    }
+    default:
+      return filter satisfies never
+  }
+}
+
+/** Whether `document` satisfies `filter`: the one meaning that every storage adapter must reproduce. */
+export const matches = (filter: Filter, document: JsonObject): boolean => compileFilter(filter)(document)
+
+function compileAll(parts: readonly Predicate[]): Predicate {
+  const [first, second] = parts
+  if (!first) return () => true
+  if (!second) return first
+  if (parts.length === 2) return (document) => first(document) && second(document)
+  return (document) => {
+    for (const part of parts) if (!part(document)) return false
+    return true
+  }
+}
+
+function compileAny(parts: readonly Predicate[]): Predicate {
+  const [first] = parts
+  if (!first) return () => false
+  if (parts.length === 1) return first
+  return (document) => {
+    for (const part of parts) if (part(document)) return true
+    return false
+  }
+}
+
+function compilePresent({ path, type, each }: FieldRef): Predicate {
+  const read = compilePath(path)
+  const holds = holdsType(each ? 'array' : type)
+  return (document) => holds(read(document))
+}
+
+/** `test` gets only values of the field's type. */
+function compileLeaf({ path, type, each }: FieldRef, test: (value: unknown) => boolean): Predicate {
+  const read = compilePath(path)
+  const holds = holdsType(type)
+  if (!each) {
+    return (document) => {
+      const value = read(document)
+      return holds(value) && test(value)
+    }
+  }
+  return (document) => {
+    const elements = read(document)
+    if (!Array.isArray(elements)) return false
+    for (const element of elements) if (holds(element) && test(element)) return true
+    return false
+  }
+}

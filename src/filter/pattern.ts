@@ -1,0 +1,61 @@
+import type { Range } from './code-points.js'
+
+/**
+ * A portable pattern (contract §3.5) as plain JSON, already expanded for letter case. It says whether a text contains a
+ * match, so there is neither greed nor capture. A `set` holds sorted, disjoint ranges of code points; `max: null` is
+ * without bound; `boundary` is that of ASCII words.
+ */
+export type Pattern =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'set'; readonly ranges: readonly Range[] }
+  | { readonly kind: 'start' | 'end' }
+  | { readonly kind: 'boundary'; readonly negated: boolean }
+  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly Pattern[] }
+  | { readonly kind: 'repeat'; readonly part: Pattern; readonly min: number; readonly max: number | null }
+
+/** How an engine writes what engines write differently. */
+export interface PatternDialect {
+  readonly codePoint: (point: number) => string
+  readonly start: string
+  readonly end: string
+}
+
+/** The pattern in the syntax of an engine. */
+export function printPattern(pattern: Pattern, dialect: PatternDialect): string {
+  switch (pattern.kind) {
+    case 'text':
+      return [...pattern.text].map((character) => printCharacter(character, dialect)).join('')
+    case 'set':
+      return printSet(pattern.ranges, dialect)
+    case 'start':
+    case 'end':
+      return dialect[pattern.kind]
+    case 'boundary':
+      return pattern.negated ? '\\B' : '\\b'
+    case 'sequence':
+      return pattern.parts.map((part) => printPart(part, dialect)).join('')
+    case 'choice':
+      return pattern.parts.map((part) => printPattern(part, dialect)).join('|')
+    case 'repeat':
+      return `(?:${printPattern(pattern.part, dialect)})${printBounds(pattern.min, pattern.max)}`
+    default:
+      return pattern satisfies never
+  }
+}
+
+const printPart = (part: Pattern, dialect: PatternDialect): string =>
+  part.kind === 'choice' ? `(?:${printPattern(part, dialect)})` : printPattern(part, dialect)
+
+const printCharacter = (character: string, { codePoint }: PatternDialect): string =>
+  /^[A-Za-z0-9]$/.test(character) ? character : codePoint(character.codePointAt(0) ?? 0)
+
+function printSet(ranges: readonly Range[], { codePoint }: PatternDialect): string {
+  if (ranges.length === 0) return `[^${codePoint(0)}-${codePoint(0x10ffff)}]`
+  return `[${ranges.map(([first, last]) => `${codePoint(first)}-${codePoint(last)}`).join('')}]`
+}
+
+function printBounds(min: number, max: number | null): string {
+  if (max === null && min < 2) return min === 0 ? '*' : '+'
+  if (min === 0 && max === 1) return '?'
+  return `{${min},${max ?? ''}}`
+}

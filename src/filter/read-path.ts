@@ -1,0 +1,24 @@
+/** A stored document or a part of one. */
+export type JsonObject = { readonly [name: string]: unknown }
+
+/** A plain JSON object: no array, no `null`. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An own property, or `undefined`: field names come from users, so `toString` must not find the inherited one. */
+export const readOwn = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined
+
+/** Compiles a dotted path to a getter. It reaches into objects only; what is not there is `undefined`. */
+export function compilePath(path: string): (document: JsonObject) => unknown {
+  const [first = path, ...rest] = path.split('.')
+  if (rest.length === 0) return (document) => readOwn(document, first)
+  return (document) => {
+    let value = readOwn(document, first)
+    for (const name of rest) {
+      if (!isObject(value)) return undefined
+      value = readOwn(value, name)
+    }
+    return value
+  }
+}

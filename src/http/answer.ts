@@ -1,0 +1,24 @@
+/** A request as the edges hand it in: plain data, and the body only when it is asked for. */
+export interface IncomingRequest {
+  /** As it was sent: methods are case-sensitive (RFC 9110 §9.1). */
+  readonly method: string
+  /** Path and query string as they were sent. */
+  readonly target: string
+  /** What stands before the service's own paths in `target`, beside `basePath`. */
+  readonly mountPath: string
+  /** A header by its name in lower case; several of one name joined by a comma. */
+  header(name: string): string | undefined
+  /** The body's bytes. Throws `body_too_large` beyond `limit` and `request_timeout` when `signal` aborts. */
+  readBody(limit: number, signal: AbortSignal): Promise<Uint8Array>
+  /** Whether the body was in the host's hands before, so that it counts as text in UTF-8 whatever was sent. */
+  readonly clientSignal: AbortSignal | undefined
+  /** The request as a web-standard object, made when first asked for. */
+  toRequest(): Request
+}
+
+/** An answer in plain data. Header names are in lower case. */
+export interface Answer {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string | null
+}

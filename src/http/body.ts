@@ -1,0 +1,102 @@
+import { ServiceError } from '../errors.js'
+import { isObject, type JsonObject } from '../filter/read-path.js'
+import { invalid } from '../service/create-document.js'
+
+/** Contract §4: levels of nesting, the body itself the first. */
+const MAX_DEPTH = 32
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The body as an object, judged as a whole. Throws `invalid_json` and `validation_failed` (contract §4). */
+export function parseBody(bytes: Uint8Array): JsonObject {
+  const text = decode(bytes)
+  if (isNestedTooDeep(text)) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)
+  const body = parse(text)
+  refuseProto(body, text)
+  if (!isObject(body)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
+  return body
+}
+
+const malformed = (detail: string): ServiceError => new ServiceError('invalid_json', detail)
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw malformed('The body is not valid UTF-8.')
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed(text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.')
+  }
+}
+
+/** Counts brackets outside strings, before anything recurses. */
+function isNestedTooDeep(text: string): boolean {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case 0x22: // "
+        for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++
+        break
+      case 0x5b: // [
+      case 0x7b: // {
+        depth++
+        if (depth > MAX_DEPTH) return true
+        break
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--
+        break
+    }
+  }
+  return false
+}
+
+/** A `__proto__` anywhere is a fault. It is looked for only in a text that can hold one, escaped or not. */
+function refuseProto(body: unknown, text: string): void {
+  if (!text.includes('__proto__') && !text.includes('\\u')) return
+  const path = findProto(body, '')
+  if (path !== undefined)
+    throw invalid([{ path, code: 'forbidden_name', message: 'is no name that a property may have' }])
+}
+
+function findProto(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const innerPath = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (name === '__proto__') return innerPath
+    const found = findProto(inner, innerPath)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
+
+/**
+ * Refuses a body that does not count as JSON (contract §4). `text/plain` and no type at all count, unless the host
+ * supplies identities: a page of another origin may send those without asking first. Throws `unsupported_media_type`.
+ */
+export function checkMediaType(
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+  options: { readonly onlyJson: boolean },
+): void {
+  const encoding = contentEncoding?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new ServiceError('unsupported_media_type', 'The body must be sent without a content encoding.')
+  }
+  const [type = '', ...parameters] = (contentType ?? '')
+    .slice(0, 256)
+    .split(';')
+    .map((part) => part.trim().toLowerCase())
+  const isAccepted = JSON_TYPE.test(type) || (!options.onlyJson && (type === '' || type === 'text/plain'))
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
+  if (isAccepted && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return
+  throw new ServiceError('unsupported_media_type', 'The body must be sent as application/json in UTF-8.')
+}

@@ -1,0 +1,42 @@
+import type { ServiceOptions } from '../types.js'
+
+type Headers = { readonly [name: string]: string }
+
+const NONE: Headers = {}
+
+const EXPOSED = 'ETag, Link, Location, X-Total-Count'
+
+/** Headers that let pages of other origins read answers, by the request's `Origin`; never with credentials. */
+export interface Cors {
+  /** Of every answer. */
+  answer(origin: string | undefined): Headers
+  /** Of an answer to OPTIONS that asks for leave. */
+  preflight(origin: string | undefined, allow: string): Headers
+  /** Whether answers depend on the origin. */
+  readonly varies: boolean
+}
+
+export function createCors(cors: ServiceOptions['cors']): Cors {
+  const origins = cors?.origins ?? []
+  const allowed = (origin: string | undefined): string | undefined => {
+    if (origin === undefined) return undefined
+    if (origins === '*') return '*'
+    return origins.includes(origin) ? origin : undefined
+  }
+  return {
+    answer(origin) {
+      const allow = allowed(origin)
+      if (allow === undefined) return NONE
+      return { 'access-control-allow-origin': allow, 'access-control-expose-headers': EXPOSED }
+    },
+    preflight(origin, allow) {
+      if (allowed(origin) === undefined) return NONE
+      return {
+        'access-control-allow-methods': allow,
+        'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match',
+        'access-control-max-age': '600',
+      }
+    },
+    varies: origins !== '*' && origins.length > 0,
+  }
+}

@@ -1,0 +1,57 @@
+import { type ErrorCode, ServiceError } from '../errors.js'
+import type { RequestScope, Wait } from '../service/context.js'
+
+/** What is answered when the time is over, by what the request was waiting for. */
+const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
+  body: ['request_timeout', 'The body did not arrive in time.'],
+  hash: ['overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.'],
+  host: ['overloaded', 'The caller could not be identified in time.'],
+  read: ['storage_unavailable', 'The storage did not answer in time.'],
+  write: ['outcome_unknown', 'The storage did not confirm the write in time: it may have happened.'],
+}
+
+function late(wait: Wait): ServiceError {
+  const [code, detail] = LATE[wait]
+  return new ServiceError(code, detail)
+}
+
+/**
+ * Runs `work` until it settles, `seconds` are over or `clientSignal` aborts, whichever comes first. `work` that ignores
+ * its scope's signal goes on by itself; its result is then lost.
+ */
+export function runWithDeadline<T>(
+  seconds: number,
+  clientSignal: AbortSignal | undefined,
+  work: (scope: RequestScope) => Promise<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let controller: AbortController | undefined
+    let isOver = false
+    let current: Wait = 'host'
+    const scope: RequestScope = {
+      enter(wait) {
+        if (isOver) throw late(current)
+        current = wait
+      },
+      get signal() {
+        controller ??= new AbortController()
+        if (isOver) controller.abort()
+        return controller.signal
+      },
+    }
+    const giveUp = (): void => {
+      isOver = true
+      reject(late(current))
+      controller?.abort()
+      finish()
+    }
+    const finish = (): void => {
+      clearTimeout(timer)
+      clientSignal?.removeEventListener('abort', giveUp)
+    }
+    const timer = setTimeout(giveUp, seconds * 1000)
+    clientSignal?.addEventListener('abort', giveUp, { once: true })
+    if (clientSignal?.aborted) giveUp()
+    else work(scope).then(resolve, reject).finally(finish)
+  })
+}

@@ -1,0 +1,86 @@
+import { ServiceError } from '../errors.js'
+import type { Answer, IncomingRequest } from './answer.js'
+
+/** A web-standard request in plain data. */
+export function fromRequest(request: Request): IncomingRequest {
+  const { url } = request
+  return {
+    method: request.method,
+    target: targetOf(url),
+    mountPath: '',
+    header: (name) => request.headers.get(name) ?? undefined,
+    readBody: (limit, signal) => readRequestBody(request, limit, signal),
+    clientSignal: request.signal,
+    toRequest: () => request,
+  }
+}
+
+/** Path and query of an absolute URL; what comes before and the fragment do not decide anything. */
+function targetOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const end = url.indexOf('#')
+  if (start < 0) return '/'
+  return end < 0 ? url.slice(start) : url.slice(start, end)
+}
+
+async function readRequestBody(request: Request, limit: number, signal: AbortSignal): Promise<Uint8Array> {
+  if (request.bodyUsed) throw new TypeError('the host has read the body of this request already')
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    const bytes = await collectBytes(reader, limit)
+    // A cancelled stream ends like a complete one.
+    if (signal.aborted) throw tooSlow()
+    return bytes
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+async function collectBytes(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return joinBytes(chunks, length)
+    // A stream made by hand can yield anything.
+    if (!((value as unknown) instanceof Uint8Array))
+      throw new ServiceError('invalid_json', 'The body must be bytes.')
+    length += value.length
+    if (length > limit) {
+      void reader.cancel().catch(() => {})
+      throw tooLarge(limit)
+    }
+    chunks.push(value)
+  }
+}
+
+export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (first && chunks.length === 1) return first
+  const joined = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, offset)
+    offset += chunk.length
+  }
+  return joined
+}
+
+export const tooLarge = (limit: number): ServiceError =>
+  new ServiceError('body_too_large', `The body has more than ${limit} bytes.`)
+
+export const tooSlow = (): ServiceError =>
+  new ServiceError('request_timeout', 'The body did not arrive in time.')
+
+/** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
+export function toResponse(answer: Answer, method: string): Response {
+  const body = method === 'HEAD' ? null : answer.body
+  return new Response(body, { status: answer.status, headers: answer.headers })
+}

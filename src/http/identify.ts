@@ -1,0 +1,60 @@
+import { isObject } from '../filter/read-path.js'
+import { findSession, invalidToken, type Session } from '../service/account.js'
+import type { RequestScope, ServiceContext } from '../service/context.js'
+import type { Caller, ServiceOptions } from '../types.js'
+import type { IncomingRequest } from './answer.js'
+
+/** Who sends a request; `session` where the service's own token says so. */
+export interface Identity {
+  readonly caller: Caller | null
+  readonly session?: Session
+}
+
+export type Identify = (incoming: IncomingRequest, scope: RequestScope) => Promise<Identity>
+
+const ANONYMOUS: Identity = { caller: null }
+
+const BEARER = /^bearer +(\S+) *$/i
+
+/** Identifies by the service's own tokens, by the host's `authenticate`, or by both (contract §4, "Own accounts"). */
+export function createIdentify(
+  context: ServiceContext,
+  authenticate: ServiceOptions['authenticate'],
+): Identify {
+  const { plan, keepsAccounts } = context
+  const auth = keepsAccounts ? plan.auth : null
+  const askHost = async (incoming: IncomingRequest, scope: RequestScope): Promise<Identity> => {
+    if (!authenticate) return ANONYMOUS
+    scope.enter('host')
+    return { caller: checkCaller(await authenticate(incoming.toRequest())) }
+  }
+  return async (incoming, scope) => {
+    const header = auth ? incoming.header('authorization') : undefined
+    if (!auth || header === undefined) return askHost(incoming, scope)
+    const [, token] = BEARER.exec(header) ?? []
+    if (token === undefined) {
+      if (authenticate && !/^bearer\b/i.test(header)) return askHost(incoming, scope)
+      throw invalidToken()
+    }
+    const session = await findSession(context, scope, auth, token)
+    return { caller: session.caller, session }
+  }
+}
+
+/** Identifies everyone as one caller, on the host's word. */
+export const identifyAs =
+  (caller: Caller | null): Identify =>
+  async () => ({ caller: checkCaller(caller) })
+
+/** A host's caller. Throws for anything else, so that a mistake never makes anyone anonymous. */
+function checkCaller(caller: unknown): Caller | null {
+  if (caller === null) return null
+  if (!isObject(caller) || typeof caller.id !== 'string') {
+    throw new TypeError('a caller must be null for nobody, or an object with a string "id"')
+  }
+  const { roles } = caller
+  if (roles !== undefined && !(Array.isArray(roles) && roles.every((role) => typeof role === 'string'))) {
+    throw new TypeError('the "roles" of a caller must be an array of strings')
+  }
+  return caller as Caller
+}

@@ -1,0 +1,128 @@
+import type { AuthPlan } from '../config/plan.js'
+import type { JsonObject } from '../filter/read-path.js'
+import { type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
+import { endSession, showAccount } from '../service/account.js'
+import { authorizeCreate, authorizeList, authorizeRead, denied, notFound } from '../service/authorize.js'
+import type { RequestScope, ServiceContext } from '../service/context.js'
+import { createDocument } from '../service/create-document.js'
+import { countDocuments, listDocuments, readDocument, understandQuery } from '../service/list-documents.js'
+import { login } from '../service/login.js'
+import { authorizeRegistration, register } from '../service/register.js'
+import type { Answer, IncomingRequest } from './answer.js'
+import { checkMediaType, parseBody } from './body.js'
+import type { Identity } from './identify.js'
+import type { Route } from './router.js'
+
+/** One request on its way through an operation. */
+export interface Exchange {
+  readonly context: ServiceContext
+  readonly scope: RequestScope
+  readonly incoming: IncomingRequest
+  readonly identity: Identity
+  /** The query string, without the question mark. */
+  readonly query: string
+  /** What stands before the service's own paths. */
+  readonly prefix: string
+  /** Only JSON types count as JSON. */
+  readonly onlyJson: boolean
+  /** What a login is compared with where there is no account. */
+  readonly decoy: () => Promise<string>
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' } as const
+
+/** An answer with a secret in it, or for one caller only. */
+export const NO_STORE = { 'cache-control': 'no-store' } as const
+
+const json = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { ...JSON_TYPE, ...headers },
+  body: JSON.stringify(value),
+})
+
+const readQuery = ({ context, query }: Exchange, ...allowed: ParameterName[]): RawQuery =>
+  parseQueryString(query, allowed, context.plan.limits)
+
+/** The body, once nothing but the body can refuse the request: query 400 · media type 415 · size 413 · JSON 400. */
+async function readBody(exchange: Exchange): Promise<JsonObject> {
+  const { context, incoming, scope, onlyJson } = exchange
+  readQuery(exchange)
+  checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
+  scope.enter('body')
+  return parseBody(await incoming.readBody(context.plan.limits.bodyBytes, scope.signal))
+}
+
+/** Performs what a route and a method ask for, in the order of faults of contract §2. `method` is allowed there. */
+export async function perform(exchange: Exchange, route: Route, method: 'GET' | 'POST'): Promise<Answer> {
+  const { context, scope, identity } = exchange
+  const { caller } = identity
+  switch (route.kind) {
+    case 'collection': {
+      const { collection } = route
+      if (method === 'POST') {
+        const rules = authorizeCreate(context, collection, caller)
+        const body = await readBody(exchange)
+        const document = await createDocument(context, scope, collection, caller, rules, body)
+        return json(201, document, { location: `${exchange.prefix}/${collection.name}/${document._id}` })
+      }
+      const access = authorizeList(context, collection, caller)
+      const query = understandQuery(
+        context,
+        access,
+        readQuery(exchange, 'q', 'sort', 'skip', 'limit', 'project'),
+      )
+      return json(200, await listDocuments(context, scope, collection, access, query))
+    }
+    case 'count': {
+      const access = authorizeList(context, route.collection, caller)
+      const query = understandQuery(context, access, readQuery(exchange, 'q'))
+      return json(200, { total: await countDocuments(context, scope, route.collection, access, query) })
+    }
+    case 'document': {
+      const access = authorizeRead(context, route.collection, caller)
+      const query = understandQuery(context, access, readQuery(exchange, 'project'))
+      const document = await readDocument(context, scope, route.collection, access, query, route.id)
+      if (!document) throw notFound()
+      return json(200, document)
+    }
+    default:
+      return performAccount(exchange, route.kind, accountsOf(context))
+  }
+}
+
+function accountsOf({ plan }: ServiceContext): AuthPlan {
+  if (!plan.auth) throw new Error('a route to accounts that are not kept')
+  return plan.auth
+}
+
+async function performAccount(
+  exchange: Exchange,
+  kind: 'register' | 'login' | 'logout' | 'me',
+  auth: AuthPlan,
+): Promise<Answer> {
+  const { context, scope, identity } = exchange
+  const { session } = identity
+  switch (kind) {
+    case 'register': {
+      authorizeRegistration(auth)
+      return json(201, await register(context, scope, auth, await readBody(exchange)), NO_STORE)
+    }
+    case 'login': {
+      const body = await readBody(exchange)
+      return json(200, await login(context, scope, auth, body, await exchange.decoy()), NO_STORE)
+    }
+    case 'logout': {
+      if (!session) throw denied(null)
+      readQuery(exchange)
+      await endSession(context, scope, session.id)
+      return { status: 204, headers: {}, body: null }
+    }
+    case 'me': {
+      if (!session) throw denied(null)
+      readQuery(exchange)
+      return json(200, showAccount(context, auth, session.user))
+    }
+    default:
+      return kind satisfies never
+  }
+}

@@ -1,0 +1,58 @@
+import { type ErrorCode, ServiceError } from '../errors.js'
+import type { Answer } from './answer.js'
+
+const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: string] } = {
+  invalid_json: [400, 'The body is not valid JSON'],
+  invalid_query: [400, 'The query is not valid'],
+  validation_failed: [400, 'The document is not valid'],
+  unauthenticated: [401, 'Not signed in'],
+  invalid_token: [401, 'The token is not valid'],
+  invalid_credentials: [401, 'The credentials are not valid'],
+  forbidden: [403, 'Not allowed'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'The method is not allowed here'],
+  request_timeout: [408, 'The request took too long to arrive'],
+  unique_violation: [409, 'The value is taken'],
+  body_too_large: [413, 'The body is too large'],
+  query_too_long: [414, 'The query string is too long'],
+  unsupported_media_type: [415, 'The media type is not supported'],
+  internal_error: [500, 'Something went wrong'],
+  overloaded: [503, 'Too busy'],
+  storage_unavailable: [503, 'The storage cannot be reached'],
+  outcome_unknown: [503, 'The storage was lost during a write'],
+}
+
+/** Seconds after which another attempt makes sense. */
+const RETRY_AFTER = '1'
+
+/** The headers that an error of a code carries beside its body. */
+function headersOf(code: ErrorCode): { readonly [name: string]: string } {
+  switch (code) {
+    case 'unauthenticated':
+    case 'invalid_credentials':
+      return { 'www-authenticate': 'Bearer' }
+    case 'invalid_token':
+      return { 'www-authenticate': 'Bearer error="invalid_token"' }
+    case 'overloaded':
+    case 'storage_unavailable':
+      return { 'retry-after': RETRY_AFTER }
+    default:
+      return {}
+  }
+}
+
+/** An error as `application/problem+json` (RFC 9457, contract §6). */
+export function toProblem(error: ServiceError, requestId: string): Answer {
+  const [status, title] = STATUS[error.code] ?? STATUS.internal_error
+  const { code, message: detail, errors } = error
+  const problem = { title, status, code, detail, requestId, ...(errors.length > 0 ? { errors } : {}) }
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headersOf(code) },
+    body: JSON.stringify(problem),
+  }
+}
+
+/** What is answered for a fault of ours: nothing of it. */
+export const internalError = (): ServiceError =>
+  new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')

@@ -1,0 +1,112 @@
+import { isServiceError, ServiceError } from '../errors.js'
+import { notFound } from '../service/authorize.js'
+import type { RequestScope, ServiceContext } from '../service/context.js'
+import type { ServiceOptions } from '../types.js'
+import type { Answer, IncomingRequest } from './answer.js'
+import { createCors } from './cors.js'
+import { runWithDeadline } from './deadline.js'
+import type { Identify } from './identify.js'
+import { NO_STORE, perform } from './operations.js'
+import { internalError, toProblem } from './problem.js'
+import { allowedMethods, findRoute, METHODS, type Route, splitTarget } from './router.js'
+
+/** Answers a request. Never rejects. */
+export type Respond = (incoming: IncomingRequest) => Promise<Answer>
+
+export interface RespondOptions {
+  readonly identify: Identify
+  readonly hasAccountRoutes: boolean
+  readonly service: ServiceOptions
+  /** Opens the storage; `undefined` where it is open. */
+  readonly open: () => Promise<void> | undefined
+  readonly decoy: () => Promise<string>
+}
+
+/** The service over plain requests and answers: routing, the order of faults, and what every answer carries. */
+export function createRespond(context: ServiceContext, options: RespondOptions): Respond {
+  const { service } = options
+  const basePath = service.basePath ?? ''
+  const cors = createCors(service.cors)
+  const onlyJson = service.authenticate !== undefined
+  const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors.varies ? ['Origin'] : [])].join(
+    ', ',
+  )
+  const always = { 'x-content-type-options': 'nosniff', vary }
+
+  const answer = async (incoming: IncomingRequest, scope: RequestScope): Promise<Answer> => {
+    const prefix = prefixOf(incoming.mountPath, basePath)
+    const target = splitTarget(incoming.target, prefix)
+    const route = target && findRoute(target.path, context.plan.collections, options)
+    if (!route) throw notFound()
+    const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
+    if (method === 'OPTIONS') return answerOptions(incoming, route)
+    if (!isAllowed(route, method)) return refuseMethod(route)
+    scope.enter('read')
+    await options.open()?.catch((cause: unknown) => {
+      throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
+    })
+    const identity = await options.identify(incoming, scope)
+    const { query } = target
+    const { decoy } = options
+    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, decoy }
+    const answered = await perform(exchange, route, method)
+    return identity.caller === null ? answered : addHeaders(answered, NO_STORE)
+  }
+
+  const answerOptions = (incoming: IncomingRequest, route: Route): Answer => {
+    const allow = allowedMethods(route.kind)
+    const isPreflight = incoming.header('access-control-request-method') !== undefined
+    const granted = isPreflight ? cors.preflight(incoming.header('origin'), allow) : {}
+    return { status: 204, headers: { allow, ...granted }, body: null }
+  }
+
+  const fail = (thrown: unknown): Answer => {
+    const requestId = crypto.randomUUID()
+    if (isServiceError(thrown)) {
+      if (thrown.cause !== undefined) log(context, `request failed: ${thrown.code}`, requestId, thrown.cause)
+      return toProblem(thrown, requestId)
+    }
+    log(context, 'request failed', requestId, thrown)
+    return toProblem(internalError(), requestId)
+  }
+
+  return async (incoming) => {
+    const { requestSeconds } = context.plan.limits
+    const answered = await runWithDeadline(requestSeconds, incoming.clientSignal, (scope) =>
+      answer(incoming, scope),
+    ).catch((thrown: unknown) => withIdentityHeaders(fail(thrown)))
+    const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
+    return { status: answered.status, headers, body: answered.body }
+  }
+}
+
+/** Whether somebody was signed in is not told apart in errors: none of them is kept anywhere. */
+const withIdentityHeaders = (answer: Answer): Answer => addHeaders(answer, NO_STORE)
+
+const addHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, ...headers },
+})
+
+function isAllowed(route: Route, method: string): method is 'GET' | 'POST' {
+  return (METHODS[route.kind] as readonly string[]).includes(method)
+}
+
+function refuseMethod(route: Route): Answer {
+  const allow = allowedMethods(route.kind)
+  const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
+  return addHeaders(toProblem(error, crypto.randomUUID()), { allow })
+}
+
+/** The base path, unless a framework mounts the service below a path that the base path does not contain. */
+function prefixOf(mountPath: string, basePath: string): string {
+  const contains = basePath === mountPath || basePath.startsWith(`${mountPath}/`)
+  return contains ? basePath : mountPath + basePath
+}
+
+/** A log that fails must not fail a request. */
+function log({ logger }: ServiceContext, message: string, requestId: string, cause: unknown): void {
+  try {
+    logger.error(message, { requestId, cause })
+  } catch {}
+}

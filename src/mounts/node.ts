@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ServiceError } from '../errors.js'
+import type { Answer, IncomingRequest } from '../http/answer.js'
+import { type PlainEdge, RESPOND } from '../http/edge.js'
+import { joinBytes, tooLarge, tooSlow } from '../http/fetch-edge.js'
+import type { Handler } from '../types.js'
+
+/** What frameworks add to node's request. */
+type FrameworkRequest = IncomingMessage & {
+  /** A body that a parser before us has taken. */
+  readonly body?: unknown
+  /** Set by body-parser when it has parsed. */
+  readonly _body?: boolean
+  /** Express: the target before mount paths were cut off, and what was cut off. */
+  readonly originalUrl?: string
+  readonly baseUrl?: string
+}
+
+/** A listener of node:http, a middleware of Express and Connect, a handler of Next's pages. Never rejects. */
+export type NodeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  ...ignored: unknown[]
+) => Promise<void>
+
+/**
+ * Serves a handler's requests from node's own objects, without building web-standard ones. The path comes from the
+ * request target, never from a `Host` header; a body that the framework has parsed already is taken as it is.
+ */
+export function toNodeHandler(handler: Handler): NodeHandler {
+  const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
+  if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
+  return async (request, response) => {
+    // Without a listener a connection that breaks would end the process.
+    response.on('error', () => {})
+    const answer = await respond(fromIncomingMessage(request, response))
+    send(response, answer, request.method === 'HEAD')
+  }
+}
+
+function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse): IncomingRequest {
+  const target = toOriginForm(request.originalUrl ?? request.url ?? '/')
+  let left: AbortController | undefined
+  return {
+    method: request.method ?? 'GET',
+    target,
+    mountPath: request.baseUrl ?? '',
+    header(name) {
+      const value = request.headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+    readBody: (limit, signal) => readMessageBody(request, limit, signal),
+    get clientSignal() {
+      if (!left) {
+        const controller = new AbortController()
+        left = controller
+        response.on('close', () => {
+          if (!response.writableFinished) controller.abort()
+        })
+      }
+      return left.signal
+    },
+    toRequest: () => toWebRequest(request, target),
+  }
+}
+
+/** `GET http://host/path` and `GET //host/path` name a path like any other, after whatever claims to be a host. */
+function toOriginForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const [, path] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? []
+  return path === undefined ? '' : path === '' ? '/' : path
+}
+
+function toWebRequest(request: IncomingMessage, target: string): Request {
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(request.headersDistinct ?? {})) {
+    for (const value of values ?? []) headers.append(name, value)
+  }
+  // The body is read by the service; a caller is told by the rest. `fetch` forbids some methods that node lets in.
+  const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')
+  return new Request(`http://localhost${target}`, { method, headers })
+}
+
+async function readMessageBody(
+  request: FrameworkRequest,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const parsed = readParsedBody(request)
+  if (parsed) {
+    if (parsed.length > limit) throw tooLarge(limit)
+    return parsed
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
+  return collectMessage(request, limit, signal)
+}
+
+/** The bytes of a body that something before us has read; `undefined` where the stream is still to be read. */
+function readParsedBody(request: FrameworkRequest): Uint8Array | undefined {
+  const { body } = request
+  // Some parsers set an empty body on requests that are none of theirs, and leave the stream alone.
+  const isRead = request._body === true || request.readableEnded !== false
+  if (body === undefined || !isRead) return undefined
+  if (body instanceof Uint8Array) return body
+  return Buffer.from(typeof body === 'string' ? body : stringify(body))
+}
+
+function stringify(body: unknown): string {
+  try {
+    return JSON.stringify(body) ?? ''
+  } catch {
+    throw new ServiceError('invalid_json', 'The body is nested too deep.')
+  }
+}
+
+function collectMessage(request: IncomingMessage, limit: number, signal: AbortSignal): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const finish = (settle: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
+      signal.removeEventListener('abort', onBroken)
+      settle()
+    }
+    const onData = (chunk: Uint8Array): void => {
+      length += chunk.length
+      if (length > limit) {
+        request.pause()
+        finish(() => reject(tooLarge(limit)))
+      } else chunks.push(chunk)
+    }
+    const onEnd = (): void => finish(() => resolve(joinBytes(chunks, length)))
+    const onBroken = (): void => finish(() => reject(tooSlow()))
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
+    signal.addEventListener('abort', onBroken, { once: true })
+    if (request.destroyed || signal.aborted) onBroken()
+  })
+}
+
+/** Statuses whose answer comes before the whole body may have been read: the connection cannot be used again. */
+function leavesBodyUnread(request: IncomingMessage): boolean {
+  return request.readableEnded === false && request.headers !== undefined && hasBody(request)
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
+  if (response.headersSent || response.destroyed) return
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (response.req && leavesBodyUnread(response.req)) response.setHeader('connection', 'close')
+  if (body === null) {
+    response.end()
+    return
+  }
+  const bytes = Buffer.from(body)
+  response.setHeader('content-length', bytes.length)
+  if (isHead) response.end()
+  else response.end(bytes)
+}

@@ -1,0 +1,185 @@
+import type { Fault } from '../errors.js'
+import { and, type Filter, type Leaf, mapLeaves } from '../filter/filter.js'
+import { type Field, traitsOf } from '../schema/field.js'
+import { suggest } from '../schema/names.js'
+import type { SortKey } from '../storage.js'
+import type { Limits } from '../types.js'
+import { buildCondition, ConditionFault, joinRepeated, OPTIONS, type OperatorName } from './condition.js'
+import { readOperand } from './operand.js'
+import { createProjection, type Projection } from './projection.js'
+import { type RawQuery, refuse, unknownField } from './query-string.js'
+
+/** The fields of a collection as one caller sees them: what a query may name, and what of it hides where. */
+export interface Readable {
+  /** The field at a path, if some grant of the caller shows it. */
+  find(path: string): Field | undefined
+  /** Whether every grant of the caller shows it. */
+  isShownAlways(field: Field): boolean
+  /** The condition, false where the caller may not read its field. */
+  guard(leaf: Leaf): Filter
+  /** For suggestions. */
+  readonly paths: readonly string[]
+}
+
+/** A query understood: what contract §3 makes of it for one caller. */
+export interface Query {
+  readonly filter: Filter
+  readonly sort: readonly SortKey[]
+  readonly skip: number
+  readonly limit: number | null
+  readonly projection: Projection | null
+}
+
+export type QueryLimits = Pick<Limits, 'conditions' | 'values' | 'defaultLimit' | 'maxLimit'>
+
+/** Gives a query its meaning for one caller. Throws `invalid_query` with every fault. */
+export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, limits: QueryLimits): Query {
+  const faults: Fault[] = []
+  const attempt = <T>(parameter: string, fallback: T, compile: () => T): T => {
+    try {
+      return compile()
+    } catch (thrown) {
+      if (!(thrown instanceof ConditionFault)) throw thrown
+      faults.push({ path: parameter, code: thrown.code, message: thrown.message })
+      return fallback
+    }
+  }
+  const find = (parameter: string, path: string): Field | undefined => {
+    const field = readable.find(path)
+    if (!field) faults.push(unknownField(parameter, path, suggest(path, readable.paths)))
+    return field
+  }
+
+  const filters = [...raw.conditions].flatMap(([path, operators]) => {
+    const field = find(`q[${path}]`, path)
+    return field ? compileField(field, operators, attempt) : []
+  })
+  const sort = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
+    const parameter = `sort[${path}]`
+    const field = find(parameter, path)
+    return field ? attempt(parameter, [], () => [compileSort(field, direction, readable)]) : []
+  })
+  const skip = attempt('skip', 0, () => readWhole(raw.skip) ?? 0)
+  const limit = attempt('limit', null, () => readLimit(raw.limit, limits))
+  const projection =
+    raw.project === undefined
+      ? null
+      : compileProjection(
+          attempt('project', [], () => readPaths(raw.project)),
+          (path) => find('project', path),
+        )
+  countConditions(raw, limits, faults)
+  refuse(faults)
+
+  return {
+    filter: mapLeaves(and(filters), (leaf) => readable.guard(leaf)),
+    sort: completeSort(sort, idField),
+    skip,
+    limit,
+    projection,
+  }
+}
+
+type Attempt = <T>(parameter: string, fallback: T, compile: () => T) => T
+
+function compileField(
+  field: Field,
+  operators: ReadonlyMap<string, readonly string[]>,
+  attempt: Attempt,
+): readonly Filter[] {
+  const options = operators.get(OPTIONS)
+  if (options && !(operators.has('$regex') && options.every((option) => option === 'i'))) {
+    return attempt(`q[${field.path}][${OPTIONS}]`, [], () => {
+      throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
+    })
+  }
+  return [...operators].flatMap(([name, texts]): Filter[] => {
+    if (name === OPTIONS) return []
+    // The gate has let operators through only.
+    const operator = name as OperatorName
+    const parameter = operator === '$eq' ? `q[${field.path}]` : `q[${field.path}][${operator}]`
+    return attempt(parameter, [], () => {
+      const filters = texts.map((text) =>
+        buildCondition(field, operator, readOperand(field, operator, text), options !== undefined),
+      )
+      return [joinRepeated(operator, filters)]
+    })
+  })
+}
+
+const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+  ['1', false],
+  ['asc', false],
+  ['-1', true],
+  ['desc', true],
+])
+
+function compileSort(field: Field, direction: string, readable: Readable): SortKey {
+  const descending = DIRECTIONS.get(direction)
+  if (descending === undefined) throw new ConditionFault('wrong_direction', 'must be 1, asc, -1 or desc')
+  if (!field.ref || !traitsOf(field.type).isScalar) {
+    throw new ConditionFault('wrong_operator', `a field of type ${field.type} has no order`)
+  }
+  if (!readable.isShownAlways(field)) {
+    throw new ConditionFault('unknown_field', 'is hidden on some documents, so there is no order by it')
+  }
+  return { field: field.ref, descending }
+}
+
+/** Ends the order with `_id`, in the direction of the last key: then it is total (contract §3.6). */
+function completeSort(sort: readonly SortKey[], idField: Field): readonly SortKey[] {
+  if (!idField.ref || sort.some(({ field }) => field.path === idField.path)) return sort
+  return [...sort, { field: idField.ref, descending: sort.at(-1)?.descending ?? false }]
+}
+
+function readWhole(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(value))
+    throw new ConditionFault('out_of_range', 'must be a whole number from 0 to 2^53−1')
+  return value
+}
+
+function readLimit(text: string | undefined, { defaultLimit, maxLimit }: QueryLimits): number | null {
+  const limit = readWhole(text) ?? defaultLimit ?? maxLimit
+  if (limit !== null && maxLimit !== null && limit > maxLimit) {
+    throw new ConditionFault('out_of_range', `must be at most ${maxLimit}`)
+  }
+  return limit
+}
+
+function readPaths(text: string | undefined): readonly string[] {
+  try {
+    const paths: unknown = JSON.parse(text ?? '')
+    if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
+  } catch {}
+  throw new ConditionFault('malformed', 'must be a JSON array of field names, like ["title"]')
+}
+
+function compileProjection(paths: readonly string[], find: (path: string) => Field | undefined): Projection {
+  return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
+}
+
+function countConditions({ conditions }: RawQuery, limits: QueryLimits, faults: Fault[]): void {
+  const operators = [...conditions.values()].flatMap((byOperator) => [...byOperator])
+  const compared = operators.filter(([operator]) => operator !== OPTIONS)
+  const values = compared.reduce((total, [operator, texts]) => total + countValues(operator, texts), 0)
+  if (compared.length > limits.conditions) {
+    faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.conditions} conditions` })
+  }
+  if (values > limits.values) {
+    faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.values} values` })
+  }
+}
+
+function countValues(operator: string, texts: readonly string[]): number {
+  if (operator !== '$in' && operator !== '$nin') return texts.length
+  return texts.reduce((total, text) => {
+    try {
+      const list: unknown = JSON.parse(text)
+      return total + (Array.isArray(list) ? list.length : 1)
+    } catch {
+      return total + 1
+    }
+  }, 0)
+}

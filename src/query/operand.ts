@@ -1,0 +1,38 @@
+import { type Field, traitsOf } from '../schema/field.js'
+import { ConditionFault, elementOf, type OperatorName, operatorOf } from './condition.js'
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/**
+ * Reads the text of a query value as JSON, as far as contract §3.1 says it is: what begins with `"`, `[` or `{` must
+ * be JSON; for fields that hold strings any other text but `null` is text. Throws `ConditionFault`.
+ */
+export function readOperand(field: Field, operator: OperatorName, text: string): unknown {
+  switch (operatorOf(operator).operand) {
+    case 'flag':
+      if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')
+      return text === 'true'
+    case 'list':
+      return readJson(text)
+    case 'pattern':
+      return text.startsWith('"') ? readJson(text) : text
+    default:
+      return readScalar(field, text)
+  }
+}
+
+function readScalar(field: Field, text: string): unknown {
+  if (/^["[{]/.test(text)) return readJson(text)
+  if (text === 'null') return null
+  if (traitsOf(elementOf(field).type).holdsText) return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  return JSON_NUMBER.test(text) ? Number(text) : text
+}
+
+function readJson(text: string): unknown {
+  try {
+    // White space around a value would be dropped without a word.
+    if (text === text.trim()) return JSON.parse(text)
+  } catch {}
+  throw new ConditionFault('malformed', 'begins like JSON but is none')
+}

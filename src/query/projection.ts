@@ -1,0 +1,38 @@
+import { isObject, type JsonObject } from '../filter/read-path.js'
+
+/** Which properties of a document are answered: a name with `true` whole, with a projection in part. */
+export type Projection = ReadonlyMap<string, Projection | true>
+
+/** The union of dotted paths. */
+export function createProjection(paths: readonly string[]): Projection {
+  const root = new Map<string, Map<string, unknown> | true>()
+  for (const path of paths) {
+    let level: Map<string, unknown> = root
+    const names = path.split('.')
+    for (const [i, name] of names.entries()) {
+      const present = level.get(name)
+      if (present === true) break
+      if (i === names.length - 1) level.set(name, true)
+      else if (present instanceof Map) level = present
+      else {
+        const next = new Map<string, unknown>()
+        level.set(name, next)
+        level = next
+      }
+    }
+  }
+  return root as Projection
+}
+
+/** The projected part of a document, in its order; `_id` always. A missing parent stays absent (contract §3.8). */
+export const project = (document: JsonObject, projection: Projection): JsonObject =>
+  projectInside(document, new Map([...projection, ['_id', true]]))
+
+const projectInside = (value: JsonObject, projection: Projection): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+      const part = projection.get(name)
+      if (part === true) return [[name, inner]]
+      return part && isObject(inner) ? [[name, projectInside(inner, part)]] : []
+    }),
+  )

@@ -1,0 +1,192 @@
+import qs from 'qs'
+import { type Fault, ServiceError } from '../errors.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
+import { isOperator, OPTIONS, operatorOf, unknownOperator } from './condition.js'
+
+/** The parameters of the query language; each route takes some of them. */
+export type ParameterName = 'q' | 'sort' | 'skip' | 'limit' | 'project'
+
+/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
+export interface RawQuery {
+  /** Field path → operator → its values, in the order of the query string. */
+  readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
+  /** Field path → direction, in the order of the query string. */
+  readonly sort: ReadonlyMap<string, string>
+  readonly skip?: string
+  readonly limit?: string
+  readonly project?: string
+}
+
+const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
+const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
+
+const EMPTY: RawQuery = { conditions: new Map(), sort: new Map() }
+
+const parsed = createBoundedMap<string, RawQuery>(1024)
+
+/** A query longer than this is not worth remembering. */
+const MAX_REMEMBERED = 1024
+
+/**
+ * Takes a query string apart (contract §3). A closed grammar of keys stands before the parser, and as many values must
+ * come out of it as went in, so that nothing is dropped, folded or renamed on the way. Throws `invalid_query`, and
+ * `query_too_long` beyond `queryBytes`.
+ */
+export function parseQueryString(
+  text: string,
+  allowed: readonly ParameterName[],
+  limits: { readonly queryBytes: number },
+): RawQuery {
+  if (text === '') return EMPTY
+  if (text.length > limits.queryBytes) {
+    throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
+  }
+  const key = `${allowed.length}${text}`
+  const known = parsed.get(key)
+  if (known) return known
+  const query = parse(text, allowed)
+  if (text.length <= MAX_REMEMBERED) parsed.set(key, query)
+  return query
+}
+
+function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  const pairs: string[] = []
+  for (const part of text.split('&')) {
+    const separator = part.indexOf('=')
+    const name = decode(separator < 0 ? part : part.slice(0, separator))
+    const value = separator < 0 ? undefined : decode(part.slice(separator + 1))
+    const key = name === undefined || value === undefined ? undefined : canonicalKey(name, allowed)
+    if (key === undefined || value === undefined) {
+      faults.push(
+        malformed(
+          name ?? part,
+          value === undefined ? 'must be <name>=<value>, percent-encoded UTF-8' : 'cannot be read',
+        ),
+      )
+    } else if (typeof key !== 'string') {
+      faults.push(key)
+    } else if (seen.has(key) && !isRepeatable(key)) {
+      faults.push({ path: cut(name ?? ''), code: 'repeated', message: 'is given more than once' })
+    } else {
+      seen.add(key)
+      pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`)
+    }
+  }
+  refuse(faults)
+  return readTree(pairs)
+}
+
+function isRepeatable(key: string): boolean {
+  const [, operator = ''] = /\[(\$\w+)\]$/.exec(key) ?? []
+  return isOperator(operator) && operatorOf(operator).repeated !== 'refused'
+}
+
+/** The words of an `invalid_query`: what is wrong with which parameter. */
+export function refuse(faults: readonly Fault[]): void {
+  if (faults.length === 0) return
+  const shown = faults.slice(0, MAX_FAULTS)
+  const detail = shown.map(({ path, message }) => `${path}: ${message}`).join(' · ')
+  throw new ServiceError('invalid_query', detail, { errors: shown })
+}
+
+/** Enough to mend a query, and few enough to keep the answer short. */
+const MAX_FAULTS = 8
+
+const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name)
+
+const malformed = (name: string, message: string): Fault => ({ path: cut(name), code: 'malformed', message })
+
+/** Strict: no broken percent sequence, no ill-formed UTF-8, nothing unencoded beyond printable ASCII. */
+function decode(text: string): string | undefined {
+  if (NOT_PRINTABLE_ASCII.test(text)) return undefined
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+/** The key in its one canonical form, in which `q[a]` is `q[a][$eq]`; a fault for a key outside the grammar. */
+function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
+  const [, parameter = '', brackets = ''] = /^([^[\]]*)(.*)$/s.exec(name) ?? []
+  const keys = [...brackets.matchAll(/\[([^[\]]*)\]/g)].map(([, key = '']) => key)
+  if (!(allowed as readonly string[]).includes(parameter)) {
+    return {
+      path: cut(name),
+      code: 'unknown_parameter',
+      message: `is no parameter here; there are ${allowed.join(', ') || 'none'}`,
+    }
+  }
+  const [path, operator, ...more] = keys
+  const wellFormed = keys.map((key) => `[${key}]`).join('') === brackets && more.length === 0
+  switch (parameter as ParameterName) {
+    case 'q': {
+      if (!wellFormed || path === undefined)
+        return malformed(name, 'must be q[<field>] or q[<field>][<operator>]')
+      if (!FIELD_PATH.test(path)) return unknownField(name, path)
+      if (operator === undefined) return `q[${path}][$eq]`
+      if (/^\d*$/.test(operator)) return malformed(name, 'takes no index: repeat q[<field>] for each value')
+      if (isOperator(operator) || operator === OPTIONS) return `q[${path}][${operator}]`
+      const { code, message } = unknownOperator(operator)
+      return { path: cut(name), code, message }
+    }
+    case 'sort':
+      if (!wellFormed || path === undefined || operator !== undefined)
+        return malformed(name, 'must be sort[<field>]')
+      return FIELD_PATH.test(path) ? `sort[${path}]` : unknownField(name, path)
+    default:
+      return brackets === '' ? name : malformed(name, 'takes no brackets')
+  }
+}
+
+/** The one answer for a field that does not exist and for one that may not be read. */
+export const unknownField = (parameter: string, path: string, nearest = ''): Fault => ({
+  path: cut(parameter),
+  code: 'unknown_field',
+  message: `there is no readable field ${JSON.stringify(cut(path))}${nearest}`,
+})
+
+type Tree = {
+  readonly q?: { readonly [path: string]: { readonly [operator: string]: string | readonly string[] } }
+  readonly sort?: { readonly [path: string]: string }
+  readonly skip?: string
+  readonly limit?: string
+  readonly project?: string
+}
+
+function readTree(pairs: readonly string[]): RawQuery {
+  let tree: Tree
+  try {
+    // The gate has admitted these shapes only, so the cast holds.
+    tree = qs.parse(pairs.join('&'), {
+      plainObjects: true,
+      depth: 2,
+      strictDepth: true,
+      parameterLimit: pairs.length,
+      arrayLimit: pairs.length,
+      throwOnLimitExceeded: true,
+    }) as Tree
+  } catch (cause) {
+    throw new ServiceError('invalid_query', 'The query string has too many parameters.', { cause })
+  }
+  const conditions = new Map(
+    Object.entries(tree.q ?? {}).map(([path, operators]) => [
+      path,
+      new Map(Object.entries(operators).map(([operator, values]) => [operator, [values].flat()])),
+    ]),
+  )
+  const { q, sort, ...rest } = tree
+  const query = { conditions, sort: new Map(Object.entries(sort ?? {})), ...rest }
+  if (countValues(query) !== pairs.length) {
+    throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')
+  }
+  return query
+}
+
+function countValues({ conditions, sort, skip, limit, project }: RawQuery): number {
+  let total = sort.size + [skip, limit, project].filter((value) => typeof value === 'string').length
+  for (const operators of conditions.values()) for (const values of operators.values()) total += values.length
+  return total
+}

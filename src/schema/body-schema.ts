@@ -1,0 +1,70 @@
+import { isObject } from '../filter/read-path.js'
+import type { FieldDefinition } from '../types.js'
+import type { Field } from './field.js'
+import type { JsonSchema } from './json-schema.js'
+
+/** Contract §1: a unique or indexed string, in bytes. */
+export const MAX_INDEXED_BYTES = 1024
+/** Contract §4: bcrypt ignores what lies beyond. */
+export const MAX_SECRET_BYTES = 72
+
+/** The JSON Schema of a value of `field`, normalised, a secret still in clear. `indexed`: the value enters an index. */
+export function toBodySchema(field: Field, indexed: ReadonlySet<string>): JsonSchema {
+  const { definition } = field
+  switch (definition.type) {
+    case 'string':
+      return {
+        type: 'string',
+        ...pickKeywords(definition, ['minLength', 'maxLength', 'pattern', 'format', 'enum']),
+        ...(indexed.has(field.path) ? { maxBytes: MAX_INDEXED_BYTES } : {}),
+      }
+    case 'hash':
+      return {
+        type: 'string',
+        ...pickKeywords(definition, ['minLength', 'maxLength']),
+        maxBytes: MAX_SECRET_BYTES,
+      }
+    case 'number':
+    case 'integer':
+      return { type: definition.type, ...pickKeywords(definition, ['minimum', 'maximum', 'enum']) }
+    case 'boolean':
+      return { type: 'boolean' }
+    case 'timestamp':
+      return {
+        type: 'string',
+        format: 'timestamp',
+        ...(definition.minimum === undefined ? {} : { notBefore: definition.minimum }),
+        ...(definition.maximum === undefined ? {} : { notAfter: definition.maximum }),
+      }
+    case 'array':
+      return {
+        type: 'array',
+        ...pickKeywords(definition, ['minItems', 'maxItems']),
+        ...(field.items ? { items: toBodySchema(field.items, new Set()) } : {}),
+      }
+    case 'object':
+      return toObjectSchema(field.properties, { indexed: new Set(), additionalProperties: false })
+    case 'json':
+      return {}
+    default:
+      return definition satisfies never
+  }
+}
+
+/** The JSON Schema of a body, or of an object in it. */
+export function toObjectSchema(
+  fields: readonly Field[],
+  options: { readonly indexed: ReadonlySet<string>; readonly additionalProperties: boolean },
+): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, toBodySchema(field, options.indexed)])),
+    required: fields.filter(({ definition }) => definition.required).map(({ name }) => name),
+    additionalProperties: options.additionalProperties,
+  }
+}
+
+function pickKeywords(definition: FieldDefinition, keywords: readonly string[]): JsonSchema {
+  if (!isObject(definition)) return {}
+  return Object.fromEntries(Object.entries(definition).filter(([keyword]) => keywords.includes(keyword)))
+}

@@ -1,0 +1,114 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
+import { compilePattern } from '../filter/compile-pattern.js'
+import { parsePattern } from '../filter/parse-pattern.js'
+import { toPointerPart } from './names.js'
+
+/** A JSON Schema: draft 7 and 2020-12 alike, plus `maxBytes` (UTF-8), `notBefore` and `notAfter` (stored timestamps). */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** One violated keyword. `path` is the JSON pointer of the property at fault. */
+export interface Violation {
+  readonly path: string
+  readonly keyword: string
+  /** The keyword's own parameters, never the value. */
+  readonly params: { readonly [name: string]: unknown }
+  /** What was found, and the schema that it violates: for configurations, which are no secret. */
+  readonly found?: unknown
+  readonly schema?: JsonSchema
+}
+
+/** Formats of strings, as in contract §1. */
+export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
+
+const encoder = new TextEncoder()
+
+/** The length of a text in UTF-8. */
+export const countBytes = (text: string): number => encoder.encode(text).length
+
+function createAjv(verbose: boolean): Ajv {
+  // Patterns are the portable ones, in linear time. ajv shares compiled ones by what `toString` gives.
+  const regExp = Object.assign(
+    (source: string) => ({
+      test: compilePattern(parsePattern(source, { ignoreCase: false })),
+      toString: () => source,
+    }),
+    { code: 'portablePattern' },
+  )
+  const ajv = new Ajv({
+    allErrors: true,
+    verbose,
+    // Else `required: ["toString"]` would hold for every object.
+    ownProperties: true,
+    allowUnionTypes: true,
+    strictTypes: true,
+    discriminator: true,
+    // The schemas are ours; checking them against the meta-schema costs more than compiling them.
+    meta: false,
+    validateSchema: false,
+    logger: false,
+    code: { regExp },
+  })
+  addFormats.default(ajv, [...STRING_FORMATS])
+  ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  ajv.addKeyword({
+    keyword: 'maxBytes',
+    type: 'string',
+    schemaType: 'number',
+    validate: (limit: number, value: string) => value.length * 3 <= limit || countBytes(value) <= limit,
+  })
+  ajv.addKeyword({
+    keyword: 'notBefore',
+    type: 'string',
+    schemaType: 'string',
+    validate: (bound: string, value: string) => value >= bound,
+  })
+  ajv.addKeyword({
+    keyword: 'notAfter',
+    type: 'string',
+    schemaType: 'string',
+    validate: (bound: string, value: string) => value <= bound,
+  })
+  return ajv
+}
+
+const shared: { quiet?: Ajv; verbose?: Ajv } = {}
+
+/**
+ * Compiles a schema to a function that returns every violation, the first for each path. Costs milliseconds. With
+ * `verbose`, a violation holds what was found.
+ */
+export function compileJsonSchema(
+  schema: JsonSchema,
+  { verbose = false } = {},
+): (value: unknown) => readonly Violation[] {
+  const kind = verbose ? 'verbose' : 'quiet'
+  shared[kind] ??= createAjv(verbose)
+  const ajv = shared[kind]
+  const validate: ValidateFunction = ajv.compile(schema)
+  // ajv would keep every schema it ever compiled.
+  ajv.removeSchema(schema)
+  return (value) => {
+    if (validate(value)) return []
+    const byPath = new Map<string, Violation>()
+    for (const error of validate.errors ?? []) {
+      const violation = toViolation(error)
+      if (!byPath.has(violation.path)) byPath.set(violation.path, violation)
+    }
+    return [...byPath.values()]
+  }
+}
+
+function toViolation({
+  instancePath,
+  keyword,
+  params,
+  propertyName,
+  parentSchema,
+  data,
+}: ErrorObject): Violation {
+  const name =
+    params.missingProperty ?? params.additionalProperty ?? propertyName ?? params.propertyName ?? params.tag
+  const path = typeof name === 'string' ? instancePath + toPointerPart(name) : instancePath
+  return { path, keyword, params, ...(parentSchema ? { found: data, schema: parentSchema } : {}) }
+}

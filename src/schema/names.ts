@@ -1,0 +1,39 @@
+import { closestMatch } from 'leven'
+
+/** Contract §1: names of collections. */
+export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
+/** Contract §1: names of fields. */
+export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
+
+/** In every document, beside what the schema declares. */
+export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
+
+/** Names that match `FIELD_NAME` and are no field's all the same. */
+export const RESERVED_FIELD_NAMES: readonly string[] = [
+  'createdAt',
+  'updatedAt',
+  'createdBy',
+  'constructor',
+  'prototype',
+]
+
+const fieldName = new RegExp(FIELD_NAME)
+
+export const isFieldName = (name: string): boolean =>
+  fieldName.test(name) && !RESERVED_FIELD_NAMES.includes(name)
+
+export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
+
+/** The known name nearest to a misspelt one, if any is near. */
+export const findNearest = (name: string, known: readonly string[]): string | undefined =>
+  closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
+
+/** ` (did you mean "title"?)`, or nothing. */
+export function suggest(name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known)
+  return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`
+}
+
+/** RFC 6901: a name as a part of a JSON pointer. */
+export const toPointerPart = (name: string | number): string =>
+  `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`

@@ -1,0 +1,40 @@
+// RFC 3339 §5.6: full-date, optionally with "T" (or "t") and a full-time.
+const RFC3339 =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)))?$/
+
+/**
+ * The stored form, `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date: in UTC, the fraction cut to
+ * milliseconds, a date as its midnight. `undefined` for anything else: no such day, a leap second, or a year outside
+ * 0001 to 9999 (contract §1).
+ */
+export function parseTimestamp(text: string): string | undefined {
+  const parts = RFC3339.exec(text)
+  if (!parts) return undefined
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = '0',
+    minute = '0',
+    second = '0',
+    fraction = '',
+    sign,
+    offHour,
+    offMinute,
+  ] = parts
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined
+  date.setUTCHours(Number(hour), Number(minute), Number(second), Number(fraction.slice(0, 3).padEnd(3, '0')))
+  const offset = (Number(offHour ?? 0) * 60 + Number(offMinute ?? 0)) * (sign === '-' ? -60_000 : 60_000)
+  return formatTimestamp(date.getTime() - offset)
+}
+
+const FIRST = Date.parse('0001-01-01T00:00:00.000Z')
+const LAST = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Milliseconds since 1970 in the stored form; `undefined` outside the years 0001 to 9999. */
+export function formatTimestamp(milliseconds: number): string | undefined {
+  return milliseconds >= FIRST && milliseconds <= LAST ? new Date(milliseconds).toISOString() : undefined
+}

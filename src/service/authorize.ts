@@ -1,0 +1,70 @@
+import type { Collection } from '../config/plan.js'
+import { ServiceError } from '../errors.js'
+import type { Rule } from '../permissions/grants.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
+import { selectWriteRules } from '../permissions/write-rules.js'
+import type { Caller } from '../types.js'
+import type { ServiceContext } from './context.js'
+
+/** Contract §5, "Denied": nobody signed in, or somebody who may not. */
+export const denied = (caller: Caller | null): ServiceError =>
+  caller === null
+    ? new ServiceError('unauthenticated', 'Sign in to do this.')
+    : new ServiceError('forbidden', 'You may not do this.')
+
+export const notFound = (): ServiceError => new ServiceError('not_found', 'There is nothing here.')
+
+const gateOf = (context: ServiceContext, collection: Collection, caller: Caller | null): ReadAccess | null =>
+  context.gates.get(collection.name)?.(caller) ?? null
+
+/** The access with which to list or count. Throws `unauthenticated` or `forbidden`. */
+export function authorizeList(
+  context: ServiceContext,
+  collection: Collection,
+  caller: Caller | null,
+): ReadAccess {
+  const access = gateOf(context, collection, caller)
+  if (!access) throw denied(caller)
+  return access
+}
+
+/**
+ * The access with which to read one document. Throws `unauthenticated` for an anonymous caller whom `*` does not let
+ * read, whether or not the document exists, and `not_found` for anyone else without a grant.
+ */
+export function authorizeRead(
+  context: ServiceContext,
+  collection: Collection,
+  caller: Caller | null,
+): ReadAccess {
+  const access = gateOf(context, collection, caller)
+  if (!access) throw caller === null ? denied(caller) : notFound()
+  return access
+}
+
+/** The rules under which to create. Throws `unauthenticated` or `forbidden`. */
+export function authorizeCreate(
+  context: ServiceContext,
+  collection: Collection,
+  caller: Caller | null,
+): readonly Rule[] {
+  const { auth } = context.plan
+  const isClosed = context.keepsAccounts && auth?.users === collection && !auth.register && caller === null
+  if (isClosed) throw registrationClosed()
+  const rules = selectWriteRules(collection.permissions.create, caller)
+  if (rules.length === 0) throw denied(caller)
+  return rules
+}
+
+export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
+
+/** A document just written, as its writer may read it: `_id` always, the rest as far as a grant shows it. */
+export function showWritten(
+  context: ServiceContext,
+  collection: Collection,
+  caller: Caller | null,
+  document: Parameters<ReadAccess['show']>[0],
+): ReturnType<ReadAccess['show']> {
+  const access = gateOf(context, collection, caller)
+  return access?.isReadable(document) ? access.show(document) : { _id: document._id }
+}

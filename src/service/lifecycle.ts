@@ -1,0 +1,73 @@
+import { SESSIONS_PLAN } from '../auth/sessions.js'
+import type { ServiceContext } from './context.js'
+import { storeSeed } from './seed.js'
+
+/** Opens the storage once and closes it when the last request is done. */
+export interface Lifecycle {
+  /** `undefined` when the storage is open. Rejects with the cause; after that it is tried again once a second. */
+  open(): Promise<void> | undefined
+  close(): Promise<void>
+  /** Runs the work of a request, for which `close` waits. */
+  track<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Milliseconds between attempts to open a storage. */
+const PAUSE = 1000
+
+export function createLifecycle(context: ServiceContext): Lifecycle {
+  const { adapter, plan, keepsAccounts } = context
+  let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
+  let opening: Promise<void> | undefined
+  let failedAt = 0
+  let closing: Promise<void> | undefined
+  let inFlight = 0
+  let onIdle: (() => void) | undefined
+
+  const openStorage = async (): Promise<void> => {
+    const plans = [...plan.collections.values()].map(({ storage }) => storage)
+    try {
+      await adapter.open(keepsAccounts ? [...plans, SESSIONS_PLAN] : plans)
+      await storeSeed(context)
+      state = 'open'
+    } catch (cause) {
+      state = 'failed'
+      failedAt = performance.now()
+      throw cause
+    }
+  }
+  const closeStorage = async (): Promise<void> => {
+    if (inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+    }
+    await opening?.catch(() => {})
+    if (opening) await adapter.close()
+  }
+  return {
+    open() {
+      if (closing) return Promise.reject(new Error('the service is closed'))
+      if (state === 'open') return undefined
+      if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
+        state = 'opening'
+        opening = openStorage()
+        // Whoever asked is told; a failure that nobody waits for must not end the process.
+        opening.catch(() => {})
+      }
+      return opening
+    },
+    close() {
+      closing ??= closeStorage()
+      return closing
+    },
+    async track(work) {
+      inFlight += 1
+      try {
+        return await work()
+      } finally {
+        inFlight -= 1
+        if (inFlight === 0) onIdle?.()
+      }
+    },
+  }
+}

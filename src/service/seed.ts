@@ -1,0 +1,117 @@
+import type { Collection } from '../config/plan.js'
+import { type Fault, ServiceError } from '../errors.js'
+import { isObject, type JsonObject } from '../filter/read-path.js'
+import { keepProperties } from '../permissions/write-rules.js'
+import { suggest, toPointerPart } from '../schema/names.js'
+import { parseTimestamp } from '../schema/timestamp.js'
+import type { StorageAdapter, WriteStep } from '../storage.js'
+import type { RequestScope, ServiceContext } from './context.js'
+import { buildDocument, completeBody, conflict, hashSecrets, invalid, readClock } from './create-document.js'
+
+const seeded = new WeakSet<StorageAdapter>()
+
+/**
+ * Stores the documents that an adapter was given, once, all or none. They are checked like bodies by an all-powerful
+ * caller, except that `_id`, `createdAt`, `updatedAt` and `createdBy` are kept. Throws `validation_failed` with every
+ * fault, `path` a JSON pointer into the seed, or `unique_violation`.
+ */
+export async function storeSeed(context: ServiceContext): Promise<void> {
+  const { adapter, plan } = context
+  if (!adapter.seed || seeded.has(adapter)) return
+  const faults: Fault[] = []
+  const steps: WriteStep[] = []
+  const now = readClock(context)
+  for (const [name, documents] of Object.entries(adapter.seed)) {
+    const at = toPointerPart(name)
+    const collection = plan.collections.get(name)
+    if (!collection || !Array.isArray(documents)) {
+      const message = collection
+        ? 'must be an array of documents'
+        : `is no collection of the configuration${suggest(name, [...plan.collections.keys()])}`
+      faults.push({ path: at, code: 'unknown_collection', message })
+      continue
+    }
+    for (const [i, document] of documents.entries()) {
+      const step = await prepare(context, collection, document, now, at + toPointerPart(i), faults)
+      if (step) steps.push(step)
+    }
+  }
+  if (faults.length > 0) throw invalid(faults)
+  const result = steps.length > 0 ? await adapter.write(steps, {}) : ({ ok: true } as const)
+  if (!result.ok) throw conflict(result.fields ?? [])
+  seeded.add(adapter)
+}
+
+/** Nobody waits for the start: it has no deadline. */
+const UNHURRIED: RequestScope = { signal: new AbortController().signal, enter() {} }
+
+async function prepare(
+  context: ServiceContext,
+  collection: Collection,
+  document: unknown,
+  now: string,
+  at: string,
+  faults: Fault[],
+): Promise<WriteStep | undefined> {
+  if (!isObject(document)) {
+    faults.push({ path: at, code: 'wrong_type', message: 'must be an object' })
+    return undefined
+  }
+  const before = faults.length
+  const system = readSystemFields(document, at, faults)
+  try {
+    const body = completeBody(collection, keepProperties(document, () => true).body, now)
+    // Hashing takes long: not for a seed that will be refused.
+    if (faults.length > 0) return undefined
+    const hashes = await hashSecrets(context, UNHURRIED, collection, body)
+    const built = buildDocument(context, collection, null, system._id ?? context.createId(), now, hashes)
+    return { in: collection.name, insert: { ...built, ...system } }
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceError) || thrown.code !== 'validation_failed') throw thrown
+    faults.push(...thrown.errors.map((fault) => ({ ...fault, path: at + fault.path })))
+    return undefined
+  } finally {
+    if (faults.length > MAX_FAULTS && before <= MAX_FAULTS) faults.length = MAX_FAULTS
+  }
+}
+
+const MAX_FAULTS = 50
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+interface GivenSystemFields {
+  readonly _id?: string
+  readonly createdAt?: string
+  readonly updatedAt?: string
+  readonly createdBy?: string | null
+}
+
+/** The system fields that a seed document names, in stored form. */
+function readSystemFields(document: JsonObject, at: string, faults: Fault[]): GivenSystemFields {
+  const given: [string, unknown][] = []
+  for (const [name, read] of Object.entries(SYSTEM_READERS)) {
+    if (!Object.hasOwn(document, name)) continue
+    const value = read(document[name])
+    if (value === undefined)
+      faults.push({ path: `${at}/${name}`, code: 'wrong_type', message: EXPECTED[name] ?? '' })
+    else given.push([name, value])
+  }
+  return Object.fromEntries(given)
+}
+
+const readTime = (value: unknown): string | undefined =>
+  typeof value === 'string' ? parseTimestamp(value) : undefined
+
+const SYSTEM_READERS: { readonly [name: string]: (value: unknown) => string | null | undefined } = {
+  _id: (value) => (typeof value === 'string' && UUID.test(value) ? value : undefined),
+  createdAt: readTime,
+  updatedAt: readTime,
+  createdBy: (value) => (typeof value === 'string' || value === null ? value : undefined),
+}
+
+const EXPECTED: { readonly [name: string]: string } = {
+  _id: 'must be a UUID in lower case',
+  createdAt: 'must be an RFC 3339 date-time',
+  updatedAt: 'must be an RFC 3339 date-time',
+  createdBy: 'must be the _id of a user, or null',
+}

@@ -1,0 +1,78 @@
+import type { FieldRef, Filter } from './filter/filter.js'
+import type { JsonObject } from './filter/read-path.js'
+
+/**
+ * A document as it is stored: JSON, with `_id` and the whole number `_version`. Names beginning with `_` are the
+ * service's own and are never shown, but `_id`.
+ */
+export type StoredDocument = { readonly _id: string; readonly _version: number } & JsonObject
+
+/** An index over top-level fields. A unique one binds documents that have all of them, of the declared types. */
+export interface IndexPlan {
+  readonly fields: readonly FieldRef[]
+  readonly unique: boolean
+}
+
+/** What storage has to know of a collection. Plain JSON. */
+export interface CollectionPlan {
+  readonly name: string
+  readonly indexes: readonly IndexPlan[]
+}
+
+export interface SortKey {
+  readonly field: FieldRef
+  readonly descending: boolean
+}
+
+export interface ListQuery {
+  readonly filter: Filter
+  /** Ends in `_id`, so the order is total. */
+  readonly sort: readonly SortKey[]
+  readonly skip: number
+  readonly limit: number | null
+  readonly signal?: AbortSignal
+}
+
+/** One step of a `write`, on the collection `in`. */
+export type WriteStep = { readonly in: string } & (
+  | { readonly insert: StoredDocument }
+  | { readonly replace: StoredDocument; readonly version: number }
+  | { readonly remove: Filter; readonly expect?: number }
+  | { readonly require: string }
+  | { readonly refuse: Filter }
+)
+
+/**
+ * What came of a `write`. `unique`: the `fields` of an index are taken (`["_id"]` for the id); `changed`: the stored
+ * version is another, the document is gone, or `expect` was not met; `missing`: the required id is not there; `found`:
+ * a document matches what was refused.
+ */
+export type WriteResult =
+  | { readonly ok: true; readonly removed: number }
+  | {
+      readonly ok: false
+      readonly step: number
+      readonly reason: 'unique' | 'changed' | 'missing' | 'found'
+      readonly fields?: readonly string[]
+    }
+
+/**
+ * Where documents lie. An adapter decides nothing: what a filter means is `matches`, what an order means is `compare`,
+ * and who may see what was decided before.
+ *
+ * - Results MUST be safe from later writes and from whatever the caller does with what it passed in.
+ * - A storage that cannot be reached MUST reject with a `ServiceError` of code `storage_unavailable`, or
+ *   `outcome_unknown` where a write may have happened.
+ */
+export interface StorageAdapter {
+  /** Creates what is missing; drops and rewrites nothing. MUST be safe to call again and from many processes. */
+  open(plans: readonly CollectionPlan[]): Promise<void>
+  /** The documents that match, in order, after `skip`, at most `limit`. */
+  list(collection: string, query: ListQuery): Promise<readonly StoredDocument[]>
+  count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): Promise<number>
+  /** All steps in their order, or none. All writes MUST behave as if one came after another. */
+  write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): Promise<WriteResult>
+  close(): Promise<void>
+  /** Documents that the service checks like bodies and stores when it opens the adapter for the first time. */
+  readonly seed?: { readonly [collection: string]: readonly unknown[] }
+}

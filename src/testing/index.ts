@@ -1,0 +1,1 @@
+export { createTestHasher } from './test-hasher.js'

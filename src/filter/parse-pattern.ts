@@ -22,7 +22,7 @@ export function parsePattern(source: string, options: { readonly ignoreCase: boo
 }
 
 function parseSyntax(source: string): AST.Pattern {
-  const escaped = source.replace(/\\([^]?)/gu, (sequence, character: string) => {
+  const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
     if (/^[tnrdDwWsSbB]$/.test(character) || /^[$()*+./?[\\\]^{|}]$/.test(character)) return sequence
     // The parser, in its strict mode, takes a backslash before syntax characters only.
     if (/^[!-/:-@[-`{-~]$/.test(character)) return `\\x${character.charCodeAt(0).toString(16)}`

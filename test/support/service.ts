@@ -1,0 +1,121 @@
+import { expect } from 'vitest'
+import {
+  type Caller,
+  type Config,
+  createCollectionService,
+  createMemoryAdapter,
+  type Handler,
+  type ServiceOptions,
+  type StorageAdapter,
+} from '../../src/index.js'
+import { createTestHasher } from '../../src/testing/index.js'
+
+/** A configuration as a test writes it down, or a wrong one. */
+export type AnyConfig = Config | { readonly [key: string]: unknown }
+
+export interface Sent {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; `undefined` where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any
+}
+
+export interface SendOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: BodyInit
+  readonly headers?: { readonly [name: string]: string }
+  readonly token?: string
+  /** On the host's word. */
+  readonly caller?: Caller | null
+  /** This case is allowed to answer 5xx. */
+  readonly mayFail?: boolean
+}
+
+export interface TestService {
+  readonly handler: Handler
+  readonly adapter: StorageAdapter
+  readonly logged: unknown[][]
+  send(line: string, options?: SendOptions): Promise<Sent>
+  /** The answer's documents, as what one of their fields holds. */
+  list(path: string, field: string, options?: SendOptions): Promise<unknown[]>
+  /** Registers and returns the token and the id. */
+  register(credentials: object): Promise<{ readonly token: string; readonly id: string }>
+}
+
+/** Only what a URL cannot carry is encoded, so that query strings stay readable. */
+export const encodePath = (path: string): string => path.replace(/[ "<>`{}|\\^#]|[^\x21-\x7e]/gu, encodeURIComponent)
+
+/** A service with a cheap hasher and a log that tests can read. */
+export function createTestService(
+  config: AnyConfig,
+  options: ServiceOptions & { readonly adapter?: StorageAdapter; readonly documents?: { [name: string]: object[] } } = {},
+): TestService {
+  const { adapter: given, documents, ...service } = options
+  const adapter = given ?? createMemoryAdapter(documents ? { documents } : {})
+  const logged: unknown[][] = []
+  const note = (...entry: unknown[]): void => void logged.push(entry)
+  const handler = createCollectionService(config, adapter, {
+    hasher: createTestHasher(),
+    production: false,
+    logger: { info: note, warn: note, error: note },
+    ...service,
+  })
+  const send = async (line: string, sent: SendOptions = {}): Promise<Sent> => {
+    const [method = 'GET', ...path] = line.split(' ')
+    const headers = new Headers(sent.headers)
+    if (sent.token !== undefined) headers.set('authorization', `Bearer ${sent.token}`)
+    const init: RequestInit & { duplex?: 'half' } = { method, headers }
+    if (sent.body !== undefined) {
+      init.body = JSON.stringify(sent.body)
+      if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+    } else if (sent.raw !== undefined) {
+      init.body = sent.raw
+      init.duplex = 'half'
+    }
+    const target = sent.caller === undefined ? handler : handler.as(sent.caller)
+    const response = await target(new Request(`http://service.test${encodePath(path.join(' '))}`, init))
+    return checkAnswer(response, sent.mayFail ?? false)
+  }
+  return {
+    handler,
+    adapter,
+    logged,
+    send,
+    async list(path, field, sent) {
+      const { status, body } = await send(`GET ${path}`, sent)
+      expect(status, `GET ${path}: ${JSON.stringify(body)}`).toBe(200)
+      return body.map((document: { [name: string]: unknown }) => document[field])
+    },
+    async register(credentials) {
+      const { status, body } = await send('POST /auth/register', { body: credentials })
+      expect(status).toBe(201)
+      return { token: body.token, id: body.user._id }
+    },
+  }
+}
+
+/** What holds for every answer, whatever the case is about. */
+async function checkAnswer(response: Response, mayFail: boolean): Promise<Sent> {
+  const { status, headers } = response
+  const text = await response.text()
+  const body = text === '' ? undefined : JSON.parse(text)
+  if (!mayFail) expect(status, text).toBeLessThan(500)
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+  expect(headers.get('vary')).toContain('Authorization')
+  if (status >= 400 && text !== '') {
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(body).toMatchObject({ status, title: expect.any(String), code: expect.any(String), requestId: expect.any(String) })
+    expect(text).not.toMatch(/\bat .*\.[jt]s:\d+|node_modules|lokijs|ajv/)
+  }
+  // A body must never reach a prototype.
+  expect(Object.keys(Object.prototype)).toEqual([])
+  return { status, headers, text, body }
+}
+
+/** The codes of an answer's errors by path. */
+export const faultsOf = ({ body }: Sent): { [path: string]: string } =>
+  Object.fromEntries((body.errors ?? []).map(({ path, code }: { path: string; code: string }) => [path, code]))

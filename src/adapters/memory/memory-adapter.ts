@@ -1,5 +1,5 @@
 import { isEverything } from '../../filter/filter.js'
-import { compileFilter } from '../../filter/matches.js'
+import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type {
   CollectionPlan,
   ListQuery,
@@ -9,9 +9,9 @@ import type {
   WriteStep,
 } from '../../storage.js'
 import { freezeCopy } from './freeze.js'
-import { compileOrder, takeFirst } from './order.js'
+import { takeSorted } from './order.js'
 import { planScan } from './plan-scan.js'
-import { createDatabase, createRows, type Rows } from './rows.js'
+import { createDatabase, createRows, type Row, type Rows } from './rows.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 
 interface MemoryCollection {
@@ -56,7 +56,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
       if (isEverything(filter)) return rows.size
       const matches = compileFilter(filter)
       let total = 0
-      for (const document of planScan(filter, rows, indexes).candidates) if (matches(document)) total += 1
+      for (const { document } of planScan(filter, rows, indexes)) if (matches(document)) total += 1
       return total
     },
     async write(steps) {
@@ -73,7 +73,7 @@ function openCollection(
 ): void {
   const rows = collections.get(plan.name)?.rows ?? create()
   const indexes = plan.indexes.filter(({ unique }) => unique).map(({ fields }) => createUniqueIndex(fields))
-  for (const document of rows.inOrder()) {
+  for (const { document } of rows.inOrder()) {
     for (const index of indexes) {
       if (index.findConflict(document) !== undefined) {
         const fields = index.fields.map(({ path }) => path).join(' and ')
@@ -86,30 +86,33 @@ function openCollection(
 }
 
 function listDocuments({ rows, indexes }: MemoryCollection, query: ListQuery): readonly StoredDocument[] {
-  const { skip, limit } = query
+  const { filter, sort, skip, limit } = query
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const scan = planScan(query.filter, rows, indexes)
-  const matching = filterDocuments(scan.candidates, query)
-  const [first] = query.sort
-  const isSorted = !first || (scan.isInIdOrder && first.field.path === '_id' && !first.descending)
-  if (!isSorted) return takeFirst(matching, compileOrder(query.sort), end).slice(skip)
-  const listed: StoredDocument[] = []
-  let passed = 0
-  for (const document of matching) {
-    if (passed >= end) break
-    if (passed >= skip) listed.push(document)
-    passed += 1
-  }
-  return listed
+  const candidates = planScan(filter, rows, indexes)
+  const matches = compileFilter(filter)
+  const [first] = sort
+  const isInOrder = !first || (first.field.path === '_id' && !first.descending)
+  return isInOrder
+    ? takeInOrder(candidates, matches, skip, end)
+    : takeSorted(candidates, matches, sort, end).slice(skip)
 }
 
-function* filterDocuments(
-  candidates: Iterable<StoredDocument>,
-  { filter }: ListQuery,
-): Iterable<StoredDocument> {
-  if (isEverything(filter)) return yield* candidates
-  const matches = compileFilter(filter)
-  for (const document of candidates) if (matches(document)) yield document
+/** The documents that match from `skip` to `end`, in the order in which they come. */
+function takeInOrder(
+  rows: readonly Row[],
+  matches: Predicate,
+  skip: number,
+  end: number,
+): readonly StoredDocument[] {
+  const taken: StoredDocument[] = []
+  let passed = 0
+  for (const { document } of rows) {
+    if (passed >= end) break
+    if (!matches(document)) continue
+    if (passed >= skip) taken.push(document)
+    passed += 1
+  }
+  return taken
 }
 
 /** Applies the steps in turn; the first that fails has all before it taken back. */
@@ -144,7 +147,7 @@ function applyStep(
     return 0
   }
   if ('replace' in step) {
-    const before = rows.get(step.replace._id)
+    const before = rows.get(step.replace._id)?.document
     if (before?._version !== step.version) return { reason: 'changed' }
     const document = freezeCopy(step.replace)
     const taken = findTaken(indexes, document)
@@ -155,7 +158,9 @@ function applyStep(
   }
   if ('remove' in step) {
     const matches = compileFilter(step.remove)
-    const doomed = [...planScan(step.remove, rows, indexes).candidates].filter(matches)
+    const doomed = planScan(step.remove, rows, indexes)
+      .map(({ document }) => document)
+      .filter(matches)
     if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
     for (const document of doomed) {
       remove(collection, document)
@@ -165,7 +170,7 @@ function applyStep(
   }
   if ('require' in step) return rows.get(step.require) ? 0 : { reason: 'missing' }
   const refused = compileFilter(step.refuse)
-  for (const document of planScan(step.refuse, rows, indexes).candidates) {
+  for (const { document } of planScan(step.refuse, rows, indexes)) {
     if (refused(document)) return { reason: 'found' }
   }
   return 0

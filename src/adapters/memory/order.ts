@@ -1,56 +1,85 @@
 import { compare, holdsType, type Ordered } from '../../filter/compare.js'
+import type { Predicate } from '../../filter/matches.js'
 import { compilePath } from '../../filter/read-path.js'
 import type { SortKey, StoredDocument } from '../../storage.js'
+import type { Row } from './rows.js'
 
-type Compare = (a: StoredDocument, b: StoredDocument) => number
+/** A document with what it is ordered by. */
+interface Keyed {
+  readonly document: StoredDocument
+  readonly keys: readonly Ordered[]
+}
+
+interface Order {
+  keysOf(document: StoredDocument): readonly Ordered[]
+  compare(a: readonly Ordered[], b: readonly Ordered[]): number
+}
 
 /** Compiles an order. A value of another type than its field's counts as missing. */
-export function compileOrder(sort: readonly SortKey[]): Compare {
-  const keys = sort.map(({ field, descending }) => {
-    const read = compilePath(field.path)
-    const holds = holdsType(field.type)
-    const readOrdered = (document: StoredDocument): Ordered => {
+function compileOrder(sort: readonly SortKey[]): Order {
+  const readers = sort.map(({ field: { path, type } }) => {
+    const read = compilePath(path)
+    const holds = holdsType(type)
+    return (document: StoredDocument): Ordered => {
       const value = read(document)
       return holds(value) ? (value as Ordered) : undefined
     }
-    return { readOrdered, sign: descending ? -1 : 1 }
   })
-  return (a, b) => {
-    for (const { readOrdered, sign } of keys) {
-      const order = compare(readOrdered(a), readOrdered(b))
-      if (order !== 0) return order * sign
-    }
-    return 0
+  const signs = sort.map(({ descending }) => (descending ? -1 : 1))
+  return {
+    keysOf: (document) => readers.map((read) => read(document)),
+    compare(a, b) {
+      for (let i = 0; i < signs.length; i++) {
+        const order = compare(a[i], b[i])
+        if (order !== 0) return order * (signs[i] ?? 1)
+      }
+      return 0
+    },
   }
 }
 
 /** Up to this many documents are kept in order while others are looked at; beyond, all are sorted at the end. */
 const MAX_KEPT = 1000
 
-/** The first `count` documents of an order, of however many. */
-export function takeFirst(
-  documents: Iterable<StoredDocument>,
-  order: Compare,
+/** The first `count` of the documents that match, in an order, from however many. */
+export function takeSorted(
+  rows: readonly Row[],
+  matches: Predicate,
+  sort: readonly SortKey[],
   count: number,
 ): readonly StoredDocument[] {
-  if (count > MAX_KEPT) return [...documents].sort(order).slice(0, count)
-  const kept: StoredDocument[] = []
-  for (const document of documents) {
+  const order = compileOrder(sort)
+  const sorted = count > MAX_KEPT ? sortAll(rows, matches, order) : keepFirst(rows, matches, order, count)
+  return sorted.slice(0, count).map(({ document }) => document)
+}
+
+function sortAll(rows: readonly Row[], matches: Predicate, order: Order): readonly Keyed[] {
+  const all: Keyed[] = []
+  for (const { document } of rows) if (matches(document)) all.push({ document, keys: order.keysOf(document) })
+  return all.sort((a, b) => order.compare(a.keys, b.keys))
+}
+
+function keepFirst(rows: readonly Row[], matches: Predicate, order: Order, count: number): readonly Keyed[] {
+  const kept: Keyed[] = []
+  for (const { document } of rows) {
+    if (!matches(document)) continue
+    const keys = order.keysOf(document)
     const last = kept.at(-1)
-    if (kept.length === count && last && order(document, last) >= 0) continue
-    kept.splice(findPlace(kept, document, order), 0, document)
+    if (kept.length >= count && (!last || order.compare(keys, last.keys) >= 0)) continue
+    kept.splice(findPlace(kept, keys, order), 0, { document, keys })
     if (kept.length > count) kept.pop()
   }
   return kept
 }
 
-function findPlace(sorted: readonly StoredDocument[], document: StoredDocument, order: Compare): number {
+/** Where keys belong among sorted ones. */
+function findPlace(kept: readonly Keyed[], keys: readonly Ordered[], order: Order): number {
   let low = 0
-  let high = sorted.length
+  let high = kept.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    const candidate = sorted[middle]
-    if (candidate && order(candidate, document) <= 0) low = middle + 1
+    const candidate = kept[middle]
+    if (candidate && order.compare(candidate.keys, keys) <= 0) low = middle + 1
     else high = middle
   }
   return low

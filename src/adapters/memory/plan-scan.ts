@@ -1,26 +1,20 @@
 import type { Filter, Scalar } from '../../filter/filter.js'
-import type { StoredDocument } from '../../storage.js'
-import type { Rows } from './rows.js'
+import type { Row, Rows } from './rows.js'
 import type { UniqueIndex } from './unique-index.js'
 
-/** Where the documents that can match a filter are looked for. */
-export interface Scan {
-  /** A superset of what matches. */
-  readonly candidates: Iterable<StoredDocument>
-  /** Whether the candidates come ascending by `_id`. */
-  readonly isInIdOrder: boolean
-}
-
-/** Chooses the narrowest way to what a filter can match: an id, a unique value, else everything. */
-export function planScan(filter: Filter, rows: Rows, indexes: readonly UniqueIndex[]): Scan {
+/**
+ * Where the documents that can match a filter are looked for, ascending by `_id`: the narrowest of an id, a unique
+ * value, and everything.
+ */
+export function planScan(filter: Filter, rows: Rows, indexes: readonly UniqueIndex[]): readonly Row[] {
   for (const condition of filter.kind === 'and' ? filter.filters : [filter]) {
     if (condition.kind !== 'eq' || condition.field.each) continue
     const id = findId(condition.field.path, condition.value, indexes)
     if (id === undefined) continue
-    const document = id === null ? undefined : rows.get(id)
-    return { candidates: document ? [document] : [], isInIdOrder: true }
+    const row = id === null ? undefined : rows.get(id)
+    return row ? [row] : []
   }
-  return { candidates: rows.inOrder(), isInIdOrder: true }
+  return rows.inOrder()
 }
 
 /** The only id that can match; `null` where there is none, `undefined` where the field does not tell. */

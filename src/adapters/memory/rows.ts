@@ -2,7 +2,7 @@ import Loki from 'lokijs'
 import type { StoredDocument } from '../../storage.js'
 
 /** What LokiJS keeps: it writes a `$loki` of its own into a row, and never sees the frozen document's fields. */
-interface Row {
+export interface Row {
   readonly _id: string
   document: StoredDocument
 }
@@ -10,12 +10,12 @@ interface Row {
 /** The documents of one collection, by `_id` and in the order of `_id`. */
 export interface Rows {
   readonly size: number
-  get(id: string): StoredDocument | undefined
+  get(id: string): Row | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
-  /** All documents, ascending by `_id`. */
-  inOrder(): Iterable<StoredDocument>
+  /** All rows, ascending by `_id`; until the next write. */
+  inOrder(): readonly Row[]
 }
 
 /** A database that lives in memory only, whatever runtime it finds itself in. */
@@ -43,7 +43,7 @@ export function createRows(database: Loki, name: string): Rows {
     get size() {
       return byId.size
     },
-    get: (id) => byId.get(id)?.document,
+    get: (id) => byId.get(id),
     insert(document) {
       const row: Row = { _id: document._id, document }
       collection.insert(row)
@@ -63,9 +63,10 @@ export function createRows(database: Loki, name: string): Rows {
       byId.delete(id)
       sorted = undefined
     },
-    *inOrder() {
-      if (!isAscending) sorted ??= [...collection.data].sort((a, b) => (a._id < b._id ? -1 : 1))
-      for (const { document } of sorted ?? collection.data) yield document
+    inOrder() {
+      if (isAscending) return collection.data
+      sorted ??= [...collection.data].sort((a, b) => (a._id < b._id ? -1 : 1))
+      return sorted
     },
   }
 }

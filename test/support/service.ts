@@ -47,12 +47,16 @@ export interface TestService {
 }
 
 /** Only what a URL cannot carry is encoded, so that query strings stay readable. */
-export const encodePath = (path: string): string => path.replace(/[ "<>`{}|\\^#]|[^\x21-\x7e]/gu, encodeURIComponent)
+export const encodePath = (path: string): string =>
+  path.replace(/[ "<>`{}|\\^#]|[^\x21-\x7e]/gu, encodeURIComponent)
 
 /** A service with a cheap hasher and a log that tests can read. */
 export function createTestService(
   config: AnyConfig,
-  options: ServiceOptions & { readonly adapter?: StorageAdapter; readonly documents?: { [name: string]: object[] } } = {},
+  options: ServiceOptions & {
+    readonly adapter?: StorageAdapter
+    readonly documents?: { [name: string]: object[] }
+  } = {},
 ): TestService {
   const { adapter: given, documents, ...service } = options
   const adapter = given ?? createMemoryAdapter(documents ? { documents } : {})
@@ -108,7 +112,12 @@ async function checkAnswer(response: Response, mayFail: boolean): Promise<Sent> 
   expect(headers.get('vary')).toContain('Authorization')
   if (status >= 400 && text !== '') {
     expect(headers.get('content-type')).toBe('application/problem+json')
-    expect(body).toMatchObject({ status, title: expect.any(String), code: expect.any(String), requestId: expect.any(String) })
+    expect(body).toMatchObject({
+      status,
+      title: expect.any(String),
+      code: expect.any(String),
+      requestId: expect.any(String),
+    })
     expect(text).not.toMatch(/\bat .*\.[jt]s:\d+|node_modules|lokijs|ajv/)
   }
   // A body must never reach a prototype.
@@ -118,4 +127,6 @@ async function checkAnswer(response: Response, mayFail: boolean): Promise<Sent> 
 
 /** The codes of an answer's errors by path. */
 export const faultsOf = ({ body }: Sent): { [path: string]: string } =>
-  Object.fromEntries((body.errors ?? []).map(({ path, code }: { path: string; code: string }) => [path, code]))
+  Object.fromEntries(
+    (body.errors ?? []).map(({ path, code }: { path: string; code: string }) => [path, code]),
+  )

@@ -1,0 +1,250 @@
+/**
+ * What a list must answer, computed the slow and obvious way from the configuration, the stored documents, the caller
+ * and the query. Imports nothing of the library: it is the second opinion.
+ */
+
+type Json = { readonly [name: string]: unknown }
+
+export interface OracleQuery {
+  readonly conditions: readonly {
+    readonly path: string
+    readonly operator: string
+    readonly values: readonly unknown[]
+  }[]
+  readonly ignoreCase?: boolean
+  readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
+  readonly skip?: number
+  readonly limit?: number
+  readonly project?: readonly string[]
+}
+
+export type OracleCaller = { readonly id: string; readonly roles: readonly string[] }
+
+interface Grant {
+  readonly subject: string
+  readonly pick?: readonly string[]
+  readonly omit?: readonly string[]
+  readonly where?: Json
+}
+
+const SYSTEM: Json = {
+  _id: { type: 'string' },
+  createdAt: { type: 'timestamp' },
+  updatedAt: { type: 'timestamp' },
+  createdBy: { type: 'string' },
+}
+
+/** The documents that the answer must hold, or the status with which it must refuse. */
+export function expectList(
+  collection: { readonly schema: Json; readonly permissions: Json },
+  documents: readonly Json[],
+  caller: OracleCaller | null,
+  query: OracleQuery,
+): readonly Json[] | 400 | 401 | 403 {
+  const fields: Json = { ...collection.schema, ...SYSTEM }
+  const grants = grantsOf(collection.permissions, caller)
+  if (grants.length === 0) return caller === null ? 401 : 403
+  const isShownBySome = (path: string): boolean =>
+    definitionOf(fields, path) !== undefined && grants.some((grant) => shows(grant, topOf(path)))
+  const isShownByAll = (path: string): boolean => grants.every((grant) => shows(grant, topOf(path)))
+  const named = [...query.conditions.map(({ path }) => path), ...(query.project ?? [])]
+  if (!named.every(isShownBySome)) return 400
+  if (!query.sort.every(({ path }) => isShownBySome(path) && isShownByAll(path))) return 400
+
+  const views = documents.flatMap((document) => {
+    const matching = grants.filter((grant) => grantMatches(grant, document, caller, fields))
+    if (matching.length === 0) return []
+    return [viewOf(document, fields, (name) => matching.some((grant) => shows(grant, name)))]
+  })
+  const found = views.filter((view) =>
+    query.conditions.every(({ path, operator, values }) =>
+      holds(view, fields, path, operator, values, query.ignoreCase ?? false),
+    ),
+  )
+  const last = query.sort.at(-1)
+  const keys = [...query.sort, { path: '_id', descending: last?.descending ?? false }]
+  const sorted = found.sort((a, b) => {
+    for (const { path, descending } of keys) {
+      const order = orderOf(typedAt(a, fields, path), typedAt(b, fields, path))
+      if (order !== 0) return descending ? -order : order
+    }
+    return 0
+  })
+  const skip = query.skip ?? 0
+  const page = sorted.slice(skip, query.limit === undefined ? undefined : skip + query.limit)
+  return query.project ? page.map((view) => projectView(view, query.project ?? [])) : page
+}
+
+const topOf = (path: string): string => path.split('.')[0] ?? path
+
+function grantsOf(permissions: Json, caller: OracleCaller | null): readonly Grant[] {
+  return Object.entries(permissions).flatMap(([subject, grant]): Grant[] => {
+    const isMine =
+      subject === '*' ||
+      (caller !== null && (subject === 'user' || subject === 'owner' || caller.roles.includes(subject)))
+    if (!isMine || grant === false) return []
+    if (grant === true) return [{ subject }]
+    const rules = grant as { read?: boolean | object; pick?: unknown; omit?: unknown }
+    if (rules.pick !== undefined || rules.omit !== undefined || rules.read === true) return [{ subject }]
+    return rules.read ? [{ subject, ...rules.read }] : []
+  })
+}
+
+const shows = (grant: Grant, name: string): boolean =>
+  name === '_id' || ((grant.pick?.includes(name) ?? true) && !(grant.omit?.includes(name) ?? false))
+
+function grantMatches(grant: Grant, document: Json, caller: OracleCaller | null, fields: Json): boolean {
+  if (grant.subject === 'owner' && document.createdBy !== caller?.id) return false
+  return Object.entries(grant.where ?? {}).every(([path, condition]) => {
+    const isOperators = typeof condition === 'object' && condition !== null && !Array.isArray(condition)
+    const operators = isOperators ? Object.entries(condition as Json) : [['$eq', condition] as const]
+    return operators.every(([operator, operand]) => holds(document, fields, path, operator, [operand], false))
+  })
+}
+
+function definitionOf(fields: Json, path: string): Json | undefined {
+  let level: Json | undefined = fields
+  let definition: Json | undefined
+  for (const name of path.split('.')) {
+    definition = level && Object.hasOwn(level, name) ? (level[name] as Json) : undefined
+    level = definition?.type === 'object' ? (definition.properties as Json) : undefined
+  }
+  return definition?.type === 'hash' ? undefined : definition
+}
+
+/** The document as the caller sees it: hidden and undeclared fields are absent. */
+function viewOf(document: Json, fields: Json, isShown: (name: string) => boolean): Json {
+  const view: { [name: string]: unknown } = {}
+  for (const [name, value] of Object.entries(document)) {
+    const definition = Object.hasOwn(fields, name) ? (fields[name] as Json) : undefined
+    if (definition && definition.type !== 'hash' && isShown(name))
+      view[name] = declaredPart(definition, value)
+  }
+  return view
+}
+
+function declaredPart(definition: Json, value: unknown): unknown {
+  if (definition.type !== 'object' || typeof value !== 'object' || value === null || Array.isArray(value))
+    return value
+  const properties = definition.properties as Json
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => Object.hasOwn(properties, name))
+      .map(([name, inner]) => [name, declaredPart(properties[name] as Json, inner)]),
+  )
+}
+
+function valueAt(document: Json, path: string): unknown {
+  let value: unknown = document
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+      return undefined
+    value = (value as Json)[name]
+  }
+  return value
+}
+
+function isOfType(type: unknown, value: unknown): boolean {
+  switch (type) {
+    case 'string':
+      return typeof value === 'string'
+    case 'timestamp':
+      return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
+    case 'number':
+      return typeof value === 'number'
+    case 'integer':
+      return Number.isInteger(value)
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'array':
+      return Array.isArray(value)
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    default:
+      return value !== undefined && value !== null
+  }
+}
+
+function typedAt(document: Json, fields: Json, path: string): unknown {
+  const value = valueAt(document, path)
+  return isOfType(definitionOf(fields, path)?.type, value) ? value : undefined
+}
+
+function holds(
+  document: Json,
+  fields: Json,
+  path: string,
+  operator: string,
+  operands: readonly unknown[],
+  ignoreCase: boolean,
+): boolean {
+  const definition = definitionOf(fields, path) ?? {}
+  const value = typedAt(document, fields, path)
+  const isArray = definition.type === 'array'
+  const items = (definition.items as Json | undefined)?.type
+  const elements = isArray
+    ? ((value ?? []) as unknown[]).filter((element) => isOfType(items, element))
+    : [value]
+  const some = (test: (element: unknown) => boolean): boolean =>
+    elements.some((e) => e !== undefined && test(e))
+  const equals = (operand: unknown): boolean =>
+    operand === null ? value === undefined : some((element) => element === operand)
+  const [first] = operands
+  switch (operator) {
+    case '$eq':
+      return operands.some(equals)
+    case '$ne':
+      return operands.every((operand) => !equals(operand))
+    case '$in':
+      return (first as unknown[]).some(equals)
+    case '$nin':
+      return !(first as unknown[]).some(equals)
+    case '$exists':
+      return (value !== undefined) === first
+    case '$gt':
+      return some((element) => sameKind(element, first) && orderOf(element, first) > 0)
+    case '$gte':
+      return some((element) => sameKind(element, first) && orderOf(element, first) >= 0)
+    case '$lt':
+      return some((element) => sameKind(element, first) && orderOf(element, first) < 0)
+    case '$lte':
+      return some((element) => sameKind(element, first) && orderOf(element, first) <= 0)
+    case '$regex':
+      return operands.some((pattern) =>
+        some((e) => new RegExp(String(pattern), ignoreCase ? 'iu' : 'u').test(String(e))),
+      )
+    default:
+      throw new Error(`the oracle knows no ${operator}`)
+  }
+}
+
+const sameKind = (a: unknown, b: unknown): boolean => typeof a === typeof b
+
+/** Missing, false, true, numbers, strings by code point. */
+function orderOf(a: unknown, b: unknown): number {
+  const kinds = ['undefined', 'boolean', 'number', 'string']
+  if (typeof a !== typeof b) return kinds.indexOf(typeof a) - kinds.indexOf(typeof b)
+  if (typeof a === 'string' && typeof b === 'string') {
+    const [x, y] = [[...a], [...b]].map((text) => text.map((character) => character.codePointAt(0) ?? 0))
+    for (let i = 0; i < Math.min(x?.length ?? 0, y?.length ?? 0); i++) {
+      const difference = (x?.[i] ?? 0) - (y?.[i] ?? 0)
+      if (difference !== 0) return difference
+    }
+    return (x?.length ?? 0) - (y?.length ?? 0)
+  }
+  return a === undefined || a === b ? 0 : (a as number) < (b as number) ? -1 : 1
+}
+
+function projectView(view: Json, paths: readonly string[]): Json {
+  const keep = (value: Json, prefix: string): Json =>
+    Object.fromEntries(
+      Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+        const path = prefix + name
+        if (path === '_id' || paths.includes(path)) return [[name, inner]]
+        const isParent = paths.some((wanted) => wanted.startsWith(`${path}.`))
+        if (!isParent || typeof inner !== 'object' || inner === null || Array.isArray(inner)) return []
+        return [[name, keep(inner as Json, `${path}.`)]]
+      }),
+    )
+  return keep(view, '')
+}

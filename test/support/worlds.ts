@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import type { OracleCaller, OracleQuery } from './oracle.js'
+
+/** A configuration, what is stored under it, and somebody who asks: all at random. */
+export interface World {
+  readonly collection: { readonly schema: Json; readonly permissions: Json }
+  readonly documents: readonly Json[]
+  readonly caller: OracleCaller | null
+}
+
+type Json = { readonly [name: string]: unknown }
+
+const POOL: { readonly [name: string]: Json } = {
+  s: { type: 'string' },
+  t: { type: 'string', index: true },
+  n: { type: 'number' },
+  i: { type: 'integer', index: true },
+  b: { type: 'boolean' },
+  at: { type: 'timestamp' },
+  tags: { type: 'array', items: { type: 'string' } },
+  nums: { type: 'array', items: { type: 'integer' } },
+  o: { type: 'object', properties: { x: { type: 'string' }, k: { type: 'integer' } } },
+  j: { type: 'json' },
+  toString: { type: 'string' },
+}
+
+const NAMES = Object.keys(POOL)
+const TEXTS = ['', 'a', 'B', 'ab', 'b', 'Ab', 'z', 'é', '\uffff', '😀', '10', '9', 'null', 'true']
+const TIMES = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '1999-12-31T23:59:59.999Z']
+const NUMBERS = [-1, 0, 1, 2, 2.5, 10]
+const PEOPLE = ['ann', 'bob']
+const ROLES = ['editor', 'admin']
+
+const text = fc.constantFrom(...TEXTS)
+const scalarOf = (type: unknown): fc.Arbitrary<unknown> => {
+  switch (type) {
+    case 'string':
+      return text
+    case 'timestamp':
+      return fc.constantFrom(...TIMES)
+    case 'number':
+      return fc.constantFrom(...NUMBERS)
+    case 'integer':
+      return fc.constantFrom(...NUMBERS.filter(Number.isInteger))
+    default:
+      return fc.boolean()
+  }
+}
+
+/** Mostly of the declared type; now and then what an older configuration left behind. */
+const storedOf = (definition: Json): fc.Arbitrary<unknown> => {
+  const odd = fc.constantFrom<unknown>(5, 2.5, 'odd', true, ['a'], { x: 'a' }, null)
+  const array = (type: unknown) =>
+    fc.array(fc.oneof({ weight: 9, arbitrary: scalarOf(type) }, { weight: 1, arbitrary: odd }), {
+      maxLength: 3,
+    })
+  const usual: fc.Arbitrary<unknown> =
+    definition.type === 'array'
+      ? array((definition.items as Json).type)
+      : definition.type === 'object'
+        ? fc.record({ x: text, k: scalarOf('integer') }, { requiredKeys: [] })
+        : definition.type === 'json'
+          ? fc.constantFrom<unknown>(1, 'x', [1], { a: null }, false)
+          : scalarOf(definition.type)
+  return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd })
+}
+
+const id = (n: number): string => `0190163d-8694-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+const documentOf = (schema: Json): fc.Arbitrary<Json> =>
+  fc
+    .record(
+      {
+        ...Object.fromEntries(
+          Object.entries(schema).map(([name, definition]) => [name, storedOf(definition as Json)]),
+        ),
+        createdBy: fc.constantFrom<unknown>(...PEOPLE, null),
+        createdAt: fc.constantFrom(...TIMES),
+      },
+      { requiredKeys: ['createdBy', 'createdAt'] },
+    )
+    .map((document) => ({ ...document, updatedAt: TIMES[0] }))
+
+const subsetOf = (names: readonly string[], minLength = 0): fc.Arbitrary<string[]> =>
+  fc.subarray([...names], { minLength })
+
+const whereOf = (schema: Json): fc.Arbitrary<Json> => {
+  const conditions = Object.entries(schema).flatMap(([name, definition]) => {
+    const { type } = definition as Json
+    if (!['string', 'number', 'integer', 'boolean', 'timestamp'].includes(String(type))) return []
+    const value = scalarOf(type)
+    const operators: fc.Arbitrary<unknown>[] = [
+      value,
+      value.map(($ne) => ({ $ne })),
+      fc.array(value, { maxLength: 2 }).map(($in) => ({ $in })),
+      fc.boolean().map(($exists) => ({ $exists })),
+      ...(type === 'boolean' ? [] : [value.map(($gte) => ({ $gte }))]),
+    ]
+    return [fc.oneof(...operators).map((condition) => ({ [name]: condition }))]
+  })
+  const mine = fc.constantFrom(...PEOPLE).map((createdBy) => ({ createdBy }))
+  return fc.oneof(mine, ...conditions)
+}
+
+const readRuleOf = (schema: Json): fc.Arbitrary<unknown> => {
+  const names = [...Object.keys(schema), 'createdAt', 'createdBy']
+  const rule = fc.record(
+    {
+      pick: subsetOf(names, Math.max(0, names.length - 2)),
+      omit: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 2 }),
+      where: whereOf(schema),
+    },
+    { requiredKeys: [] },
+  )
+  return fc.oneof({ weight: 1, arbitrary: fc.boolean() }, { weight: 3, arbitrary: rule })
+}
+
+const permissionsOf = (schema: Json): fc.Arbitrary<Json> => {
+  const grant = readRuleOf(schema).map((read) => ({ read }))
+  return fc.record(
+    { '*': grant, user: grant, owner: grant, editor: grant, admin: grant },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<Json>
+}
+
+const caller: fc.Arbitrary<OracleCaller | null> = fc.option(
+  fc.record({ id: fc.constantFrom(...PEOPLE), roles: subsetOf([...ROLES, '*', 'owner']) }),
+  { freq: 4 },
+)
+
+export const worlds: fc.Arbitrary<World> = fc
+  .subarray(NAMES, { minLength: 2 })
+  .map((names): Json => Object.fromEntries(names.map((name) => [name, POOL[name]])))
+  .chain((schema) =>
+    fc.record({
+      collection: fc.record({ schema: fc.constant(schema), permissions: permissionsOf(schema) }),
+      documents: fc
+        .array(documentOf(schema), { maxLength: 12 })
+        .map((documents) => documents.map((document, i) => ({ _id: id(i + 1), ...document }))),
+      caller,
+    }),
+  )
+
+interface Choice {
+  readonly path: string
+  readonly type: string
+  readonly isArray: boolean
+}
+
+const choices: readonly Choice[] = NAMES.flatMap((path): Choice[] => {
+  const definition = POOL[path] ?? {}
+  if (definition.type === 'array')
+    return [{ path, type: String((definition.items as Json).type), isArray: true }]
+  if (definition.type !== 'object') return [{ path, type: String(definition.type), isArray: false }]
+  return [
+    { path, type: 'object', isArray: false },
+    { path: 'o.x', type: 'string', isArray: false },
+    { path: 'o.k', type: 'integer', isArray: false },
+  ]
+}).concat([
+  { path: '_id', type: 'string', isArray: false },
+  { path: 'createdBy', type: 'string', isArray: false },
+  { path: 'createdAt', type: 'timestamp', isArray: false },
+])
+
+const isScalar = (type: string): boolean => type !== 'object' && type !== 'json'
+
+const conditionOf = ({ path, type }: Choice): fc.Arbitrary<OracleQuery['conditions'][number]> => {
+  const make = (operator: string, values: fc.Arbitrary<readonly unknown[]>) =>
+    values.map((some) => ({ path, operator, values: some }))
+  const exists = make(
+    '$exists',
+    fc.boolean().map((flag) => [flag]),
+  )
+  if (!isScalar(type)) return exists
+  const value = scalarOf(type)
+  const nullable = fc.option(value, { freq: 6 })
+  const several = fc.array(nullable, { minLength: 1, maxLength: 3 })
+  const one = value.map((some) => [some])
+  return fc.oneof(
+    exists,
+    make('$eq', several),
+    make('$ne', several),
+    make(
+      '$in',
+      fc.array(nullable, { maxLength: 3 }).map((list) => [list]),
+    ),
+    make(
+      '$nin',
+      fc.array(nullable, { maxLength: 3 }).map((list) => [list]),
+    ),
+    ...(type === 'boolean' ? [] : ['$gt', '$gte', '$lt', '$lte'].map((operator) => make(operator, one))),
+    ...(type === 'string' || type === 'timestamp'
+      ? [
+          make(
+            '$regex',
+            fc.array(fc.constantFrom('a', 'B', '^.$', '[a-b]', 'é|z', '^$', '\\d', '^a?b'), {
+              minLength: 1,
+              maxLength: 2,
+            }),
+          ),
+        ]
+      : []),
+  )
+}
+
+/** Queries of a collection; now and then one that names a field that it does not have. */
+export function queriesOf(schema: Json): fc.Arbitrary<OracleQuery> {
+  const declared = choices.filter(({ path }) => Object.hasOwn(schema, path.split('.')[0] ?? ''))
+  const pick = fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...declared) },
+    { weight: 1, arbitrary: fc.constantFrom(...choices) },
+  )
+  return queriesOver(pick)
+}
+
+const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
+  fc
+    .record(
+      {
+        conditions: fc.uniqueArray(choice.chain(conditionOf), {
+          maxLength: 3,
+          selector: ({ path, operator }) => `${path} ${operator}`,
+        }),
+        sort: fc.uniqueArray(
+          fc.record({
+            path: choice.filter(({ type, isArray }) => isScalar(type) && !isArray).map(({ path }) => path),
+            descending: fc.boolean(),
+          }),
+          { maxLength: 2, selector: ({ path }) => path },
+        ),
+        skip: fc.integer({ min: 0, max: 4 }),
+        limit: fc.integer({ min: 0, max: 8 }),
+        project: fc.uniqueArray(
+          choice.map(({ path }) => path),
+          { maxLength: 4 },
+        ),
+      },
+      { requiredKeys: ['conditions', 'sort'] },
+    )
+    .map((query) => {
+      // `$options` belongs to every pattern on its field; here to all.
+      const ignoreCase = query.conditions.length % 2 === 1
+      return { ...query, ignoreCase }
+    })
+
+/** A query in the query language. */
+export function writeQuery(query: OracleQuery): string {
+  const parts: string[] = []
+  const put = (name: string, value: string): void =>
+    void parts.push(`${name}=${encodeURIComponent(value).replaceAll('%20', '+')}`)
+  for (const { path, operator, values } of query.conditions) {
+    for (const value of values)
+      put(`q[${path}][${operator}]`, operator === '$regex' ? String(value) : JSON.stringify(value))
+    if (operator === '$regex' && query.ignoreCase) put(`q[${path}][$options]`, 'i')
+  }
+  for (const { path, descending } of query.sort) put(`sort[${path}]`, descending ? '-1' : '1')
+  if (query.skip !== undefined) put('skip', String(query.skip))
+  if (query.limit !== undefined) put('limit', String(query.limit))
+  if (query.project !== undefined) put('project', JSON.stringify(query.project))
+  return parts.join('&')
+}

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Serving, serve } from '../../src/cli/serve.js'
+
+const run = promisify(execFile)
+const root = new URL('../../', import.meta.url)
+let serving: Serving
+
+beforeAll(async () => {
+  const inRoot = (path: string): string => new URL(path, root).pathname
+  const args = { config: inRoot('examples/config.json'), seed: inRoot('examples/documents.json') }
+  serving = await serve({ ...args, port: 0, cors: [], help: false }, () => {})
+}, 30_000)
+
+afterAll(() => serving.stop())
+
+/** Each `$ command` of the page with the lines printed below it. */
+function readSession(page: string): readonly { readonly command: string; readonly printed: string }[] {
+  const [, session = ''] = /```console\n(.*?)```/s.exec(page) ?? []
+  return session
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part) => {
+      const [command = '', ...printed] = part.split('\n')
+      return { command, printed: printed.join('\n').trim() }
+    })
+}
+
+test('the commands of the README print what the README says', async () => {
+  const steps = readSession(await readFile(new URL('README.md', root), 'utf8'))
+  expect(steps.length).toBeGreaterThan(5)
+  // One shell for all, because they share a variable; a mark stands between what they print.
+  const script = steps
+    .map(({ command }) => command.replaceAll('http://localhost:3000', serving.origin))
+    .join('\necho "<<>>"\n')
+  const { stdout } = await run('sh', ['-c', script])
+  for (const [i, printed] of stdout.split('<<>>\n').entries()) {
+    const expected = steps[i]?.printed ?? ''
+    const pattern = expected.split('…').map((text) => text.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&'))
+    expect(printed.trim(), steps[i]?.command).toMatch(new RegExp(`^${pattern.join('[^"]+')}$`))
+  }
+}, 30_000)

@@ -10,8 +10,8 @@ export interface IncomingRequest {
   header(name: string): string | undefined
   /** The body's bytes. Throws `body_too_large` beyond `limit` and `request_timeout` when `signal` aborts. */
   readBody(limit: number, signal: AbortSignal): Promise<Uint8Array>
-  /** Whether the body was in the host's hands before, so that it counts as text in UTF-8 whatever was sent. */
-  readonly clientSignal: AbortSignal | undefined
+  /** Calls `listener` when the client goes away; returns how to stop listening. */
+  onGone(listener: () => void): () => void
   /** The request as a web-standard object, made when first asked for. */
   toRequest(): Request
 }

@@ -16,18 +16,19 @@ function late(wait: Wait): ServiceError {
 }
 
 /**
- * Runs `work` until it settles, `seconds` are over or `clientSignal` aborts, whichever comes first. `work` that ignores
+ * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. `work` that ignores
  * its scope's signal goes on by itself; its result is then lost.
  */
 export function runWithDeadline<T>(
   seconds: number,
-  clientSignal: AbortSignal | undefined,
+  onGone: (listener: () => void) => () => void,
   work: (scope: RequestScope) => Promise<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
     let isOver = false
     let current: Wait = 'host'
+    let stopListening = (): void => {}
     const scope: RequestScope = {
       enter(wait) {
         if (isOver) throw late(current)
@@ -47,11 +48,20 @@ export function runWithDeadline<T>(
     }
     const finish = (): void => {
       clearTimeout(timer)
-      clientSignal?.removeEventListener('abort', giveUp)
+      stopListening()
     }
     const timer = setTimeout(giveUp, seconds * 1000)
-    clientSignal?.addEventListener('abort', giveUp, { once: true })
-    if (clientSignal?.aborted) giveUp()
-    else work(scope).then(resolve, reject).finally(finish)
+    stopListening = onGone(giveUp)
+    if (isOver) return finish()
+    work(scope).then(
+      (result) => {
+        finish()
+        resolve(result)
+      },
+      (thrown: unknown) => {
+        finish()
+        reject(thrown)
+      },
+    )
   })
 }

@@ -10,7 +10,12 @@ export function fromRequest(request: Request): IncomingRequest {
     mountPath: '',
     header: (name) => request.headers.get(name) ?? undefined,
     readBody: (limit, signal) => readRequestBody(request, limit, signal),
-    clientSignal: request.signal,
+    onGone(listener) {
+      const { signal } = request
+      if (signal.aborted) listener()
+      signal.addEventListener('abort', listener, { once: true })
+      return () => signal.removeEventListener('abort', listener)
+    },
     toRequest: () => request,
   }
 }

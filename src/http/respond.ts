@@ -72,7 +72,7 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
 
   return async (incoming) => {
     const { requestSeconds } = context.plan.limits
-    const answered = await runWithDeadline(requestSeconds, incoming.clientSignal, (scope) =>
+    const answered = await runWithDeadline(requestSeconds, incoming.onGone, (scope) =>
       answer(incoming, scope),
     ).catch((thrown: unknown) => withIdentityHeaders(fail(thrown)))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }

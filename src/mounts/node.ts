@@ -40,7 +40,6 @@ export function toNodeHandler(handler: Handler): NodeHandler {
 
 function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse): IncomingRequest {
   const target = toOriginForm(request.originalUrl ?? request.url ?? '/')
-  let left: AbortController | undefined
   return {
     method: request.method ?? 'GET',
     target,
@@ -50,15 +49,12 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
       return Array.isArray(value) ? value.join(', ') : value
     },
     readBody: (limit, signal) => readMessageBody(request, limit, signal),
-    get clientSignal() {
-      if (!left) {
-        const controller = new AbortController()
-        left = controller
-        response.on('close', () => {
-          if (!response.writableFinished) controller.abort()
-        })
+    onGone(listener) {
+      const onClose = (): void => {
+        if (!response.writableFinished) listener()
       }
-      return left.signal
+      response.on('close', onClose)
+      return () => response.off('close', onClose)
     },
     toRequest: () => toWebRequest(request, target),
   }
@@ -154,8 +150,8 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
     response.end()
     return
   }
-  const bytes = Buffer.from(body)
-  response.setHeader('content-length', bytes.length)
+  response.setHeader('content-length', Buffer.byteLength(body))
+  // As a string it goes out with the headers, in one piece.
   if (isHead) response.end()
-  else response.end(bytes)
+  else response.end(body)
 }

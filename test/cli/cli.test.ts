@@ -1,0 +1,346 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+const ORIGIN = /http:\/\/localhost:(\d+)/
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const command = join(root, 'dist', 'cli.js')
+const example = join(root, 'examples', 'config.json')
+const documents = join(root, 'examples', 'documents.json')
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'collection-service-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const children = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+  children.clear()
+})
+
+interface Command {
+  readonly child: ChildProcess
+  /** What it has written so far. */
+  stdout(): string
+  stderr(): string
+  /** The next moment at which `stdout` holds what is looked for. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  readonly ended: Promise<number | null>
+}
+
+function start(...args: string[]): Command {
+  const child = spawn(process.execPath, [command, ...args], {
+    cwd: folder,
+    env: { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.add(child)
+  const texts = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    texts.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    texts.stderr += text
+  })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(texts.stdout)
+      if (match) return match
+      if (child.exitCode !== null) throw new Error(`it ended: ${texts.stderr}`)
+      await Promise.race([once(child.stdout, 'data'), ended])
+    }
+  }
+  return { child, stdout: () => texts.stdout, stderr: () => texts.stderr, printed, ended }
+}
+
+/** Runs the command until it ends by itself; one that serves after all is ended, without a code. */
+async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const started = start(...args)
+  await Promise.race([started.ended, started.printed(ORIGIN).catch(() => {})])
+  if (ORIGIN.test(started.stdout())) started.child.kill('SIGKILL')
+  const code = await started.ended
+  return { code, stdout: started.stdout(), stderr: started.stderr() }
+}
+
+async function writeFiles(files: { readonly [name: string]: unknown }): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+}
+
+describe('the command', () => {
+  let serving: Command
+  let origin: string
+  let port: number
+  beforeEach(async () => {
+    serving = start(example, '--seed', documents, '--port', '0', '--cors', 'https://app.example')
+    const [found, digits] = await serving.printed(ORIGIN)
+    origin = found
+    port = Number(digits)
+    await serving.printed(/Try: .*\n/)
+  })
+
+  test('serves a configuration with its documents and logs requests without their queries', async () => {
+    expect(serving.stdout()).toContain('/articles')
+    const list = await fetch(`${origin}/articles?q[tags]=guide`, {
+      headers: { origin: 'https://app.example' },
+    })
+    expect(list.status).toBe(200)
+    expect(list.headers.get('access-control-allow-origin')).toBe('https://app.example')
+    expect(await list.json()).toMatchObject([{ title: 'How filters work' }])
+    const foreign = await fetch(`${origin}/nosuch?token=s3cret`, {
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(foreign.status).toBe(404)
+    expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
+    const login = await fetch(`${origin}/auth/login`, {
+      method: 'POST',
+      body: JSON.stringify({ email: 'bob@example.com', password: 'correct horse' }),
+    })
+    expect(login.status).toBe(200)
+    await serving.printed(/^POST \/auth\/login 200\b/m)
+    expect(serving.stdout()).toMatch(/^GET \/articles 200\b/m)
+    expect(serving.stdout()).toMatch(/^GET \/nosuch 404\b/m)
+    expect(serving.stdout()).not.toMatch(/guide|s3cret|correct horse/)
+    expect(serving.stderr()).toBe('')
+  })
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'answers the request in flight on %s and ends with 0',
+    async (signal) => {
+      const body = JSON.stringify({ email: 'nobody@example.com', password: 'correct horse' })
+      const socket = connect(port, 'localhost')
+      socket.setEncoding('utf8')
+      socket.write(
+        `POST /auth/login HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+      )
+      const [first] = await once(socket, 'data')
+      expect(first).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+      serving.child.kill(signal)
+      await isClosed(port)
+      socket.write(body)
+      const [answer] = await once(socket, 'data')
+      expect(answer).toMatch(/^HTTP\/1\.1 401 /)
+      socket.end()
+      expect(await serving.ended).toBe(0)
+      expect(serving.stdout()).toMatch(/^POST \/auth\/login 401\b/m)
+      expect(serving.stderr()).toBe('')
+    },
+  )
+})
+
+/** Resolves when nobody listens at a port any more. */
+async function isClosed(port: number): Promise<void> {
+  for (;;) {
+    const socket: Socket = connect(port, 'localhost')
+    const refused = await once(socket, 'connect').then(
+      () => false,
+      () => true,
+    )
+    socket.destroy()
+    if (refused) return
+  }
+}
+
+test('a second signal ends it at once', async () => {
+  const serving = start(example, '--port', '0')
+  const [, port] = await serving.printed(ORIGIN)
+  const socket = connect(Number(port), 'localhost')
+  socket.on('error', () => {})
+  socket.write('POST /auth/login HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
+  await once(socket, 'data')
+  serving.child.kill('SIGTERM')
+  await isClosed(Number(port))
+  serving.child.kill('SIGTERM')
+  expect(await serving.ended).toBe(1)
+  socket.destroy()
+})
+
+test('it looks for config.json in its folder where none is named', async () => {
+  await writeFiles({ 'config.json': `\ufeff${JSON.stringify({ collections: { notes: { schema: {} } } })}` })
+  const serving = start('--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  expect((await fetch(`${origin}/notes`)).status).toBe(401)
+})
+
+test.each([[['--help']], [['-h']], [['config.json', '--help']]])(
+  '%j prints the usage and ends with 0',
+  async (args) => {
+    const { code, stdout, stderr } = await run(...args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('collection-service [config.json] [--port 3000]')
+  },
+)
+
+test.each([
+  ['an unknown option', ['--prot', '3000']],
+  ['a storage that is not there yet', ['--data', 'file.db']],
+  ['two configurations', ['a.json', 'b.json']],
+  ['a port that is no number', ['--port', 'http']],
+  ['a port out of range', ['--port', '65536']],
+  ['a negative port', ['--port=-1']],
+  ['half a port', ['--port', '1.5']],
+  ['an empty port', ['--port', '']],
+  ['a blank port', ['--port', ' ']],
+  ['no port behind the option', ['--port']],
+  ['no file behind the option', ['--seed']],
+])('arguments that make no sense end with 2 and the usage: %s', async (_, args) => {
+  const { code, stdout, stderr } = await run(...args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('collection-service [config.json] [--port 3000]')
+  expect(stderr).not.toMatch(STACK)
+})
+
+const STACK = /\bat .+:\d+:\d+/
+
+const notes = {
+  collections: {
+    notes: {
+      schema: {
+        text: { type: 'string', required: true, maxLength: 5 },
+        code: { type: 'string', unique: true },
+      },
+    },
+  },
+}
+
+const FAILURES: readonly (readonly [
+  title: string,
+  files: { readonly [name: string]: unknown },
+  args: readonly string[],
+  said: readonly string[],
+])[] = [
+  ['a configuration that is not there', {}, ['none.json'], ['none.json']],
+  ['a folder in place of a file', {}, [tmpdir()], [tmpdir(), 'EISDIR']],
+  ['a configuration that is no JSON', { 'a.json': '{ "collections": ' }, ['a.json'], ['a.json', 'JSON']],
+  ['an empty file', { 'a.json': '' }, ['a.json'], ['a.json', 'JSON']],
+  [
+    'a key that stands twice in one object',
+    {
+      'a.json':
+        '{ "collections": { "notes": { "schema": {}, "permissions": { "user": true, "us\\u0065r": false } } } }',
+    },
+    ['a.json'],
+    ['a.json', '"user"', 'twice'],
+  ],
+  [
+    'a configuration with faults, all of them',
+    {
+      'a.json': {
+        collections: {
+          notes: { schema: { text: { type: 'strng' }, tags: { type: 'array' } }, permisions: {} },
+          auth: { schema: {} },
+        },
+        limits: { bodyBytes: 0 },
+      },
+    },
+    ['a.json'],
+    [
+      '/collections/notes/schema/text/type',
+      '"string"',
+      '/collections/notes/schema/tags/items',
+      '/collections/notes/permisions',
+      '"permissions"',
+      '/collections/auth',
+      '/limits/bodyBytes',
+    ],
+  ],
+  ['a configuration that is no object', { 'a.json': '[]' }, ['a.json'], ['object']],
+  [
+    'documents that cannot be stored, all of them',
+    {
+      'a.json': notes,
+      's.json': {
+        notes: [{ text: 'too long' }, { text: 'ok' }, { code: 1 }, 7, { text: 'x', _id: 'x' }],
+        nots: [],
+      },
+    },
+    ['a.json', '--seed', 's.json'],
+    ['/notes/0/text', '/notes/2/text', '/notes/2/code', '/notes/3', '/notes/4/_id', '/nots', '"notes"'],
+  ],
+  [
+    'documents of which two have one unique value',
+    {
+      'a.json': notes,
+      's.json': {
+        notes: [
+          { text: 'a', code: 'A' },
+          { text: 'b', code: 'A' },
+        ],
+      },
+    },
+    ['a.json', '--seed', 's.json'],
+    ['code'],
+  ],
+  ['documents that are not there', { 'a.json': notes }, ['a.json', '--seed', 'none.json'], ['none.json']],
+  [
+    'documents that are no JSON',
+    { 'a.json': notes, 's.json': '{' },
+    ['a.json', '--seed', 's.json'],
+    ['s.json'],
+  ],
+  [
+    'documents with a key twice',
+    { 'a.json': notes, 's.json': '{"notes":[],"notes":[]}' },
+    ['a.json', '--seed', 's.json'],
+    ['s.json', '"notes"', 'twice'],
+  ],
+  [
+    'documents without a collection',
+    { 'a.json': notes, 's.json': '[{"text":"a"}]' },
+    ['a.json', '--seed', 's.json'],
+    ['/0'],
+  ],
+  ['null in place of documents', { 'a.json': notes, 's.json': 'null' }, ['a.json', '--seed', 's.json'], []],
+  [
+    'an empty list in place of documents',
+    { 'a.json': notes, 's.json': '[]' },
+    ['a.json', '--seed', 's.json'],
+    [],
+  ],
+]
+
+test.each(FAILURES)('it ends with 1 and says why: %s', async (_, files, args, said) => {
+  await writeFiles(files)
+  const { code, stdout, stderr } = await run(...args, '--port', '0')
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).not.toBe('')
+  for (const text of said) expect(stderr).toContain(text)
+  expect(stderr).not.toMatch(STACK)
+})
+
+test('it ends with 1 and says why: a port that is taken', async () => {
+  const other = createServer().listen(0)
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const { code, stdout, stderr } = await run(example, '--port', String(port))
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('port')
+  expect(stderr).not.toMatch(STACK)
+  other.close()
+})
+
+test('it refuses doors that are open to everyone where the environment is production', async () => {
+  const open = { collections: { notes: { schema: {}, permissions: { '*': true } } } }
+  await writeFiles({ 'open.json': open })
+  const child = spawn(process.execPath, [command, 'open.json', '--port', '0'], {
+    cwd: folder,
+    env: { ...process.env, NODE_ENV: 'production', NODE_OPTIONS: '' },
+    stdio: 'ignore',
+  })
+  children.add(child)
+  expect((await once(child, 'close'))[0]).toBe(1)
+  const warned = start('open.json', '--port', '0')
+  await warned.printed(ORIGIN)
+  expect(warned.stderr()).toContain('/collections/notes/permissions/*')
+})

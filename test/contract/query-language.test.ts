@@ -1,0 +1,941 @@
+import { describe, expect, test } from 'vitest'
+import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { createTestService, faultsOf } from '../support/service.js'
+
+const config = {
+  collections: {
+    items: {
+      schema: {
+        title: { type: 'string' },
+        zip: { type: 'string' },
+        email: { type: 'string', trim: true, lowercase: true },
+        views: { type: 'integer' },
+        price: { type: 'number' },
+        active: { type: 'boolean' },
+        at: { type: 'timestamp' },
+        tags: { type: 'array', items: { type: 'string' } },
+        scores: { type: 'array', items: { type: 'integer' } },
+        days: { type: 'array', items: { type: 'timestamp' } },
+        flags: { type: 'array', items: { type: 'boolean' } },
+        address: {
+          type: 'object',
+          properties: {
+            city: { type: 'string' },
+            geo: { type: 'object', properties: { lat: { type: 'number' }, isExact: { type: 'boolean' } } },
+          },
+        },
+        meta: { type: 'json' },
+        parts: {
+          type: 'array',
+          items: { type: 'object', properties: { size: { type: 'integer' } } },
+        },
+        grid: { type: 'array', items: { type: 'array', items: { type: 'integer' } } },
+        pin: { type: 'hash' },
+      },
+      additionalProperties: true,
+      permissions: { '*': true },
+    },
+  },
+}
+
+const documents = {
+  items: [
+    {
+      title: 'one',
+      zip: '01234',
+      email: 'ann@example.org',
+      views: 1,
+      price: 1.5,
+      active: true,
+      at: '2026-01-01',
+      tags: ['red', 'blue'],
+      scores: [1, 20],
+      days: ['2026-05-01', '2026-06-01'],
+      flags: [true],
+      address: { city: 'Oslo', geo: { lat: 59.9, isExact: true } },
+      meta: { any: 1 },
+      parts: [{ size: 1 }],
+      grid: [[1]],
+      pin: '1234',
+      extra: 'kept',
+    },
+    {
+      title: 'two',
+      zip: 'true',
+      email: 'bob@example.org',
+      views: 2,
+      price: 2,
+      active: false,
+      at: '2026-01-02T10:00:00Z',
+      tags: ['red'],
+      scores: [5],
+      address: { city: 'Rome', geo: { lat: 41.9, isExact: false } },
+      meta: 'text',
+    },
+    { title: 'three', zip: 'null', views: 10, price: 0, tags: [], address: {}, meta: null },
+    { title: 'Four' },
+  ],
+}
+
+const service = createTestService(config, { documents })
+const titles = (query: string): Promise<unknown[]> => service.list(`/items?${query}`, 'title')
+
+const ALL = ['one', 'two', 'three', 'Four']
+
+/** The same query must be refused by list and by count, and name its parameter. */
+async function expectRefused(query: string, parameter?: string): Promise<void> {
+  const answer = await service.send(`GET /items?${query}`)
+  expect(answer.status, answer.text).toBe(400)
+  expect(answer.body.code).toBe('invalid_query')
+  if (parameter !== undefined) expect(Object.keys(faultsOf(answer))).toEqual([parameter])
+}
+
+/** A list of titles and the count of the same query agree. */
+async function expectTitles(query: string, expected: readonly string[]): Promise<void> {
+  expect(await titles(query)).toEqual(expected)
+  const { body } = await service.send(`GET /items/count?${query}`)
+  expect(body).toEqual({ total: expected.length })
+}
+
+describe('values: a string is written in double quotes, other JSON scalars as they are', () => {
+  test.each([
+    ['q[title]="one"', ['one']],
+    ['q[title]="\\u006fne"', ['one']],
+    ['q[views]=10', ['three']],
+    ['q[views]=1e1', ['three']],
+    ['q[views]=1.0', ['one']],
+    ['q[price]=1.5', ['one']],
+    ['q[price]=-0', ['three']],
+    ['q[active]=true', ['one']],
+    ['q[active]=false', ['two']],
+    ['q[active]=null', ['three', 'Four']],
+    ['q[views]=null', ['Four']],
+  ])('%s', expectTitles)
+})
+
+describe('values: text that is not JSON is taken as it is', () => {
+  test.each([
+    ['q[title]=one', ['one']],
+    ['q[title]=Four', ['Four']],
+    ['q[title]=ONE', []],
+    ['q[address.city]=Oslo', ['one']],
+    ['q[title]=', []],
+  ])('%s', expectTitles)
+})
+
+describe('values: what begins with a quote or a bracket must be JSON', () => {
+  test.each(['"one', '"one"x', '"one" ', '[', '{', '{"a"', '"\\x"', '[1,]'])('q[title]=%s', (value) =>
+    expectRefused(`q[title]=${value}`, 'q[title]'),
+  )
+})
+
+describe('values: an array or object has no place outside $in and $nin', () => {
+  test.each([
+    ['q[title]=["one"]', 'q[title]'],
+    ['q[title]={"a":1}', 'q[title]'],
+    ['q[title][$ne]=["one"]', 'q[title][$ne]'],
+    ['q[views][$gt]=[1]', 'q[views][$gt]'],
+    ['q[tags]=["red"]', 'q[tags]'],
+    ['q[tags]=[]', 'q[tags]'],
+    ['q[title][$in]=[["one"]]', 'q[title][$in]'],
+    ['q[title][$nin]=[{"a":1}]', 'q[title][$nin]'],
+  ])('%s', expectRefused)
+})
+
+describe('values: for fields that hold strings an unquoted value other than null is text', () => {
+  test.each([
+    ['q[zip]=01234', ['one']],
+    ['q[zip]=true', ['two']],
+    ['q[zip]="null"', ['three']],
+    ['q[zip]=null', ['Four']],
+    ['q[zip][$ne]=01234', ['two', 'three', 'Four']],
+    ['q[zip][$gte]=1', ['two', 'three']],
+    ['q[tags]=red', ['one', 'two']],
+    ['q[at]=2026-01-01', ['one']],
+    ['q[days]=2026-06-01', ['one']],
+  ])('%s', expectTitles)
+})
+
+describe('values: a value of a type that the field can never hold is refused', () => {
+  test.each([
+    ['q[views]="many"', 'q[views]'],
+    ['q[views]=many', 'q[views]'],
+    ['q[views]="1"', 'q[views]'],
+    ['q[views]=1.5', 'q[views]'],
+    ['q[views]=01', 'q[views]'],
+    ['q[views]=0x1', 'q[views]'],
+    ['q[views]=', 'q[views]'],
+    ['q[views]=true', 'q[views]'],
+    ['q[views]=9007199254740993', 'q[views]'],
+    ['q[views][$gt]="1"', 'q[views][$gt]'],
+    ['q[views][$lt]=1.5', 'q[views][$lt]'],
+    ['q[price]=1e400', 'q[price]'],
+    ['q[price]=NaN', 'q[price]'],
+    ['q[active]=1', 'q[active]'],
+    ['q[active]="true"', 'q[active]'],
+    ['q[active]=yes', 'q[active]'],
+    ['q[at]=soon', 'q[at]'],
+    ['q[at]="2026-02-30"', 'q[at]'],
+    ['q[at][$gt]=1767225600000', 'q[at][$gt]'],
+    ['q[scores]=red', 'q[scores]'],
+    ['q[scores][$in]=[1,"2"]', 'q[scores][$in]'],
+    ['q[title][$in]=["one",2]', 'q[title][$in]'],
+    ['q[title][$in]=[true]', 'q[title][$in]'],
+    ['q[title]="\\ud800"', 'q[title]'],
+    ['q[title]="\\u0000"', 'q[title]'],
+    ['q[title]=%00', 'q[title]'],
+  ])('%s', expectRefused)
+})
+
+describe('values: a plus is a space, and what is no percent-encoded UTF-8 is refused', () => {
+  const spaced = createTestService(config, {
+    documents: { items: [{ title: 'a b' }, { title: 'a+b' }, { title: 'ä' }] },
+  })
+  test.each([
+    ['q[title]=a+b', ['a b']],
+    ['q[title]=a%20b', ['a b']],
+    ['q[title]="a+b"', ['a b']],
+    ['q[title]=a%2Bb', ['a+b']],
+    ['q[title]=%C3%A4', ['ä']],
+    ['q%5Btitle%5D=%c3%a4', ['ä']],
+    ['q[title]=ä', ['ä']],
+  ])('%s', async (query, expected) => {
+    expect(await spaced.list(`/items?${query}`, 'title')).toEqual(expected)
+  })
+  test.each([
+    'q[title]=%',
+    'q[title]=%zz',
+    'q[title]=%ff',
+    'q[title]=%c3%28',
+    'q[title]=%ed%a0%80',
+    'q[%ff]=1',
+    'q[title]=%C0%AF',
+  ])('%s is refused', (query) => expectRefused(query))
+})
+
+describe('fields: any field of the schema and every system field', () => {
+  test('a system field is asked like any other', async () => {
+    const [first] = (await service.send('GET /items')).body
+    await expectTitles(`q[_id]=${first._id}`, ['one'])
+    await expectTitles(`q[_id]="${first._id}"`, ['one'])
+    await expectTitles(`q[_id][$ne]=${first._id}`, ['two', 'three', 'Four'])
+    await expectTitles(`q[createdAt][$gte]=${first.createdAt}`, ALL)
+    await expectTitles('q[updatedAt][$lt]=2000-01-01', [])
+    await expectTitles('q[createdBy]=null', ALL)
+  })
+  test.each([
+    ['q[address.city]="Oslo"', ['one']],
+    ['q[address.geo.lat][$gt]=50', ['one']],
+    ['q[address.geo.isExact]=false', ['two']],
+    ['q[address.city]=null', ['three', 'Four']],
+  ])('a dotted path reaches into an object: %s', expectTitles)
+  test.each([
+    ['q[parts.size]=1', 'q[parts.size]'],
+    ['q[tags.0]=red', 'q[tags.0]'],
+    ['q[meta.any]=1', 'q[meta.any]'],
+    ['q[title.length]=3', 'q[title.length]'],
+    ['q[extra]=kept', 'q[extra]'],
+    ['q[toString]=1', 'q[toString]'],
+    ['q[constructor]=1', 'q[constructor]'],
+    ['q[__proto__]=1', 'q[__proto__]'],
+    ['q[_version]=1', 'q[_version]'],
+    ['q[_hashes]=1', 'q[_hashes]'],
+    ['sort[extra]=1', 'sort[extra]'],
+    ['sort[parts.size]=1', 'sort[parts.size]'],
+    ['project=["extra"]', 'project'],
+    ['project=["parts.size"]', 'project'],
+  ])('no path leads into an array, a json field or an undeclared property: %s', expectRefused)
+})
+
+describe('fields: a condition on an array holds when any element satisfies it', () => {
+  test.each([
+    ['q[tags]="blue"', ['one']],
+    ['q[tags][$in]=["blue","green"]', ['one']],
+    ['q[tags][$regex]="^bl"', ['one']],
+    ['q[scores][$gt]=5', ['one']],
+    ['q[scores][$lte]=5', ['one', 'two']],
+    ['q[days][$gt]=2026-05-15', ['one']],
+    ['q[flags]=true', ['one']],
+    ['q[flags]=false', []],
+  ])('%s', expectTitles)
+  test('each condition is satisfied by itself, be it by another element', () =>
+    expectTitles('q[scores][$lt]=2&q[scores][$gt]=10', ['one']))
+  test.each([
+    ['q[tags][$ne]="blue"', ['two', 'three', 'Four']],
+    ['q[tags][$nin]=["blue","green"]', ['two', 'three', 'Four']],
+    ['q[scores][$ne]=5', ['one', 'three', 'Four']],
+  ])('$ne and $nin hold when no element equals: %s', expectTitles)
+  test.each([
+    ['q[tags][$exists]=true', ['one', 'two', 'three']],
+    ['q[tags]=null', ['Four']],
+  ])('an empty array is there: %s', expectTitles)
+})
+
+describe('fields: json, object and arrays of anything but scalars take only $exists', () => {
+  test.each([
+    ['q[meta][$exists]=true', ['one', 'two']],
+    ['q[meta][$exists]=false', ['three', 'Four']],
+    ['q[address][$exists]=true', ['one', 'two', 'three']],
+    ['q[parts][$exists]=true', ['one']],
+    ['q[grid][$exists]=false', ['two', 'three', 'Four']],
+  ])('%s', expectTitles)
+  test.each(
+    ['meta', 'address', 'parts', 'grid', 'address.geo'].flatMap((field) => [
+      [`q[${field}]=null`, `q[${field}]`],
+      [`q[${field}][$ne]="x"`, `q[${field}][$ne]`],
+      [`q[${field}][$in]=[1]`, `q[${field}][$in]`],
+      [`q[${field}][$gt]=1`, `q[${field}][$gt]`],
+      [`q[${field}][$regex]=x`, `q[${field}][$regex]`],
+      [`sort[${field}]=1`, `sort[${field}]`],
+    ]),
+  )('%s', expectRefused)
+})
+
+describe('fields: one that nobody declared and one that may not be read get the same answer', () => {
+  const guarded = createTestService({
+    collections: {
+      items: {
+        schema: { title: { type: 'string' }, hiddenA: { type: 'string' }, pin: { type: 'hash' } },
+        permissions: { '*': { read: { omit: ['hiddenA', 'createdAt'] } }, admin: true },
+      },
+    },
+  })
+  const ask = async (query: string, name: string) => {
+    const { body, status } = await guarded.send(`GET /items?${query.replaceAll('@', name)}`)
+    expect(status).toBe(400)
+    const { requestId, ...rest } = body
+    expect(requestId).toEqual(expect.any(String))
+    return JSON.parse(JSON.stringify(rest).replaceAll(name, '@'))
+  }
+  test.each(['q[@]=1', 'q[@][$exists]=true', 'q[@][$ne]=x', 'q[@][$gt]=null', 'sort[@]=1', 'project=["@"]'])(
+    '%s',
+    async (query) => {
+      // Of the same length, and equally far from every readable name.
+      expect(await ask(query, 'hiddenA')).toEqual(await ask(query, 'hiddenB'))
+    },
+  )
+  test.each(['q[createdAt]=2026-01-01', 'sort[createdAt]=1', 'project=["createdAt"]'])(
+    'an omitted system field: %s',
+    async (query) => {
+      const answer = await guarded.send(`GET /items?${query}`)
+      expect(answer.status).toBe(400)
+      expect(Object.values(faultsOf(answer))).toEqual(['unknown_field'])
+    },
+  )
+  test.each(['q[pin]=1', 'q[pin][$exists]=true', 'q[pin][$regex]=^.2b', 'sort[pin]=1', 'project=["pin"]'])(
+    'a hash is readable for nobody: %s',
+    async (query) => {
+      const answer = await guarded.send(`GET /items?${query}`, { caller: { id: 'a', roles: ['admin'] } })
+      expect(answer.status).toBe(400)
+      expect(Object.values(faultsOf(answer))).toEqual(['unknown_field'])
+    },
+  )
+})
+
+describe('operators', () => {
+  test.each([
+    ['q[title][$eq]="one"', ['one']],
+    ['q[title][$ne]="one"', ['two', 'three', 'Four']],
+    ['q[views][$gt]=2', ['three']],
+    ['q[views][$gte]=2', ['two', 'three']],
+    ['q[views][$lt]=2', ['one']],
+    ['q[views][$lte]=2', ['one', 'two']],
+    ['q[at][$gt]="2026-01-01T23:59:59Z"', ['two']],
+    ['q[title][$gt]="three"', ['two']],
+    ['q[title][$in]=["one","Four","none"]', ['one', 'Four']],
+    ['q[title][$nin]=["one","Four"]', ['two', 'three']],
+    ['q[views][$in]=[1,null]', ['one', 'Four']],
+    ['q[views][$nin]=[1,null]', ['two', 'three']],
+    ['q[title][$in]=[]', []],
+    ['q[title][$nin]=[]', ALL],
+    ['q[active][$in]=[true,false]', ['one', 'two']],
+    ['q[views][$exists]=true', ['one', 'two', 'three']],
+    ['q[views][$exists]=false', ['Four']],
+    ['q[title][$regex]="o"', ['one', 'two', 'Four']],
+    ['q[title][$regex]=^t', ['two', 'three']],
+    ['q[title][$regex]=e$', ['one', 'three']],
+    ['q[title][$regex]=FOUR', []],
+    ['q[title][$regex]=FOUR&q[title][$options]=i', ['Four']],
+    ['q[at][$regex]=^2026-01-02T10', ['two']],
+  ])('%s', expectTitles)
+
+  test('all conditions hold together', async () => {
+    await expectTitles('q[tags]=red&q[views][$gt]=1', ['two'])
+    await expectTitles('q[views][$gt]=1&q[views][$lt]=10', ['two'])
+    await expectTitles('q[title]=one&q[title][$ne]=one', [])
+  })
+})
+
+describe('operators: repeating one', () => {
+  test.each([
+    ['q[title]="one"&q[title]="two"', ['one', 'two']],
+    ['q[title][$eq]=one&q[title][$eq]=Four', ['one', 'Four']],
+    ['q[title]=one&q[title][$eq]=two', ['one', 'two']],
+    ['q[views]=1&q[views]=null', ['one', 'Four']],
+    ['q[title]=one&q[title]=one', ['one']],
+    ['q[title][$regex]=^o&q[title][$regex]=^F', ['one', 'Four']],
+    ['q[title][$regex]=^O&q[title][$regex]=^f&q[title][$options]=i', ['one', 'Four']],
+    ['q[title][$ne]=one&q[title][$ne]=two', ['three', 'Four']],
+    ['q[title]=one&q[views]=1&q[title]=two', ['one']],
+  ])('%s', expectTitles)
+
+  test('as many repetitions as the limit allows are all heard', async () => {
+    const many = [...Array(99).keys()].map((i) => `q[title]=none${i}`).join('&')
+    await expectTitles(`${many}&q[title]=one`, ['one'])
+    await expectTitles(`${many.replaceAll(']=', '][$ne]=')}&q[title][$ne]=one`, ['two', 'three', 'Four'])
+  })
+
+  test.each(
+    ['$gt', '$gte', '$lt', '$lte', '$exists', '$in', '$nin'].map((operator) => {
+      const value = operator === '$exists' ? 'true' : operator.endsWith('in') ? '[1]' : '1'
+      return [`q[views][${operator}]=${value}&q[views][${operator}]=${value}`, `q[views][${operator}]`]
+    }),
+  )('%s', expectRefused)
+})
+
+describe('operators: what they do not take', () => {
+  test.each([
+    ['q[title][$options]=i', 'q[title][$options]'],
+    ['q[title][$regex]=x&q[zip][$options]=i', 'q[zip][$options]'],
+    ['q[title][$regex]=x&q[title][$options]=g', 'q[title][$options]'],
+    ['q[title][$regex]=x&q[title][$options]=im', 'q[title][$options]'],
+    ['q[title][$regex]=x&q[title][$options]=', 'q[title][$options]'],
+    ['q[title][$regex]=x&q[title][$options]=i&q[title][$options]=i', 'q[title][$options]'],
+    ['q[title][$like]=x', 'q[title][$like]'],
+    ['q[title][eq]=x', 'q[title][eq]'],
+    ['q[title][$EQ]=x', 'q[title][$EQ]'],
+    ['q[title][$where]=1', 'q[title][$where]'],
+    ['q[title][$not]=x', 'q[title][$not]'],
+    ['q[title][toString]=x', 'q[title][toString]'],
+    ['q[views][$gt]=null', 'q[views][$gt]'],
+    ['q[title][$lte]=null', 'q[title][$lte]'],
+    ['q[active][$gt]=true', 'q[active][$gt]'],
+    ['q[views][$gt]=true', 'q[views][$gt]'],
+    ['q[flags][$lt]=true', 'q[flags][$lt]'],
+    ['q[title][$in]=one', 'q[title][$in]'],
+    ['q[title][$in]="one"', 'q[title][$in]'],
+    ['q[title][$in]=[one]', 'q[title][$in]'],
+    ['q[title][$in]={"0":"one"}', 'q[title][$in]'],
+    ['q[title][$in]=', 'q[title][$in]'],
+    ['q[title][$exists]=1', 'q[title][$exists]'],
+    ['q[title][$exists]="true"', 'q[title][$exists]'],
+    ['q[title][$exists]=', 'q[title][$exists]'],
+    ['q[views][$regex]=1', 'q[views][$regex]'],
+    ['q[active][$regex]=t', 'q[active][$regex]'],
+    ['q[scores][$regex]=1', 'q[scores][$regex]'],
+  ])('%s', expectRefused)
+})
+
+describe('operators: a pattern is a JSON string if it begins with a quote, else the raw text', () => {
+  const quoted = createTestService(config, {
+    documents: { items: [{ title: 'a.b' }, { title: 'axb' }, { title: '"a"' }, { title: '5' }] },
+  })
+  test.each([
+    ['q[title][$regex]="a\\\\.b"', ['a.b']],
+    ['q[title][$regex]=a\\.b', ['a.b']],
+    ['q[title][$regex]=a.b', ['a.b', 'axb']],
+    ['q[title][$regex]=[.]', ['a.b']],
+    ['q[title][$regex]=\\"a', ['"a"']],
+    ['q[title][$regex]=5', ['5']],
+    ['q[title][$regex]=', ['a.b', 'axb', '"a"', '5']],
+  ])('%s', async (query, expected) => {
+    expect(await quoted.list(`/items?${query}`, 'title')).toEqual(expected)
+  })
+  test.each([
+    '"a',
+    '"a"b',
+    '(',
+    '[z-a]',
+    'a{2,1}',
+    '(?=a)',
+    '\\1',
+    '\\u0061',
+    '\\p{L}',
+    '(?<n>a)',
+    '(?i:a)',
+    'a{1001}',
+  ])('a pattern outside the portable core is refused: %s', (pattern) =>
+    expectRefused(`q[title][$regex]=${encodeURIComponent(pattern)}`, 'q[title][$regex]'),
+  )
+})
+
+describe('meaning: null is a missing field', () => {
+  test.each([
+    ['q[views]=null', 'q[views][$exists]=false'],
+    ['q[views][$ne]=null', 'q[views][$exists]=true'],
+    ['q[address.city]=null', 'q[address.city][$exists]=false'],
+    ['q[tags]=null', 'q[tags][$exists]=false'],
+  ])('%s is %s', async (left, right) => {
+    expect(await titles(left)).toEqual(await titles(right))
+  })
+})
+
+describe('meaning: $ne matches exactly the documents that $eq does not', () => {
+  test.each([
+    ['title', '"one"'],
+    ['title', 'null'],
+    ['views', '1'],
+    ['views', 'null'],
+    ['active', 'false'],
+    ['tags', 'red'],
+    ['address.geo.lat', '59.9'],
+    ['at', '2026-01-01'],
+  ])('%s, %s', async (field, value) => {
+    const equal = await titles(`q[${field}]=${value}`)
+    const different = await titles(`q[${field}][$ne]=${value}`)
+    expect(ALL.filter((title) => !equal.includes(title))).toEqual(different)
+    expect([...equal, ...different].sort()).toEqual([...ALL].sort())
+  })
+})
+
+describe('meaning: strings are ordered by Unicode code point', () => {
+  // By UTF-16 unit the emoji would come before the private use character.
+  const ordered = ['', 'A', 'Z', 'a', 'aa', 'z', 'é', '\ue000', '\uffee', '\u{1f600}']
+  const texts = createTestService(config, {
+    documents: { items: ordered.toReversed().map((title) => ({ title })) },
+  })
+  test('a sort goes by it', async () => {
+    expect(await texts.list('/items?sort[title]=1', 'title')).toEqual(ordered)
+    expect(await texts.list('/items?sort[title]=-1', 'title')).toEqual(ordered.toReversed())
+  })
+  test.each(ordered.map((title, i) => [title, i] as const))('so do comparisons with %j', async (title, i) => {
+    const value = encodeURIComponent(JSON.stringify(title))
+    const sorted = (operator: string) =>
+      texts.list(`/items?q[title][${operator}]=${value}&sort[title]=1`, 'title')
+    expect(await sorted('$lt')).toEqual(ordered.slice(0, i))
+    expect(await sorted('$lte')).toEqual(ordered.slice(0, i + 1))
+    expect(await sorted('$gt')).toEqual(ordered.slice(i + 1))
+    expect(await sorted('$gte')).toEqual(ordered.slice(i))
+  })
+})
+
+describe('meaning: a query value is normalised like a stored one, but for patterns', () => {
+  test.each([
+    ['q[email]=ANN@Example.org', ['one']],
+    ['q[email]="  ann@example.org "', ['one']],
+    ['q[email][$ne]=ANN@EXAMPLE.ORG', ['two', 'three', 'Four']],
+    ['q[email][$in]=["ANN@example.org","BOB@example.org "]', ['one', 'two']],
+    ['q[email][$nin]=[" ANN@example.org"]', ['two', 'three', 'Four']],
+    ['q[email][$lte]=ANN@EXAMPLE.ORG', ['one']],
+    ['q[email][$regex]=ANN', []],
+    ['q[at]=2026-01-02T11:00:00%2B01:00', ['two']],
+    ['q[at]="2026-01-02T10:00:00.0009Z"', ['two']],
+    ['q[at][$in]=["2026-01-01"]', ['one']],
+    ['q[at][$lt]=2026-01-02', ['one']],
+  ])('%s', expectTitles)
+})
+
+describe('patterns', () => {
+  test('i is Unicode case folding', async () => {
+    const cased = createTestService(config, {
+      documents: {
+        items: [{ title: 'ÄRGER' }, { title: 'ärger' }, { title: 'ΣΊΣΥΦΟΣ' }, { title: 'straße' }],
+      },
+    })
+    const find = (pattern: string) =>
+      cased.list(`/items?q[title][$regex]=${encodeURIComponent(pattern)}&q[title][$options]=i`, 'title')
+    expect(await find('^ärg')).toEqual(['ÄRGER', 'ärger'])
+    expect(await find('σίσυφος')).toEqual(['ΣΊΣΥΦΟΣ'])
+    expect(await find('STRAẞE')).toEqual(['straße'])
+    expect(await find('STRASSE')).toEqual([])
+  })
+  test('a pattern that makes other engines give up is answered', async () => {
+    const long = createTestService(config, { documents: { items: [{ title: `${'a'.repeat(20_000)}!` }] } })
+    expect(await long.list('/items?q[title][$regex]=^(a%2B)%2B$', 'title')).toEqual([])
+    expect(await long.list('/items?q[title][$regex]=(a|a)*b', 'title')).toEqual([])
+  })
+})
+
+describe('sort', () => {
+  test.each([
+    ['sort[views]=1', ['Four', 'one', 'two', 'three']],
+    ['sort[views]=asc', ['Four', 'one', 'two', 'three']],
+    ['sort[views]=-1', ['three', 'two', 'one', 'Four']],
+    ['sort[views]=desc', ['three', 'two', 'one', 'Four']],
+    ['sort[title]=1', ['Four', 'one', 'three', 'two']],
+    ['sort[address.geo.lat]=-1', ['one', 'two', 'Four', 'three']],
+    ['sort[at]=-1&limit=2', ['two', 'one']],
+    ['sort[_id]=-1', ['Four', 'three', 'two', 'one']],
+    ['', ALL],
+  ])('GET /items?%s', async (query, expected) => {
+    expect(await titles(query)).toEqual(expected)
+  })
+
+  test('null and missing come first ascending and last descending, false before true', async () => {
+    expect(await titles('sort[active]=1')).toEqual(['three', 'Four', 'two', 'one'])
+    expect(await titles('sort[active]=-1')).toEqual(['one', 'two', 'Four', 'three'])
+    expect(await titles('sort[address.geo.isExact]=1')).toEqual(['three', 'Four', 'two', 'one'])
+  })
+
+  test('keys count in the order of the query string, and ties go by _id in the direction of the last key', async () => {
+    const tied = createTestService(config, {
+      documents: {
+        items: [
+          { title: 'a', views: 1, price: 2 },
+          { title: 'b', views: 2, price: 1 },
+          { title: 'c', views: 1, price: 1 },
+          { title: 'd', views: 2, price: 1 },
+        ],
+      },
+    })
+    const sorted = (query: string) => tied.list(`/items?${query}`, 'title')
+    expect(await sorted('sort[views]=1&sort[price]=1')).toEqual(['c', 'a', 'b', 'd'])
+    expect(await sorted('sort[price]=1&sort[views]=1')).toEqual(['c', 'b', 'd', 'a'])
+    expect(await sorted('sort[price]=1&sort[views]=-1')).toEqual(['d', 'b', 'c', 'a'])
+    expect(await sorted('sort[views]=1')).toEqual(['a', 'c', 'b', 'd'])
+    expect(await sorted('sort[views]=-1')).toEqual(['d', 'b', 'c', 'a'])
+    expect(await sorted('sort[views]=-1&sort[price]=1')).toEqual(['b', 'd', 'c', 'a'])
+    expect(await sorted('sort[views]=-1&limit=2')).toEqual(['d', 'b'])
+    expect(await sorted('sort[views]=-1&skip=1&limit=2')).toEqual(['b', 'c'])
+  })
+
+  test('without a sort the order is that of creation, within a millisecond and when the clock goes back', async () => {
+    const times = [5000, 5000, 1000, 5000, 9000, 0]
+    let i = 0
+    const created = createTestService(config, { now: () => times[Math.min(i, 5)] ?? 0 })
+    for (; i < times.length; i++) await created.send('POST /items', { body: { title: `${i}` } })
+    expect(await created.list('/items', 'title')).toEqual(['0', '1', '2', '3', '4', '5'])
+  })
+
+  test.each([
+    ['sort[title]=2', 'sort[title]'],
+    ['sort[title]=ASC', 'sort[title]'],
+    ['sort[title]=', 'sort[title]'],
+    ['sort[title]="1"', 'sort[title]'],
+    ['sort[title]=1&sort[title]=-1', 'sort[title]'],
+    ['sort=title', 'sort'],
+    ['sort[title][views]=1', 'sort[title][views]'],
+    ['sort[]=title', 'sort[]'],
+    ['sort[tags]=1', 'sort[tags]'],
+    ['sort[titel]=1', 'sort[titel]'],
+  ])('%s', expectRefused)
+})
+
+describe('paging', () => {
+  test.each([
+    ['skip=1', ['two', 'three', 'Four']],
+    ['limit=2', ['one', 'two']],
+    ['skip=1&limit=2', ['two', 'three']],
+    ['limit=0', []],
+    ['skip=4', []],
+    ['skip=9007199254740991&limit=9007199254740991', []],
+    ['limit=9007199254740991', ALL],
+    ['q[views][$exists]=true&sort[views]=-1&skip=1&limit=1&project=["title"]', ['two']],
+  ])('%s', async (query, expected) => {
+    expect(await titles(query)).toEqual(expected)
+  })
+  test('without parameters all documents that the caller may read are returned', async () => {
+    expect(await service.list('/items', 'title')).toEqual(ALL)
+  })
+  test.each(
+    [
+      '-1',
+      '1.5',
+      '01',
+      '1e3',
+      '+1',
+      '0x1',
+      '',
+      '"1"',
+      'null',
+      '9007199254740992',
+      '99999999999999999999',
+    ].flatMap((value) => [
+      [`skip=${value}`, 'skip'],
+      [`limit=${value}`, 'limit'],
+    ]),
+  )('%s', expectRefused)
+  test('the limits of the configuration hold', async () => {
+    const limited = (limits: object) => createTestService({ ...config, limits }, { documents })
+    const listed = (limits: object, query: string) => limited(limits).list(`/items?${query}`, 'title')
+    expect(await listed({ defaultLimit: 1, maxLimit: 3 }, '')).toEqual(['one'])
+    expect(await listed({ defaultLimit: 1, maxLimit: 3 }, 'limit=3')).toEqual(['one', 'two', 'three'])
+    expect(await listed({ maxLimit: 2 }, '')).toEqual(['one', 'two'])
+    expect(await listed({ defaultLimit: 2 }, 'limit=4')).toEqual(ALL)
+    const answer = await limited({ maxLimit: 2 }).send('GET /items?limit=3')
+    expect(answer.status).toBe(400)
+    expect(Object.keys(faultsOf(answer))).toEqual(['limit'])
+    // A count has no page.
+    expect((await limited({ maxLimit: 2 }).send('GET /items/count')).body).toEqual({ total: 4 })
+  })
+})
+
+describe('projection', () => {
+  const first = async (project: string) => {
+    const [{ _id, ...rest }] = (await service.send(`GET /items?limit=1&project=${project}`)).body
+    expect(_id).toEqual(expect.any(String))
+    return rest
+  }
+  test.each([
+    ['[]', {}],
+    ['["_id"]', {}],
+    ['["title"]', { title: 'one' }],
+    ['["views","title"]', { title: 'one', views: 1 }],
+    ['["address.city"]', { address: { city: 'Oslo' } }],
+    ['["address"]', { address: { city: 'Oslo', geo: { lat: 59.9, isExact: true } } }],
+    ['["address","address.city"]', { address: { city: 'Oslo', geo: { lat: 59.9, isExact: true } } }],
+    ['["address.city","address"]', { address: { city: 'Oslo', geo: { lat: 59.9, isExact: true } } }],
+    ['["address.geo.lat","address.city"]', { address: { city: 'Oslo', geo: { lat: 59.9 } } }],
+    ['["meta","parts","tags"]', { tags: ['red', 'blue'], meta: { any: 1 }, parts: [{ size: 1 }] }],
+    ['["createdBy"]', { createdBy: null }],
+  ])('%s', async (project, expected) => {
+    expect(await first(project)).toEqual(expected)
+  })
+  test('a missing field and a missing parent stay absent', async () => {
+    const { body } = await service.send('GET /items?q[title]=Four&project=["views","address.city"]')
+    expect(body).toEqual([{ _id: expect.any(String) }])
+  })
+  test('it never changes which documents come back', async () => {
+    const { body } = await service.send('GET /items?q[views][$gt]=1&sort[views]=-1&project=["zip"]')
+    expect(body.map(({ zip }: { zip: string }) => zip)).toEqual(['null', 'true'])
+  })
+  test('a single document takes it too', async () => {
+    const [{ _id }] = (await service.send('GET /items?limit=1')).body
+    const { body } = await service.send(`GET /items/${_id}?project=["title"]`)
+    expect(body).toEqual({ _id, title: 'one' })
+  })
+  test.each([
+    ['project=title', 'project'],
+    ['project="title"', 'project'],
+    ['project={"title":1}', 'project'],
+    ['project=[1]', 'project'],
+    ['project=["title"', 'project'],
+    ['project=["titel"]', 'project'],
+    ['project=["title",""]', 'project'],
+    ['project=["__proto__"]', 'project'],
+    ['project=', 'project'],
+    ['project[]=title', 'project[]'],
+    ['project=["title"]&project=["zip"]', 'project'],
+  ])('%s', expectRefused)
+})
+
+describe('a query sees what its caller sees', () => {
+  const permissions = {
+    '*': { read: { where: { status: 'published' }, omit: ['score'] } },
+    owner: { read: true },
+    critic: { read: { where: { status: { $in: ['published', 'review'] } }, pick: ['title', 'score'] } },
+  }
+  const schema = {
+    title: { type: 'string' },
+    status: { type: 'string' },
+    score: { type: 'integer' },
+    tags: { type: 'array', items: { type: 'string' } },
+  }
+  const mixed = createTestService(
+    { collections: { items: { schema, permissions } } },
+    {
+      documents: {
+        items: [
+          { title: 'foreign', status: 'published', score: 5, tags: ['a'], createdBy: 'somebody' },
+          { title: 'own', status: 'published', score: 5, tags: ['a'], createdBy: 'ann' },
+          { title: 'own draft', status: 'draft', score: 7, tags: ['b'], createdBy: 'ann' },
+          { title: 'foreign draft', status: 'draft', score: 7, tags: ['b'], createdBy: 'somebody' },
+          { title: 'review', status: 'review', score: 9, createdBy: 'somebody' },
+        ],
+      },
+    },
+  )
+  const ann = { id: 'ann' }
+  const critic = { id: 'cec', roles: ['critic'] }
+  const ask = (query: string, caller: typeof ann | null) => mixed.list(`/items?${query}`, 'title', { caller })
+
+  test.each([
+    ['q[score]=5', ['own']],
+    ['q[score][$gt]=0', ['own', 'own draft']],
+    ['q[score]=null', ['foreign']],
+    ['q[score][$exists]=true', ['own', 'own draft']],
+    ['q[score][$exists]=false', ['foreign']],
+    ['q[score][$ne]=5', ['foreign', 'own draft']],
+    ['q[score][$in]=[5,7]', ['own', 'own draft']],
+    ['q[score][$nin]=[5]', ['foreign', 'own draft']],
+    ['q[status]=draft', ['own draft']],
+    ['q[tags]=a', ['foreign', 'own']],
+  ])('an owner, to whom a field is hidden on the documents of others: %s', async (query, expected) => {
+    expect(await ask(query, ann)).toEqual(expected)
+    const { body } = await mixed.send(`GET /items/count?${query}`, { caller: ann })
+    expect(body).toEqual({ total: expected.length })
+  })
+
+  test.each([
+    ['q[status]=review', []],
+    ['q[status]=null', ['review']],
+    ['q[status][$ne]=published', ['review']],
+    ['q[status][$regex]=e', ['foreign', 'own']],
+    ['q[score]=9', ['review']],
+    ['q[score]=5', ['foreign', 'own']],
+  ])('a role that sees more documents with fewer fields: %s', async (query, expected) => {
+    expect(await ask(query, critic)).toEqual(expected)
+  })
+
+  test.each([
+    ['sort[score]=1', ann, 'sort[score]'],
+    ['sort[status]=1', critic, 'sort[status]'],
+    ['sort[score]=1', critic, 'sort[score]'],
+    ['sort[createdAt]=1', critic, 'sort[createdAt]'],
+  ])('a sort on a field that not all grants show is refused: %s', async (query, caller, parameter) => {
+    const answer = await mixed.send(`GET /items?${query}`, { caller })
+    expect(answer.status).toBe(400)
+    expect(Object.keys(faultsOf(answer))).toEqual([parameter])
+  })
+
+  test('a sort on a field that all grants show is taken', async () => {
+    expect(await ask('sort[title]=-1', critic)).toEqual(['review', 'own', 'foreign'])
+    expect(await ask('sort[_id]=-1', ann)).toEqual(['own draft', 'own', 'foreign'])
+  })
+
+  test.each(['q[score]=5', 'q[score][$exists]=false', 'sort[score]=1', 'project=["score"]', 'q[nonsense]=1'])(
+    'a field that no grant shows is refused before storage is asked: %s',
+    async (query) => {
+      const asked: string[] = []
+      const memory = createMemoryAdapter()
+      const adapter: StorageAdapter = {
+        ...memory,
+        list: (name, listed) => {
+          asked.push(name)
+          return memory.list(name, listed)
+        },
+      }
+      const watched = createTestService({ collections: { items: { schema, permissions } } }, { adapter })
+      const answer = await watched.send(`GET /items?${query}`)
+      expect(answer.status).toBe(400)
+      expect(asked).toEqual([])
+      // What may be asked does reach the storage.
+      await watched.list('/items', 'title')
+      expect(asked).toEqual(['items'])
+    },
+  )
+
+  test('what a caller may not read changes no answer', async () => {
+    const answers = async (hidden: object[]) => {
+      const given = [
+        { _id: '01890000-0000-7000-8000-000000000001', title: 'shown', status: 'published', score: 1 },
+        ...hidden,
+      ].map((document) => ({ ...document, createdAt: '2026-01-01', updatedAt: '2026-01-01' }))
+      const { send } = createTestService(
+        { collections: { items: { schema, permissions } } },
+        { documents: { items: given } },
+      )
+      const paths = [
+        '',
+        '?sort[title]=-1',
+        '?q[status][$ne]=draft',
+        '?skip=1',
+        '?limit=1',
+        '/count',
+        '/count?q[title]=x',
+      ]
+      return Promise.all(paths.map(async (path) => (await send(`GET /items${path}`)).text))
+    }
+    const id = '01890000-0000-7000-8000-000000000000'
+    expect(await answers([{ _id: id, title: 'a', status: 'draft', score: 9 }])).toEqual(await answers([]))
+  })
+})
+
+describe('nothing is ignored', () => {
+  test.each([
+    ['filter=1', 'filter'],
+    ['Q[title]=one', 'Q[title]'],
+    ['q=one', 'q'],
+    ['q[]=one', 'q[]'],
+    ['q[title]', 'q[title]'],
+    ['q[title][]=one', 'q[title][]'],
+    ['q[title][0]=one', 'q[title][0]'],
+    ['q[title][$eq][x]=one', 'q[title][$eq][x]'],
+    ['q[title]x=one', 'q[title]x'],
+    ['q[title=one', 'q[title'],
+    ['q.title=one', 'q.title'],
+    ['limit=1&limit=1', 'limit'],
+    ['skip[a]=1', 'skip[a]'],
+    ['limit[]=1', 'limit[]'],
+    ['_=1', '_'],
+    ['q[titel]=one', 'q[titel]'],
+    ['q[ title]=one', 'q[ title]'],
+    ['q[address..city]=one', 'q[address..city]'],
+  ])('%s', expectRefused)
+
+  test.each(['&', 'q[title]=one&', '&&q[title]=one', '=', '=1', '?'])('%s', (query) => expectRefused(query))
+
+  test('every fault is named', async () => {
+    const answer = await service.send(
+      'GET /items?q[titel]=1&sort[view]=1&skip=x&limit=-1&project=[1]&q[views]=x',
+    )
+    expect(answer.status).toBe(400)
+    expect(Object.keys(faultsOf(answer)).sort()).toEqual([
+      'limit',
+      'project',
+      'q[titel]',
+      'q[views]',
+      'skip',
+      'sort[view]',
+    ])
+  })
+
+  test.each([
+    ['/items/count', 'sort[title]=1'],
+    ['/items/count', 'skip=1'],
+    ['/items/count', 'limit=1'],
+    ['/items/count', 'project=["title"]'],
+  ])('a count takes q only: %s?%s', async (path, query) => {
+    // Even after others have understood the very same query string.
+    const [{ _id }] = (await service.send(`GET /items?${query}`)).body
+    await service.send(`GET /items/${_id}?${query}`)
+    const answer = await service.send(`GET ${path}?${query}`)
+    expect(answer.status).toBe(400)
+    expect(answer.body.code).toBe('invalid_query')
+  })
+
+  test('a document takes project only, even after a count has understood the same query string', async () => {
+    const [{ _id }] = (await service.send('GET /items?limit=1')).body
+    expect((await service.send(`GET /items/${_id}?project=["zip"]`)).status).toBe(200)
+    expect((await service.send('GET /items/count?q[zip]=01234')).status).toBe(200)
+    for (const query of ['q[zip]=01234', 'sort[zip]=1', 'skip=0', 'limit=1']) {
+      expect((await service.send(`GET /items/${_id}?${query}`)).status, query).toBe(400)
+    }
+  })
+
+  test('conditions and values are counted, at the limit and beyond', async () => {
+    const small = createTestService({ ...config, limits: { conditions: 2, values: 3 } }, { documents })
+    const status = async (query: string) => (await small.send(`GET /items?${query}`)).status
+    expect(await status('q[title]=a&q[views]=1')).toBe(200)
+    expect(await status('q[title]=a&q[views]=1&q[zip]=b')).toBe(400)
+    expect(await status('q[views][$gt]=1&q[views][$lt]=2&q[zip]=b')).toBe(400)
+    expect(await status('q[title][$regex]=a&q[title][$options]=i&q[zip]=b')).toBe(200)
+    expect(await status('q[title]=a&q[title]=b&q[title]=c')).toBe(200)
+    expect(await status('q[title]=a&q[title]=b&q[title]=c&q[title]=d')).toBe(400)
+    expect(await status('q[title][$in]=["a","b","c"]')).toBe(200)
+    expect(await status('q[title][$in]=["a","b","c","d"]')).toBe(400)
+    expect(await status('q[title]=a&q[zip][$nin]=["b","c","d"]')).toBe(400)
+  })
+
+  test('by default there are 64 conditions and 100 values', async () => {
+    const fields = Object.fromEntries([...Array(65).keys()].map((i) => [`f${i}`, { type: 'integer' }]))
+    const wide = createTestService({ collections: { items: { schema: fields, permissions: { '*': true } } } })
+    const query = (count: number) => [...Array(count).keys()].map((i) => `q[f${i}]=1`).join('&')
+    const values = (count: number) => `q[f0][$in]=[${Array(count).fill(1).join(',')}]`
+    const status = async (text: string) => (await wide.send(`GET /items?${text}`)).status
+    expect(await status(query(64))).toBe(200)
+    expect(await status(query(65))).toBe(400)
+    expect(await status(values(100))).toBe(200)
+    expect(await status(values(101))).toBe(400)
+  })
+
+  test('no limit of a parser cuts a query short', async () => {
+    const wide = createTestService(
+      { ...config, limits: { conditions: 5000, values: 5000, queryBytes: 1_000_000 } },
+      { documents },
+    )
+    const many = [...Array(1500).keys()].map((i) => `q[title]=none${i}`).join('&')
+    expect(await wide.list(`/items?${many}&q[title]=two`, 'title')).toEqual(['two'])
+  })
+})
+
+describe('a count', () => {
+  test.each([
+    ['', 4],
+    ['q[views][$gt]=1', 2],
+    ['q[title]=one&q[title]=two', 2],
+    ['q[title]=nobody', 0],
+  ])('GET /items/count?%s', async (query, total) => {
+    expect((await service.send(`GET /items/count?${query}`)).body).toEqual({ total })
+  })
+})

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { getRequestListener } from '@hono/node-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { app as expressApp } from '../../examples/express.js'
+import { app as honoApp } from '../../examples/hono.js'
+import * as route from '../../examples/next/route.js'
+import { server as nodeServer, stop } from '../../examples/node.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+type Send = (path: string, init?: RequestInit) => Promise<Response>
+
+const serve = async (listener: RequestListener): Promise<{ send: Send; server: Server }> => {
+  const server = createServer(listener)
+  const origin = await listen(server)
+  return { server, send: (path, init) => fetch(origin + path, init) }
+}
+
+const json = (body: object, headers: { [name: string]: string } = {}): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+})
+
+const account = { email: 'Ann@Example.com ', password: 'correct horse', name: 'Ann' }
+
+/** What every example serves below `/api`. */
+async function exerciseApi(send: Send): Promise<void> {
+  const list = await send('/api/articles?sort[createdAt]=-1&limit=5')
+  expect(list.status).toBe(200)
+  expect(await list.json()).toEqual([])
+  expect((await send('/articles')).status).toBe(404)
+
+  const refused = await send('/api/articles', json({ title: 'Mine' }))
+  expect(refused.status).toBe(401)
+  expect(await refused.json()).toMatchObject({ code: 'unauthenticated' })
+
+  const registered = await send('/api/auth/register', json(account))
+  expect(registered.status).toBe(201)
+  const { token, user } = await registered.json()
+  expect(user).toMatchObject({ email: 'ann@example.com', name: 'Ann' })
+
+  const created = await send('/api/articles', json({ title: 'Mine' }, { authorization: `Bearer ${token}` }))
+  expect(created.status).toBe(201)
+  const { _id } = await created.json()
+  expect(created.headers.get('location')).toBe(`/api/articles/${_id}`)
+
+  const head = await send(`/api/articles/${_id}`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect(head.status).toBe(200)
+  expect(await head.text()).toBe('')
+
+  const wrong = await send('/api/articles/count', { method: 'DELETE' })
+  expect(wrong.status).toBe(405)
+  expect(wrong.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+  const options = await send('/api/articles', { method: 'OPTIONS' })
+  expect(options.status).toBe(204)
+  expect(options.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS')
+}
+
+describe.each([
+  ['Express', () => expressApp as RequestListener],
+  ['Hono', () => getRequestListener(honoApp.fetch)],
+] as const)('the example for %s', (_, createListener) => {
+  let server: Server
+  let send: Send
+  beforeAll(async () => {
+    ;({ server, send } = await serve(createListener()))
+  })
+  afterAll(() => void server.close())
+
+  test('serves the configuration below /api', () => exerciseApi(send))
+
+  test('leaves the routes of the host as they are', async () => {
+    expect(await (await send('/health')).json()).toEqual({ healthy: true })
+    expect((await send('/nothing')).headers.get('content-type')).not.toBe('application/problem+json')
+  })
+})
+
+test('the example for Express parses bodies for the routes of the host', async () => {
+  const { server, send } = await serve(expressApp as RequestListener)
+  const answer = await send('/contact', json({ name: 'Ann' }))
+  expect(answer.status).toBe(202)
+  expect(await answer.json()).toEqual({ thanks: 'Ann' })
+  server.close()
+})
+
+describe('the example for Next', () => {
+  const handlers: { readonly [method: string]: (request: Request, context: object) => Promise<Response> } =
+    route
+
+  test('serves the configuration below /api', () =>
+    exerciseApi((path, init) => {
+      const request = new Request(`https://shop.example${path}`, init)
+      // Next finds the export by the method and passes the parts of the path behind the request.
+      const handler = handlers[request.method]
+      if (!handler) throw new Error(`there is no handler for ${request.method}`)
+      return handler(request, { params: Promise.resolve({ path: path.split('/').slice(2) }) })
+    }))
+
+  test('exports the methods that Next knows, and nothing else', () => {
+    expect(Object.keys(route).sort()).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'])
+  })
+})
+
+test('the example for node:http serves its documents and stops', async () => {
+  const origin = await listen(nodeServer)
+  const list = await fetch(`${origin}/articles?sort[title]=1`)
+  const titles = (await list.json()).map(({ title }: { title: string }) => title)
+  expect(titles).toEqual(['Hello, world', 'How filters work'])
+  const login = await fetch(
+    `${origin}/auth/login`,
+    json({ email: 'admin@example.com', password: 'change me first' }),
+  )
+  expect(login.status).toBe(200)
+  const { token } = await login.json()
+  const drafts = await fetch(`${origin}/articles/count?q[status]=draft`, {
+    headers: { authorization: `Bearer ${token}`, connection: 'close' },
+  })
+  expect(await drafts.json()).toEqual({ total: 1 })
+  await stop()
+  expect(nodeServer.listening).toBe(false)
+})
+
+test('the runner finds the example of a unit test by its name alone', async () => {
+  const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'list', '--filesOnly'], {
+    cwd: root,
+  })
+  expect(stdout.split('\n')).toContain('examples/unit-test.test.ts')
+})

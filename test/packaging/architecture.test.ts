@@ -1,0 +1,357 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+interface Import {
+  readonly from: string
+  /** Gone after compilation. */
+  readonly isType: boolean
+}
+
+interface SourceFile {
+  /** Relative to `src`. */
+  readonly path: string
+  readonly imports: readonly Import[]
+  readonly hasDefaultExport: boolean
+  /** Every name that stands in the code, comments and strings not counted. */
+  readonly names: ReadonlySet<string>
+}
+
+/** What each layer may import beside itself; it is a layer of its own where it is a file. */
+const LAYERS: { readonly [layer: string]: readonly string[] } = {
+  errors: [],
+  filter: [],
+  types: ['filter'],
+  storage: ['filter'],
+  schema: ['errors', 'types', 'filter'],
+  query: ['errors', 'types', 'filter', 'storage', 'schema'],
+  permissions: ['types', 'filter', 'storage', 'schema', 'query'],
+  config: ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions'],
+  auth: ['errors', 'types', 'filter', 'storage', 'schema'],
+  service: ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions', 'config', 'auth'],
+  http: ['errors', 'types', 'filter', 'query', 'config', 'service'],
+  adapters: ['errors', 'filter', 'storage'],
+  mounts: ['errors', 'types', 'http'],
+  'create-collection-service': ['types', 'storage', 'config', 'auth', 'service', 'http', 'adapters'],
+  testing: ['errors', 'types', 'filter', 'storage', 'auth', 'adapters'],
+  cli: [
+    'errors',
+    'types',
+    'filter',
+    'permissions',
+    'config',
+    'adapters',
+    'mounts',
+    'create-collection-service',
+  ],
+  index: ['errors', 'types', 'filter', 'storage', 'adapters', 'create-collection-service'],
+}
+
+/** Layers without code of their own: whoever imports them imports types. */
+const TYPES: readonly string[] = ['types', 'storage']
+
+/** Arrows that only types may take. */
+const TYPE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
+  ['types', 'filter'],
+  ['storage', 'filter'],
+  ['permissions', 'query'],
+  ['service', 'config'],
+  ['http', 'config'],
+]
+
+const layerOf = (path: string): string => path.replace(/\.ts$/, '').split('/')[0] ?? ''
+
+const isRelative = (from: string): boolean => from.startsWith('.')
+
+const resolve = (path: string, from: string): string =>
+  posix.join(posix.dirname(path), from).replace(/\.js$/, '.ts')
+
+/** Arrows between layers that `LAYERS` does not draw. */
+function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ from, isType }) => {
+      if (!isRelative(from)) return []
+      const target = resolve(path, from)
+      const [source, layer] = [layerOf(path), layerOf(target)]
+      if (source === 'adapters' && layer === 'adapters') {
+        return posix.dirname(target).startsWith(posix.dirname(path)) ? [] : [`${path} → ${target}`]
+      }
+      if (source === layer) return []
+      const isForTypes = TYPES.includes(layer) || TYPE_ARROWS.some(([a, b]) => a === source && b === layer)
+      if (LAYERS[source]?.includes(layer) && (isType || !isForTypes)) return []
+      return [`${path} → ${target}`]
+    }),
+  )
+}
+
+/** Files that import each other in a circle, types or not; each circle once. */
+function findCycles(files: readonly SourceFile[]): readonly string[] {
+  const targets = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.flatMap(({ from }) => (isRelative(from) ? [resolve(path, from)] : [])),
+    ]),
+  )
+  const cycles = new Set<string>()
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path)
+    if (start >= 0) {
+      cycles.add([...trail.slice(start), path].join(' → '))
+    } else if (!done.has(path)) {
+      for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+      done.add(path)
+    }
+  }
+  for (const { path } of files) visit(path, [])
+  return [...cycles]
+}
+
+/** Packages that more than one file imports. */
+function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
+  const users = new Map<string, Set<string>>()
+  for (const { path, imports } of files) {
+    for (const { from } of imports) {
+      if (isRelative(from) || from.startsWith('node:')) continue
+      const name = from
+        .split('/')
+        .slice(0, from.startsWith('@') ? 2 : 1)
+        .join('/')
+      users.set(name, (users.get(name) ?? new Set()).add(path))
+    }
+  }
+  return [...users].flatMap(([name, paths]) =>
+    paths.size > 1 ? [`${name}: ${[...paths].sort().join(', ')}`] : [],
+  )
+}
+
+const NODE_LAYERS = ['mounts', 'cli']
+const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
+
+/** What only node has, in a layer that also runs elsewhere. */
+function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, imports, names }) => {
+    if (NODE_LAYERS.includes(layerOf(path))) return []
+    // It asks `globalThis` whether there is a `process`.
+    const allowed = path === 'create-collection-service.ts' ? ['process'] : []
+    const used = NODE_NAMES.filter((name) => names.has(name) && !allowed.includes(name))
+    const builtins = imports.flatMap(({ from }) => (from.startsWith('node:') ? [from] : []))
+    return [...builtins, ...used].map((name) => `${path}: ${name}`)
+  })
+}
+
+const WEB_LAYERS = ['http', 'mounts', 'types', 'create-collection-service']
+
+/** Requests and answers of the web below the layer of HTTP. */
+const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, names }) =>
+    WEB_LAYERS.includes(layerOf(path))
+      ? []
+      : ['Request', 'Response', 'Headers']
+          .filter((name) => names.has(name))
+          .map((name) => `${path}: ${name}`),
+  )
+
+const PURE_LAYERS = ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions', 'config']
+
+/** A clock or chance where the same input must give the same output. */
+const findImpure = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, names }) =>
+    PURE_LAYERS.includes(layerOf(path))
+      ? ['performance', 'setTimeout', 'crypto', 'Math.random', 'Date.now']
+          .filter((name) => names.has(name))
+          .map((name) => `${path}: ${name}`)
+      : [],
+  )
+
+const findDefaultExports = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, hasDefaultExport }) => (hasDefaultExport ? [path] : []))
+
+/** Reads what the rules are about from the text of a file. */
+function parse(path: string, text: string): SourceFile {
+  const imports: Import[] = []
+  const names = new Set<string>()
+  let hasDefaultExport = false
+  const addImport = (specifier: ts.Node | undefined, isType: boolean): void => {
+    if (specifier && ts.isStringLiteralLike(specifier)) imports.push({ from: specifier.text, isType })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      const { importClause } = node
+      const bindings = importClause?.namedBindings
+      const areTypes =
+        bindings !== undefined &&
+        ts.isNamedImports(bindings) &&
+        bindings.elements.every(({ isTypeOnly }) => isTypeOnly) &&
+        importClause?.name === undefined
+      addImport(node.moduleSpecifier, importClause?.isTypeOnly === true || areTypes)
+    } else if (ts.isExportDeclaration(node)) {
+      addImport(node.moduleSpecifier, node.isTypeOnly)
+    } else if (ts.isImportTypeNode(node)) {
+      addImport(ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined, true)
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      addImport(node.arguments[0], false)
+    } else if (ts.isIdentifier(node)) {
+      names.add(node.text)
+    } else if (ts.isPropertyAccessExpression(node)) {
+      names.add(node.getText().replaceAll(/\s/g, ''))
+    }
+    hasDefaultExport ||=
+      ts.isExportAssignment(node) ||
+      (ts.isExportSpecifier(node) && node.name.text === 'default') ||
+      (ts.canHaveModifiers(node) &&
+        (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword))
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true))
+  return { path, imports, hasDefaultExport, names }
+}
+
+const parseAll = (texts: { readonly [path: string]: string }): readonly SourceFile[] =>
+  Object.entries(texts).map(([path, text]) => parse(path, text))
+
+let sources: readonly SourceFile[]
+beforeAll(async () => {
+  const folder = fileURLToPath(new URL('../../src/', import.meta.url))
+  const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.ts')).sort()
+  sources = await Promise.all(
+    paths.map(async (path) => parse(path.replaceAll('\\', '/'), await readFile(folder + path, 'utf8'))),
+  )
+})
+
+test('every file belongs to a layer, and every layer has a file', () => {
+  expect([...new Set(sources.map(({ path }) => layerOf(path)))].sort()).toEqual(Object.keys(LAYERS).sort())
+})
+
+test('every relative import leads to a file', () => {
+  const paths = new Set(sources.map(({ path }) => path))
+  const broken = sources.flatMap(({ path, imports }) =>
+    imports.flatMap(({ from }) =>
+      isRelative(from) && !paths.has(resolve(path, from)) ? [`${path} → ${from}`] : [],
+    ),
+  )
+  expect(broken).toEqual([])
+})
+
+test('no two layers may import each other, not even by way of others', () => {
+  const layers = Object.entries(LAYERS).map(([path, imports]) => ({
+    path: `${path}.ts`,
+    imports: imports.map((from) => ({ from: `./${from}.js`, isType: false })),
+    hasDefaultExport: false,
+    names: new Set<string>(),
+  }))
+  expect(findCycles(layers)).toEqual([])
+})
+
+type Rule = readonly [
+  title: string,
+  find: (files: readonly SourceFile[]) => readonly string[],
+  bad: { readonly [path: string]: string },
+  found: readonly string[],
+]
+
+const RULES: readonly Rule[] = [
+  [
+    'arrows between layers point one way',
+    findWrongArrows,
+    {
+      'filter/matches.ts': `import { parse } from '../query/parse.js'`,
+      'query/parse.ts': `import { type Filter, not } from '../filter/filter.js'\nimport './operand.js'`,
+      'query/operand.ts': `const { findRoute } = await import('../http/router.js')`,
+      'schema/field.ts': `export { list } from '../service/list.js'`,
+      'types.ts': `import type { JsonObject } from './filter/read-path.js'\nimport { isObject } from './filter/read-path.js'`,
+      'service/list.ts': `let answer: import('../http/answer.js').Answer\nimport { plan } from '../config/plan.js'`,
+      'adapters/memory/rows.ts': `import '../sqlite/rows.js'\nimport './order.js'\nimport type {} from '../../storage.js'\nimport type {} from '../../types.js'`,
+      'mounts/node.ts': `import { list } from '../service/list.js'\nimport { answer } from '../http/answer.js'`,
+      'cli/main.ts': `import '../testing/index.js'`,
+      'elsewhere/file.ts': `import { ServiceError } from '../errors.js'`,
+    },
+    [
+      'filter/matches.ts → query/parse.ts',
+      'query/operand.ts → http/router.ts',
+      'schema/field.ts → service/list.ts',
+      'types.ts → filter/read-path.ts',
+      'service/list.ts → http/answer.ts',
+      'service/list.ts → config/plan.ts',
+      'adapters/memory/rows.ts → adapters/sqlite/rows.ts',
+      'adapters/memory/rows.ts → types.ts',
+      'mounts/node.ts → service/list.ts',
+      'cli/main.ts → testing/index.ts',
+      'elsewhere/file.ts → errors.ts',
+    ],
+  ],
+  [
+    'files do not import each other in a circle',
+    findCycles,
+    {
+      'filter/a.ts': `import { b } from './b.js'`,
+      'filter/b.ts': `import { c } from './c.js'`,
+      'filter/c.ts': `import type { A } from './a.js'`,
+      'filter/d.ts': `import { a } from './a.js'`,
+      'filter/self.ts': `export { own } from './self.js'`,
+    },
+    ['filter/a.ts → filter/b.ts → filter/c.ts → filter/a.ts', 'filter/self.ts → filter/self.ts'],
+  ],
+  [
+    'a package is imported in one file',
+    findSharedPackages,
+    {
+      'filter/a.ts': `import { sha256 } from '@noble/hashes/sha2.js'\nimport Loki from 'lokijs'`,
+      'filter/b.ts': `import { bytesToHex } from '@noble/hashes/utils.js'\nimport addFormats from 'ajv-formats'`,
+      'filter/c.ts': `import type { Ajv } from 'ajv'\nimport 'node:fs'`,
+      'filter/d.ts': `import 'node:fs'\n// import Loki from 'lokijs'`,
+    },
+    ['@noble/hashes: filter/a.ts, filter/b.ts'],
+  ],
+  [
+    'what only node has stays in the mounts and the command',
+    findNodeOnly,
+    {
+      'auth/token.ts': `import { randomBytes } from 'node:crypto'\nexport const token = Buffer.from(randomBytes(32))`,
+      'http/body.ts': `// a Buffer would do\nexport const text = 'process'\nexport const env = globalThis.process`,
+      'create-collection-service.ts': `const env = globalThis.process?.env\nsetImmediate(env)`,
+      'mounts/node.ts': `import { createServer } from 'node:http'\nBuffer.from('')`,
+    },
+    [
+      'auth/token.ts: node:crypto',
+      'auth/token.ts: Buffer',
+      'http/body.ts: process',
+      'create-collection-service.ts: setImmediate',
+    ],
+  ],
+  [
+    'below HTTP nothing knows a request or an answer of the web',
+    findWebObjects,
+    {
+      'service/list.ts': `export const list = (request: Request): Response => Response.json([])`,
+      'http/respond.ts': `export const respond = (request: Request) => new Response()`,
+    },
+    ['service/list.ts: Request', 'service/list.ts: Response'],
+  ],
+  [
+    'what is computed from a configuration or a query has no clock and no chance',
+    findImpure,
+    { 'query/now.ts': 'export const now = () => Date.now()', 'service/now.ts': 'Date.now()' },
+    ['query/now.ts: Date.now'],
+  ],
+  [
+    'nothing is exported by default',
+    findDefaultExports,
+    {
+      'filter/a.ts': `export default function a() {}`,
+      'filter/b.ts': `const b = 1\nexport { b as default }`,
+      'filter/c.ts': `export default 3`,
+      'filter/d.ts': `export { default } from './c.js'`,
+      'filter/e.ts': `switch (1) { default: }\nexport const text = 'export default'`,
+      'filter/f.ts': `import c from './c.js'\nexport { c }`,
+    },
+    ['filter/a.ts', 'filter/b.ts', 'filter/c.ts', 'filter/d.ts'],
+  ],
+]
+
+describe.each(RULES)('%s', (_, find, bad, found) => {
+  test('in the sources', () => expect(find(sources)).toEqual([]))
+  test('and a breach would be found', () => expect(find(parseAll(bad))).toEqual(found))
+})

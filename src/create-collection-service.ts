@@ -1,15 +1,19 @@
 import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
 import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
+import { createThrottle } from './auth/throttle.js'
 import { createToken } from './auth/token.js'
 import { compileConfig } from './config/compile-config.js'
+import { ConfigError } from './errors.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
 import { fromRequest, toResponse } from './http/fetch-edge.js'
 import { createIdentify, type Identify, identifyAs } from './http/identify.js'
+import { internalError, toProblem } from './http/problem.js'
 import { createRespond, type Respond } from './http/respond.js'
-import { createGates, createIdSource, type ServiceContext } from './service/context.js'
+import { createClock, createGates, createIdSource, type ServiceContext } from './service/context.js'
 import { createLifecycle } from './service/lifecycle.js'
+import { createLogger } from './service/logger.js'
 import type { StorageAdapter } from './storage.js'
-import type { Caller, Config, Handler, Hasher, Logger, ServiceOptions } from './types.js'
+import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
 
 /**
  * Turns a configuration into one handler of web-standard requests (contract §7). Synchronous: it opens nothing and
@@ -23,9 +27,9 @@ export function createCollectionService(
   adapter: StorageAdapter = createMemoryAdapter(),
   options: ServiceOptions = {},
 ): Handler {
-  const logger: Logger = { ...defaultLogger, ...options.logger }
+  const logger = createLogger(options.logger)
   const production = options.production ?? readEnvironment() === 'production'
-  const plan = compileConfig(config, { production })
+  const plan = compileConfig(config, { production, hasAuthenticate: options.authenticate !== undefined })
   for (const warning of plan.warnings) logger.warn(warning)
 
   const keepsAccounts =
@@ -38,24 +42,33 @@ export function createCollectionService(
     adapter,
     hasher,
     logger,
+    throttle: createThrottle(),
     now,
+    clock: createClock(now),
     createId: createIdSource(now),
     gates: createGates(plan.collections.values()),
     keepsAccounts,
   }
   const life = createLifecycle(context)
-  let decoy: Promise<string> | undefined
+  const decoy = createDecoy(hasher)
   const shared = {
     service: options,
+    basePath: readBasePath(options.basePath),
     open: life.open,
-    // Of a hasher of the host's own, only a hash shows what one costs.
-    decoy: () => (decoy ??= Promise.resolve(hasher.decoy ?? hasher.hash(createToken()))),
+    decoy,
   }
   const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler => {
     const answer = createRespond(context, { ...shared, identify, hasAccountRoutes })
     const respond: Respond = (incoming) => life.track(() => answer(incoming))
-    const handle = async (request: Request): Promise<Response> =>
-      toResponse(await respond(fromRequest(request)), request.method)
+    const handle = async (request: Request): Promise<Response> => {
+      try {
+        return toResponse(await respond(fromRequest(request)), request.method)
+      } catch (cause) {
+        // What was passed in is no request, or the runtime refuses the answer.
+        logger.error('request failed', { cause })
+        return toResponse(toProblem(internalError(), crypto.randomUUID()), 'GET')
+      }
+    }
     const edge: PlainEdge = { [RESPOND]: respond }
     return Object.assign(handle, edge, {
       ready: async () => life.open(),
@@ -66,15 +79,28 @@ export function createCollectionService(
   return createHandler(createIdentify(context, options.authenticate), keepsAccounts)
 }
 
+/** The base path without slashes at its end. Throws `ConfigError` for what is no path. */
+function readBasePath(written = ''): string {
+  const path = written.replace(/\/+$/, '')
+  if (path === '' || /^(?:\/[^/?#\s]+)+$/.test(path)) return path
+  throw new ConfigError([
+    {
+      path: 'options.basePath',
+      message: `must begin with a slash, like "/api", found ${JSON.stringify(written)}`,
+    },
+  ])
+}
+
 const DEFAULT_COST = 12
 
-// biome-ignore-start lint/suspicious/noConsole: the default logger is the console
-const defaultLogger: Logger = {
-  info() {},
-  warn: (message, details) => console.warn(message, ...(details ? [details] : [])),
-  error: (message, details) => console.error(message, ...(details ? [details] : [])),
+/** The hash of no secret, at a hasher's cost: of one of the host's own, only hashing shows what that is. */
+function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
+  let known: string | undefined = hasher.decoy
+  return async () => {
+    known ??= await hasher.hash(createToken())
+    return known
+  }
 }
-// biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 
 /** Not every runtime has `process`. */
 const readEnvironment = (): string | undefined =>

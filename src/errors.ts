@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'storage_unavailable'
   | 'outcome_unknown'
+  | 'too_many_attempts'
 
 // Registered symbols: an error of another copy of this package (ESM beside CommonJS) is recognised too.
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
@@ -36,20 +37,28 @@ const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly Fault[]
+  /** Seconds after which another attempt makes sense. */
+  readonly retryAfter: number | undefined
   readonly [SERVICE_ERROR] = true
 
-  constructor(code: ErrorCode, detail: string, options: { errors?: readonly Fault[]; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    options: { errors?: readonly Fault[]; cause?: unknown; retryAfter?: number } = {},
+  ) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'ServiceError'
     this.code = code
     this.errors = options.errors ?? []
+    this.retryAfter = options.retryAfter
   }
 }
 
 /** True for a `ServiceError` of any copy of this package; never throws, whatever was thrown. */
 export function isServiceError(thrown: unknown): thrown is ServiceError {
   try {
-    return typeof thrown === 'object' && thrown !== null && SERVICE_ERROR in thrown
+    const { [SERVICE_ERROR]: brand, code, message, errors } = thrown as Partial<ServiceError>
+    return brand === true && typeof code === 'string' && typeof message === 'string' && Array.isArray(errors)
   } catch {
     return false
   }

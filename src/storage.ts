@@ -1,5 +1,5 @@
 import type { FieldRef, Filter } from './filter/filter.js'
-import type { JsonObject } from './filter/read-path.js'
+import type { JsonObject } from './types.js'
 
 /**
  * A document as it is stored: JSON, with `_id` and the whole number `_version`. Names beginning with `_` are the

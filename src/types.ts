@@ -1,4 +1,5 @@
-import type { JsonObject } from './filter/read-path.js'
+/** An object of JSON: a document, a body, or a part of one. */
+export type JsonObject = { readonly [name: string]: unknown }
 
 /** A literal in a configuration. */
 export type Literal = string | number | boolean
@@ -72,6 +73,10 @@ export interface RuleConfig {
   readonly omit?: readonly string[]
   /** Only these stored documents. */
   readonly where?: WhereConfig
+  /** What the document must satisfy as it would be stored. On update it defaults to `where`; `{}` lifts it. */
+  readonly check?: WhereConfig
+  /** Values put in over the body; `"$user.<field>"` and `"$now"` in them stand for the caller's own and the time. */
+  readonly set?: JsonObject
 }
 
 /** What one subject may do. The plain `{ pick, omit }` stands for `{ "read": true, "create": { pick, omit } }`. */
@@ -79,7 +84,7 @@ export type GrantConfig =
   | boolean
   | {
       readonly create?: boolean | Omit<RuleConfig, 'where'>
-      readonly read?: boolean | RuleConfig
+      readonly read?: boolean | Pick<RuleConfig, 'pick' | 'omit' | 'where'>
       readonly update?: boolean | RuleConfig
       readonly delete?: boolean | Pick<RuleConfig, 'where'>
     }
@@ -167,6 +172,8 @@ export interface ServiceOptions {
   readonly basePath?: string
   /** Default: no other origin may read answers. */
   readonly cors?: { readonly origins: readonly string[] | '*' }
+  /** Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. */
+  readonly clientAddress?: (request: Request) => string | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
   /** Default: the console for `warn` and `error`. */

@@ -5,6 +5,9 @@ import { createWorkQueue } from './work-queue.js'
 /** How many secrets may wait for their turn in this process. */
 const MAX_WAITING = 128
 
+/** bcrypt knows no less. */
+const MIN_COST = 4
+
 /** A hash that asks for more work than this would stall the process for minutes. */
 const MAX_COST = 15
 
@@ -30,7 +33,8 @@ export function createBcryptHasher(cost: number): BuiltInHasher {
     verify: (secret, hash, signal) =>
       queue.run(async () => {
         // A hash that cannot be read costs as much as one that can.
-        const isReadable = Number(BCRYPT.exec(hash)?.[1] ?? Number.POSITIVE_INFINITY) <= MAX_COST
+        const written = Number(BCRYPT.exec(hash)?.[1])
+        const isReadable = written >= MIN_COST && written <= MAX_COST
         return (await bcrypt.compare(secret, isReadable ? hash : decoy)) && isReadable
       }, signal),
     decoy,

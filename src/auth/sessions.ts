@@ -26,15 +26,16 @@ export interface IssuedSession {
   readonly expiresAt: string
 }
 
-/** A new session of a user, and the step that stores it. Times in milliseconds since 1970. */
+/** A new session of a user with a stamp, and the step that stores it. Times in milliseconds since 1970. */
 export function issueSession(
   userId: string,
+  stamp: string,
   now: number,
   lifetime: number,
 ): { readonly issued: IssuedSession; readonly step: WriteStep } {
   const token = createToken()
   const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
-  const insert: StoredDocument = { _id: digestToken(token), _version: 1, user: userId, expiresAt }
+  const insert: StoredDocument = { _id: digestToken(token), _version: 1, user: userId, stamp, expiresAt }
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 
@@ -43,10 +44,18 @@ const LAST_TIME = '9999-12-31T23:59:59.999Z'
 /** The session of a token, whether it has expired or not. */
 export const sessionFilter = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
-/** The user of a session that still lives at `now`. */
-export function readSession(session: StoredDocument, now: number): string | undefined {
-  const expiresAt = readOwn(session, 'expiresAt')
-  const user = readOwn(session, 'user')
+/** Who a session that still lives at `now` is of, and the stamp that it holds. */
+export function readSession(
+  session: StoredDocument,
+  now: number,
+): { readonly userId: string; readonly stamp: string } | undefined {
+  const [expiresAt, userId, stamp] = ['expiresAt', 'user', 'stamp'].map((name) => readOwn(session, name))
   const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
-  return lives && typeof user === 'string' ? user : undefined
+  return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
 }
+
+/** All sessions of a user. */
+export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
+
+/** The sessions that have expired at a time in stored form. */
+export const expiredSessions = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

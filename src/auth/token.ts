@@ -5,8 +5,13 @@ const TOKEN_BYTES = 32
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** A new opaque session token: 256 random bits in base64url. */
-export function createToken(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES))
+export const createToken = (): string => createRandomText(TOKEN_BYTES)
+
+/** A new stamp, which ties a user's sessions to the present secret: 128 random bits. */
+export const createStamp = (): string => createRandomText(16)
+
+function createRandomText(length: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(length))
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
     .replaceAll('/', '_')

@@ -1,6 +1,6 @@
 import type { Collection, ServicePlan } from '../config/plan.js'
-import { isEverything } from '../filter/filter.js'
 import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
+import { isAnywhere } from '../query/where.js'
 
 /** The operations that the service answers. */
 const SERVED: readonly Operation[] = ['read', 'create']
@@ -31,7 +31,7 @@ function describeSubjects(collection: Collection, operation: Operation): string 
 
 function describeRule({ subject, properties, where }: Rule): string {
   const limits = [
-    ...(isEverything(where) ? [] : ['some documents']),
+    ...(isAnywhere(where) ? [] : ['some documents']),
     ...(properties.pick === null && properties.omit.size === 0 ? [] : ['some fields']),
   ]
   return limits.length > 0 ? `${subject} (${limits.join(', ')})` : subject

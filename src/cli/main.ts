@@ -12,7 +12,7 @@ function explain(thrown: unknown): string {
   if (thrown instanceof UsageError) return `${thrown.message}\n\n${USAGE}`
   if (thrown instanceof FileError || thrown instanceof ConfigError) return thrown.message
   if (isServiceError(thrown)) {
-    const faults = thrown.errors.map(({ path, message }) => `  ${path} ${message}`)
+    const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)
     return ['The seed cannot be stored:', ...(faults.length > 0 ? faults : [thrown.message])].join('\n')
   }
   const { code } = thrown as NodeJS.ErrnoException

@@ -25,7 +25,7 @@ export function parseArguments(args: readonly string[]): Arguments {
   const [config = 'config.json', ...others] = positionals
   if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
   const port = Number(values.port ?? 3000)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port === '') {
+  if (!/^\d{1,5}$/.test(values.port ?? '3000') || port > 65_535) {
     throw new UsageError(`--port must be a number from 0 to 65535, found ${JSON.stringify(values.port)}`)
   }
   return { config, port, cors: values.cors ?? [], seed: values.seed, help: values.help ?? false }

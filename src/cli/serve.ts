@@ -1,8 +1,7 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createMemoryAdapter } from '../adapters/memory/memory-adapter.js'
 import { compileConfig } from '../config/compile-config.js'
-import { createCollectionService } from '../create-collection-service.js'
+import { createCollectionService, createMemoryAdapter } from '../index.js'
 import { toNodeHandler } from '../mounts/node.js'
 import type { Handler, ServiceOptions } from '../types.js'
 import { describeService } from './describe-service.js'
@@ -30,13 +29,16 @@ export async function serve(args: Arguments, print: Print): Promise<Serving> {
     args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}
   const handler = createCollectionService(config, adapter, cors)
   await handler.ready()
-  const server = await listen(handler, args.port, print)
+  const open = new Set<ServerResponse>()
+  const server = await listen(handler, args.port, print, open)
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`
   print(`Serving ${args.config} on ${origin}, in memory: documents last as long as this process.\n`)
-  print(describeService(compileConfig(config, { production: false }), origin))
+  print(describeService(compileConfig(config, { production: false, hasAuthenticate: false }), origin))
   return {
     origin,
     async stop() {
+      // Else a client that keeps its connection would keep the process.
+      for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
       server.closeIdleConnections()
       await new Promise((resolve) => server.close(resolve))
       await handler.close()
@@ -44,11 +46,18 @@ export async function serve(args: Arguments, print: Print): Promise<Serving> {
   }
 }
 
-async function listen(handler: Handler, port: number, print: Print): Promise<Server> {
+async function listen(
+  handler: Handler,
+  port: number,
+  print: Print,
+  open: Set<ServerResponse>,
+): Promise<Server> {
   const answer = toNodeHandler(handler)
   const server = createServer((request, response) => {
     const start = performance.now()
+    open.add(response)
     response.on('close', () => {
+      open.delete(response)
       // Without the query: what somebody searches for is nobody else's business.
       const [path] = (request.url ?? '').split('?')
       const status = response.writableFinished ? response.statusCode : 'gone'

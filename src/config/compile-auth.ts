@@ -87,15 +87,12 @@ export function checkRoleField(
       path: '/auth/roleField',
       message: `"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`,
     })
-  } else if (definition.type === 'array') {
-    faults.push({
-      path: '/auth/roleField',
-      message: 'several roles at once, in an array, are not available in this release',
-    })
+  } else if (definition.type === 'array' && definition.items.type === 'string') {
+    return
   } else if (definition.type !== 'string') {
     faults.push({
       path: '/auth/roleField',
-      message: `must name a string field, found one of type ${definition.type}`,
+      message: `must name a field of type string, or an array of strings, found one of type ${definition.type}`,
     })
   }
 }

@@ -4,11 +4,13 @@ import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
 import { toPointerPart } from '../schema/names.js'
 import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
 import { checkRoleField, compileAuth, USERS } from './compile-auth.js'
-import { compilePermissions, isOpenToEveryone } from './compile-permissions.js'
+import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
 import { checkCase, compileSchema } from './compile-schema.js'
-import { CONFIG_SCHEMA } from './config-schema.js'
+import { CONFIG_SCHEMA, RESERVED_COLLECTION_NAMES } from './config-schema.js'
 import { copyJson } from './copy-json.js'
 import { describeViolation } from './describe-violation.js'
+import { findWarnings } from './find-warnings.js'
+import { createVariableJudge } from './judge-variable.js'
 import type { Collection, ServicePlan } from './plan.js'
 
 /** Contract §1. */
@@ -25,10 +27,18 @@ const DEFAULT_LIMITS: Limits = {
 
 let checkShape: ((value: unknown) => readonly Violation[]) | undefined
 
-/** Compiles a configuration. Throws `ConfigError` with every fault. `production`: open doors are faults. */
-export function compileConfig(input: unknown, options: { readonly production: boolean }): ServicePlan {
+/** What the host says that bears on a configuration. */
+export interface CompileOptions {
+  /** Open doors are faults. */
+  readonly production: boolean
+  /** The host knows its callers, so that `$user` may be anything. */
+  readonly hasAuthenticate: boolean
+}
+
+/** Compiles a configuration. Throws `ConfigError` with every fault. */
+export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
   const faults: ConfigFault[] = []
-  const config = copyJson(input, '', faults)
+  const config = copyJson(input, faults)
   checkShape ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
   if (faults.length === 0) faults.push(...checkShape(config).map(describeViolation))
   const warnings: string[] = []
@@ -42,7 +52,7 @@ function compileSound(
   config: unknown,
   faults: ConfigFault[],
   warnings: string[],
-  options: { readonly production: boolean },
+  options: CompileOptions,
 ): Omit<ServicePlan, 'warnings'> {
   const misshapen = faults.map(({ path }) => path)
   const isSound = (at: string): boolean =>
@@ -51,17 +61,22 @@ function compileSound(
   const soundAuth: AuthConfig = isObject(auth) && isSound('/auth') ? (auth as AuthConfig) : {}
 
   const collections = new Map<string, Collection>()
+  const users = isSound(`/collections/${USERS}`)
+    ? (written as Config['collections'] | undefined)?.[USERS]
+    : undefined
+  const judgeVariable = createVariableJudge(users?.schema, options)
   if (isObject(written)) {
-    checkCase(Object.keys(written), '/collections', faults)
+    checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, '/collections', faults)
     for (const [name, collection] of Object.entries(written)) {
       const at = `/collections${toPointerPart(name)}`
       if (!isSound(at)) continue
       const roleField = name === USERS ? (soundAuth.roleField ?? null) : null
-      collections.set(name, compileCollection(name, collection as CollectionConfig, roleField, at, faults))
+      const context = { judgeVariable, roleField, faults }
+      collections.set(name, compileCollection(name, collection as CollectionConfig, context, at))
     }
   }
   if (isSound('/auth') && isSound('/collections')) {
-    checkRoleField(soundAuth, (written as Config['collections'] | undefined)?.[USERS]?.schema, faults)
+    checkRoleField(soundAuth, users?.schema, faults)
   }
   const plan = {
     collections,
@@ -73,28 +88,30 @@ function compileSound(
   }
   checkLimits(plan.limits, faults)
   checkOpenDoors(collections, options.production, faults, warnings)
+  if (faults.length === 0) {
+    warnings.push(...findWarnings(written as Config['collections'], collections, plan.auth))
+  }
   return plan
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
-  roleField: string | null,
+  context: Pick<RuleScope, 'judgeVariable' | 'roleField' | 'faults'>,
   at: string,
-  faults: ConfigFault[],
 ): Collection {
-  const { fields, paths, validate, storage } = compileSchema(name, config, at, faults)
+  const { fields, paths, validate, storage } = compileSchema(name, config, at, context.faults)
   const additionalProperties = config.additionalProperties ?? false
-  const scope = { fields, paths, additionalProperties, roleField }
+  const scope = { ...context, fields, paths, validate, additionalProperties }
   return {
     name,
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),
     additionalProperties,
-    permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`, faults),
+    permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`),
     validate,
-    roleField,
+    roleField: context.roleField,
     storage,
   }
 }

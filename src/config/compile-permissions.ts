@@ -1,6 +1,5 @@
 import type { ConfigFault } from '../errors.js'
-import { everything, type Filter, isEverything } from '../filter/filter.js'
-import { isObject, type JsonObject, readOwn } from '../filter/read-path.js'
+import { readOwn } from '../filter/read-path.js'
 import {
   ALL_PROPERTIES,
   EVERYONE,
@@ -12,35 +11,40 @@ import {
   type PropertySet,
   type Rule,
 } from '../permissions/grants.js'
-import { parseWhere } from '../query/parse-where.js'
+import { findVariables } from '../query/variable.js'
+import { ANYWHERE, isAnywhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
 import type { Field } from '../schema/field.js'
 import { isFieldName, isSystemField, suggest, toPointerPart } from '../schema/names.js'
-import type { CollectionConfig, GrantConfig, RuleConfig } from '../types.js'
+import { normaliseProperties } from '../schema/normalise.js'
+import type { BodyValidator } from '../schema/validator.js'
+import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
 
-/** What the names in a rule are looked up in. */
-export interface RuleScope {
+/** What the names and values in a rule are judged by, and where what is wrong with them is noted. */
+export interface RuleScope extends WhereScope {
   readonly fields: readonly Field[]
-  readonly paths: ReadonlyMap<string, Field>
+  readonly validate: BodyValidator
   readonly additionalProperties: boolean
   readonly roleField: string | null
+  readonly faults: ConfigFault[]
 }
 
-/** Resolves the grants of a collection into one table by operation, adding what is wrong to `faults` (contract §5). */
+/** Resolves the grants of a collection into one table by operation (contract §5). */
 export function compilePermissions(
   permissions: NonNullable<CollectionConfig['permissions']>,
   scope: RuleScope,
   at: string,
-  faults: ConfigFault[],
 ): PermissionTable {
   const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
   for (const [subject, grant] of Object.entries(permissions)) {
     const place = at + toPointerPart(subject)
     for (const [operation, rule, written] of expandGrant(grant, place)) {
-      if (subject === OWNER && operation === 'create' && typeof grant === 'object') {
-        faults.push({ path: written, message: 'owner means documents that exist already: it cannot create' })
-      } else if (subject !== OWNER || operation !== 'create') {
-        const compiled = compileRule(subject, operation, rule, grant === true, scope, written, faults)
-        table[operation].set(subject, compiled)
+      if (subject === OWNER && operation === 'create') {
+        // `true` and `false` stand for what owners can do at all.
+        if (typeof grant === 'boolean') continue
+        const message = 'owner means documents that exist already: it cannot create'
+        scope.faults.push({ path: written, message })
+      } else {
+        table[operation].set(subject, compileRule(subject, operation, rule, grant === true, scope, written))
       }
     }
   }
@@ -74,16 +78,22 @@ function compileRule(
   isWholeGrant: boolean,
   scope: RuleScope,
   at: string,
-  faults: ConfigFault[],
 ): Rule | null {
   if (rule === false) return null
   const written = rule === true ? {} : rule
-  checkNames('pick', written.pick, operation, scope, at, faults)
-  checkNames('omit', written.omit, operation, scope, at, faults)
+  checkNames('pick', written.pick, operation, scope, at)
+  checkNames('omit', written.omit, operation, scope, at)
+  const where = compileWhere(written.where, scope, `${at}/where`)
   return {
     subject,
     properties: compileProperties(written),
-    where: compileWhere(written.where, scope, at, faults),
+    where,
+    // Nobody may write a document out of the own reach, unless the rule says so.
+    check:
+      written.check === undefined && operation === 'update'
+        ? where
+        : compileWhere(written.check, scope, `${at}/check`),
+    set: compileSet(written.set ?? {}, scope, `${at}/set`),
     acceptsRole:
       (isWholeGrant && isRole(subject)) ||
       (scope.roleField !== null && written.pick?.includes(scope.roleField) === true),
@@ -93,12 +103,35 @@ function compileRule(
 const compileProperties = ({ pick, omit }: RuleConfig): PropertySet =>
   pick || omit ? { pick: pick ? new Set(pick) : null, omit: new Set(omit) } : ALL_PROPERTIES
 
-const compileWhere = (
-  where: RuleConfig['where'],
-  scope: RuleScope,
-  at: string,
-  faults: ConfigFault[],
-): Filter => (isObject(where) ? parseWhere(where, scope.paths, `${at}/where`, faults) : everything)
+const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, at: string): Where =>
+  where === undefined ? ANYWHERE : parseWhere(where, scope, at, scope.faults)
+
+function compileSet(set: JsonObject, scope: RuleScope, at: string): ReadonlyMap<string, unknown> {
+  const declared = scope.fields.map(({ name }) => name)
+  for (const [name, value] of Object.entries(set)) {
+    const message =
+      judgeName('set', name, 'create', scope, declared) ??
+      judgeVariables(value, scope) ??
+      judgeLiteral(name, value, scope)
+    if (message !== undefined) scope.faults.push({ path: at + toPointerPart(name), message })
+  }
+  return new Map(Object.entries(set))
+}
+
+const judgeVariables = (value: unknown, scope: RuleScope): string | undefined =>
+  findVariables(value)
+    .map(scope.judgeVariable)
+    .find((reason) => reason !== undefined)
+
+/** Why a value without variables is none of its field, if so. */
+function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): string | undefined {
+  if (findVariables(value).length > 0) return undefined
+  const at = toPointerPart(name)
+  const fault = validate(normaliseProperties(fields, { [name]: value })).find(
+    ({ path }) => path === at || path.startsWith(`${at}/`),
+  )
+  return fault && `is no value of the field: ${fault.path.slice(at.length)} ${fault.message}`
+}
 
 function checkNames(
   list: 'pick' | 'omit',
@@ -106,18 +139,17 @@ function checkNames(
   operation: Operation,
   scope: RuleScope,
   at: string,
-  faults: ConfigFault[],
 ): void {
   const declared = scope.fields.map(({ name }) => name)
   for (const [i, name] of (names ?? []).entries()) {
     const message = judgeName(list, name, operation, scope, declared)
-    if (message) faults.push({ path: `${at}/${list}/${i}`, message })
+    if (message) scope.faults.push({ path: `${at}/${list}/${i}`, message })
   }
 }
 
 /** Why a rule may not name a property, if so. */
 function judgeName(
-  list: 'pick' | 'omit',
+  list: 'pick' | 'omit' | 'set',
   name: string,
   operation: Operation,
   scope: RuleScope,
@@ -134,11 +166,12 @@ function judgeName(
 }
 
 /** Whether everyone may do everything with every document and property. */
-export function isOpenToEveryone(table: PermissionTable): boolean {
-  return OPERATIONS.every((operation) => {
-    const rule = table[operation].get(EVERYONE)
-    return (
-      rule && isEverything(rule.where) && rule.properties.pick === null && rule.properties.omit.size === 0
-    )
-  })
-}
+export const isOpenToEveryone = (table: PermissionTable): boolean =>
+  OPERATIONS.every((operation) => isUnconditional(table[operation].get(EVERYONE)))
+
+const isUnconditional = (rule: Rule | null | undefined): boolean =>
+  !!rule &&
+  isAnywhere(rule.where) &&
+  isAnywhere(rule.check) &&
+  rule.properties.pick === null &&
+  rule.properties.omit.size === 0

@@ -1,13 +1,14 @@
 import type { ConfigFault } from '../errors.js'
 import { PatternFault, parsePattern } from '../filter/parse-pattern.js'
-import { isObject, type JsonObject } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
+import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
-import { suggest, toPointerPart } from '../schema/names.js'
+import { RESERVED_FIELD_NAMES, suggest, toPointerPart } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import { parseTimestamp } from '../schema/timestamp.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
-import type { CollectionConfig, FieldDefinition } from '../types.js'
+import type { CollectionConfig, FieldDefinition, JsonObject } from '../types.js'
 
 /** What a collection's schema says, compiled. */
 export interface CompiledSchema {
@@ -25,7 +26,7 @@ export function compileSchema(
   faults: ConfigFault[],
 ): CompiledSchema {
   const before = faults.length
-  checkCase(Object.keys(config.schema), `${at}/schema`, faults)
+  checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, `${at}/schema`, faults)
   const definitions = Object.fromEntries(
     Object.entries(config.schema).map(([field, definition]) => [
       field,
@@ -45,17 +46,23 @@ export function compileSchema(
   return { fields, paths, validate, storage: { name, indexes } }
 }
 
-/** No two names may differ by case alone (contract §1). */
-export function checkCase(names: readonly string[], at: string, faults: ConfigFault[]): void {
-  const byFold = new Map<string, string>()
+/** No two names may differ by case alone, nor a name from a reserved one (contract §1). */
+export function checkCase(
+  names: readonly string[],
+  reserved: readonly string[],
+  at: string,
+  faults: ConfigFault[],
+): void {
+  const byFold = new Map(reserved.map((name) => [name.toLowerCase(), name]))
   for (const name of names) {
     const first = byFold.get(name.toLowerCase())
     if (first === undefined) byFold.set(name.toLowerCase(), name)
-    else
+    else if (first !== name) {
       faults.push({
         path: at + toPointerPart(name),
         message: `differs from ${JSON.stringify(first)} by case alone`,
       })
+    }
   }
 }
 
@@ -77,13 +84,21 @@ function settleDefinition(definition: FieldDefinition, at: string, faults: Confi
     }
   }
   switch (settled.type) {
+    case 'hash':
+      if ((settled.minLength ?? 0) > MAX_SECRET_BYTES) {
+        faults.push({
+          path: `${at}/minLength`,
+          message: `is more than the ${MAX_SECRET_BYTES} bytes that a secret can have`,
+        })
+      }
+      return settled
     case 'string':
       checkText(settled, at, faults)
       return settled
     case 'array':
       return { ...settled, items: settleDefinition(settled.items, `${at}/items`, faults) }
     case 'object': {
-      checkCase(Object.keys(settled.properties), `${at}/properties`, faults)
+      checkCase(Object.keys(settled.properties), RESERVED_FIELD_NAMES, `${at}/properties`, faults)
       const properties = Object.entries(settled.properties).map(([name, property]) => [
         name,
         settleDefinition(property, `${at}/properties${toPointerPart(name)}`, faults),

@@ -140,10 +140,19 @@ const WHERE: JsonSchema = { type: 'object', description: 'Only documents that ma
 
 const rule = (properties: JsonSchema): JsonSchema => object(properties, { type: ['boolean', 'object'] })
 
+const WRITE_ATTRIBUTES: JsonSchema = {
+  ...PROPERTY_ATTRIBUTES,
+  check: { type: 'object', description: 'What the document must satisfy as it would be stored.' },
+  set: {
+    type: 'object',
+    description: 'Values put in over the body; "$user.<field>" and "$now" stand for what they say.',
+  },
+}
+
 const OPERATION_ATTRIBUTES: JsonSchema = {
-  create: rule(PROPERTY_ATTRIBUTES),
+  create: rule(WRITE_ATTRIBUTES),
   read: rule({ ...PROPERTY_ATTRIBUTES, where: WHERE }),
-  update: rule({ ...PROPERTY_ATTRIBUTES, where: WHERE }),
+  update: rule({ ...WRITE_ATTRIBUTES, where: WHERE }),
   delete: rule({ where: WHERE }),
 }
 

@@ -4,12 +4,22 @@ import { toPointerPart } from '../schema/names.js'
 const MAX_DEPTH = 64
 
 /** A deep, frozen copy of plain JSON. Whatever is none becomes a fault and `null`. */
-export function copyJson(value: unknown, path: string, faults: ConfigFault[], depth = 0): unknown {
+export function copyJson(value: unknown, faults: ConfigFault[]): unknown {
+  try {
+    return copy(value, '', faults, [])
+  } catch {
+    // A getter or a proxy that throws.
+    faults.push({ path: '', message: 'cannot be read: it must be plain JSON' })
+    return null
+  }
+}
+
+/** `outer`: the objects and arrays that hold the value. */
+function copy(value: unknown, path: string, faults: ConfigFault[], outer: readonly object[]): unknown {
   const fault = (message: string): null => {
     faults.push({ path, message })
     return null
   }
-  if (depth > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -22,10 +32,11 @@ export function copyJson(value: unknown, path: string, faults: ConfigFault[], de
       return fault(`must be JSON, found a ${typeof value}; functions belong into the options`)
   }
   if (value === null) return null
+  if (outer.includes(value)) return fault('must be JSON: it holds itself')
+  if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
+  const inside = [...outer, value]
   if (Array.isArray(value)) {
-    return Object.freeze(
-      value.map((element, i) => copyJson(element, path + toPointerPart(i), faults, depth + 1)),
-    )
+    return Object.freeze(value.map((element, i) => copy(element, path + toPointerPart(i), faults, inside)))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   // A plain object of another realm has another Object.prototype, whose own prototype is null all the same.
@@ -33,7 +44,7 @@ export function copyJson(value: unknown, path: string, faults: ConfigFault[], de
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
     const innerPath = path + toPointerPart(name)
     if (inner === undefined) return []
-    if (name !== '__proto__') return [[name, copyJson(inner, innerPath, faults, depth + 1)]]
+    if (name !== '__proto__') return [[name, copy(inner, innerPath, faults, inside)]]
     faults.push({ path: innerPath, message: 'is no name that can be used' })
     return []
   })

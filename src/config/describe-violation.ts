@@ -10,7 +10,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {
     const known = Object.keys(isObject(schema.properties) ? schema.properties : {})
-    return `is unknown${suggest(String(params.additionalProperty), known)} Allowed: ${known.join(', ')}`
+    return `is unknown${suggest(String(params.additionalProperty), known) || ';'} allowed: ${known.join(', ')}`
   },
   type: ({ params, found }) => `must be ${[params.type].flat().join(' or ')}, found ${show(found)}`,
   enum: ({ params, found }) => `must be one of ${list(params.allowedValues)}, found ${show(found)}`,

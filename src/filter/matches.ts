@@ -1,7 +1,8 @@
+import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
-import { compilePath, type JsonObject } from './read-path.js'
+import { compilePath } from './read-path.js'
 
 /** A filter as a function of a stored document. */
 export type Predicate = (document: JsonObject) => boolean

@@ -1,5 +1,4 @@
-/** A stored document or a part of one. */
-export type JsonObject = { readonly [name: string]: unknown }
+import type { JsonObject } from '../types.js'
 
 /** A plain JSON object: no array, no `null`. */
 export const isObject = (value: unknown): value is JsonObject =>

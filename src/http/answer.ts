@@ -6,6 +6,8 @@ export interface IncomingRequest {
   readonly target: string
   /** What stands before the service's own paths in `target`, beside `basePath`. */
   readonly mountPath: string
+  /** The client's address, as far as the edge knows it; never from a header. */
+  readonly clientAddress: string | undefined
   /** A header by its name in lower case; several of one name joined by a comma. */
   header(name: string): string | undefined
   /** The body's bytes. Throws `body_too_large` beyond `limit` and `request_timeout` when `signal` aborts. */

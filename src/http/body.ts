@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.js'
-import { isObject, type JsonObject } from '../filter/read-path.js'
-import { invalid } from '../service/create-document.js'
+import { isObject } from '../filter/read-path.js'
+import { invalid } from '../service/apply-rule.js'
+import type { JsonObject } from '../types.js'
 
 /** Contract §4: levels of nesting, the body itself the first. */
 const MAX_DEPTH = 32
@@ -78,6 +79,9 @@ function findProto(value: unknown, path: string): string | undefined {
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
 
+/** Longer than any that means something. */
+const MAX_CONTENT_TYPE = 256
+
 /**
  * Refuses a body that does not count as JSON (contract §4). `text/plain` and no type at all count, unless the host
  * supplies identities: a page of another origin may send those without asking first. Throws `unsupported_media_type`.
@@ -91,12 +95,13 @@ export function checkMediaType(
   if (encoding !== '' && encoding !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'The body must be sent without a content encoding.')
   }
-  const [type = '', ...parameters] = (contentType ?? '')
-    .slice(0, 256)
-    .split(';')
-    .map((part) => part.trim().toLowerCase())
+  const written = contentType ?? ''
+  const [type = '', ...parameters] =
+    written.length > MAX_CONTENT_TYPE
+      ? ['too long']
+      : written.split(';').map((part) => part.trim().toLowerCase())
   const isAccepted = JSON_TYPE.test(type) || (!options.onlyJson && (type === '' || type === 'text/plain'))
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
-  if (isAccepted && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset'))
+  if (isAccepted && charsets.every((charset) => /^charset="?utf-?8"?$/.test(charset))) return
   throw new ServiceError('unsupported_media_type', 'The body must be sent as application/json in UTF-8.')
 }

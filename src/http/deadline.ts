@@ -55,12 +55,12 @@ export function runWithDeadline<T>(
     if (isOver) return finish()
     work(scope).then(
       (result) => {
-        finish()
         resolve(result)
+        finish()
       },
       (thrown: unknown) => {
-        finish()
         reject(thrown)
+        finish()
       },
     )
   })

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.js'
 import type { Answer, IncomingRequest } from './answer.js'
+import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
 
 /** A web-standard request in plain data. */
 export function fromRequest(request: Request): IncomingRequest {
@@ -8,6 +9,7 @@ export function fromRequest(request: Request): IncomingRequest {
     method: request.method,
     target: targetOf(url),
     mountPath: '',
+    clientAddress: undefined,
     header: (name) => request.headers.get(name) ?? undefined,
     readBody: (limit, signal) => readRequestBody(request, limit, signal),
     onGone(listener) {
@@ -65,24 +67,6 @@ async function collectBytes(
     chunks.push(value)
   }
 }
-
-export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks
-  if (first && chunks.length === 1) return first
-  const joined = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    joined.set(chunk, offset)
-    offset += chunk.length
-  }
-  return joined
-}
-
-export const tooLarge = (limit: number): ServiceError =>
-  new ServiceError('body_too_large', `The body has more than ${limit} bytes.`)
-
-export const tooSlow = (): ServiceError =>
-  new ServiceError('request_timeout', 'The body did not arrive in time.')
 
 /** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
 export function toResponse(answer: Answer, method: string): Response {

@@ -1,4 +1,5 @@
 import { isObject } from '../filter/read-path.js'
+import { fromHost, type KnownCaller } from '../permissions/caller.js'
 import { findSession, invalidToken, type Session } from '../service/account.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import type { Caller, ServiceOptions } from '../types.js'
@@ -6,7 +7,7 @@ import type { IncomingRequest } from './answer.js'
 
 /** Who sends a request; `session` where the service's own token says so. */
 export interface Identity {
-  readonly caller: Caller | null
+  readonly caller: KnownCaller | null
   readonly session?: Session
 }
 
@@ -26,18 +27,30 @@ export function createIdentify(
   const askHost = async (incoming: IncomingRequest, scope: RequestScope): Promise<Identity> => {
     if (!authenticate) return ANONYMOUS
     scope.enter('host')
-    return { caller: checkCaller(await authenticate(incoming.toRequest())) }
+    return { caller: await identifyByHost(authenticate, incoming) }
   }
   return async (incoming, scope) => {
     const header = auth ? incoming.header('authorization') : undefined
     if (!auth || header === undefined) return askHost(incoming, scope)
     const [, token] = BEARER.exec(header) ?? []
     if (token === undefined) {
-      if (authenticate && !/^bearer\b/i.test(header)) return askHost(incoming, scope)
+      if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, scope)
       throw invalidToken()
     }
     const session = await findSession(context, scope, auth, token)
     return { caller: session.caller, session }
+  }
+}
+
+/** A fault of the host is one of ours to the client, even where it throws an error of this package. */
+async function identifyByHost(
+  authenticate: NonNullable<ServiceOptions['authenticate']>,
+  incoming: IncomingRequest,
+): Promise<KnownCaller | null> {
+  try {
+    return checkCaller(await authenticate(incoming.toRequest()))
+  } catch (cause) {
+    throw new Error('options.authenticate failed', { cause })
   }
 }
 
@@ -47,7 +60,7 @@ export const identifyAs =
   async () => ({ caller: checkCaller(caller) })
 
 /** A host's caller. Throws for anything else, so that a mistake never makes anyone anonymous. */
-function checkCaller(caller: unknown): Caller | null {
+function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
   if (!isObject(caller) || typeof caller.id !== 'string') {
     throw new TypeError('a caller must be null for nobody, or an object with a string "id"')
@@ -56,5 +69,5 @@ function checkCaller(caller: unknown): Caller | null {
   if (roles !== undefined && !(Array.isArray(roles) && roles.every((role) => typeof role === 'string'))) {
     throw new TypeError('the "roles" of a caller must be an array of strings')
   }
-  return caller as Caller
+  return fromHost(caller as Caller)
 }

@@ -1,17 +1,17 @@
 import type { AuthPlan } from '../config/plan.js'
-import type { JsonObject } from '../filter/read-path.js'
 import { type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
-import { endSession, showAccount } from '../service/account.js'
+import { endAllSessions, endSession, showAccount } from '../service/account.js'
 import { authorizeCreate, authorizeList, authorizeRead, denied, notFound } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import { createDocument } from '../service/create-document.js'
 import { countDocuments, listDocuments, readDocument, understandQuery } from '../service/list-documents.js'
-import { login } from '../service/login.js'
+import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
+import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
 import type { Identity } from './identify.js'
-import type { Route } from './router.js'
+import type { AccountRoute, Route } from './router.js'
 
 /** One request on its way through an operation. */
 export interface Exchange {
@@ -25,8 +25,7 @@ export interface Exchange {
   readonly prefix: string
   /** Only JSON types count as JSON. */
   readonly onlyJson: boolean
-  /** What a login is compared with where there is no account. */
-  readonly decoy: () => Promise<string>
+  readonly origin: LoginOrigin
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const
@@ -95,11 +94,7 @@ function accountsOf({ plan }: ServiceContext): AuthPlan {
   return plan.auth
 }
 
-async function performAccount(
-  exchange: Exchange,
-  kind: 'register' | 'login' | 'logout' | 'me',
-  auth: AuthPlan,
-): Promise<Answer> {
+async function performAccount(exchange: Exchange, kind: AccountRoute, auth: AuthPlan): Promise<Answer> {
   const { context, scope, identity } = exchange
   const { session } = identity
   switch (kind) {
@@ -109,12 +104,14 @@ async function performAccount(
     }
     case 'login': {
       const body = await readBody(exchange)
-      return json(200, await login(context, scope, auth, body, await exchange.decoy()), NO_STORE)
+      return json(200, await login(context, scope, auth, body, exchange.origin), NO_STORE)
     }
-    case 'logout': {
+    case 'logout':
+    case 'logout-all': {
       if (!session) throw denied(null)
       readQuery(exchange)
-      await endSession(context, scope, session.id)
+      if (kind === 'logout') await endSession(context, scope, session.id)
+      else await endAllSessions(context, scope, auth, session)
       return { status: 204, headers: {}, body: null }
     }
     case 'me': {

@@ -16,17 +16,18 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   body_too_large: [413, 'The body is too large'],
   query_too_long: [414, 'The query string is too long'],
   unsupported_media_type: [415, 'The media type is not supported'],
+  too_many_attempts: [429, 'Too many attempts'],
   internal_error: [500, 'Something went wrong'],
   overloaded: [503, 'Too busy'],
   storage_unavailable: [503, 'The storage cannot be reached'],
   outcome_unknown: [503, 'The storage was lost during a write'],
 }
 
-/** Seconds after which another attempt makes sense. */
-const RETRY_AFTER = '1'
+/** Seconds after which another attempt makes sense, where the error does not say. */
+const RETRY_AFTER = 1
 
 /** The headers that an error of a code carries beside its body. */
-function headersOf(code: ErrorCode): { readonly [name: string]: string } {
+function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly [name: string]: string } {
   switch (code) {
     case 'unauthenticated':
     case 'invalid_credentials':
@@ -35,20 +36,32 @@ function headersOf(code: ErrorCode): { readonly [name: string]: string } {
       return { 'www-authenticate': 'Bearer error="invalid_token"' }
     case 'overloaded':
     case 'storage_unavailable':
-      return { 'retry-after': RETRY_AFTER }
+    case 'too_many_attempts':
+      return { 'retry-after': String(retryAfter) }
     default:
       return {}
   }
 }
 
+/** What a storage says of itself may hold more than a client should know. */
+const STORAGE_DETAILS: { readonly [code: string]: string } = {
+  storage_unavailable: 'The storage does not answer.',
+  outcome_unknown: 'The storage did not confirm the write: it may have happened.',
+}
+
+/** Whether an error may leave the process; one of ours may not, nor one whose code this release does not know. */
+export const isAnswerable = ({ code }: ServiceError): boolean =>
+  code !== 'internal_error' && Object.hasOwn(STATUS, code)
+
 /** An error as `application/problem+json` (RFC 9457, contract §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
-  const [status, title] = STATUS[error.code] ?? STATUS.internal_error
-  const { code, message: detail, errors } = error
+  const { code, errors } = error
+  const [status, title] = STATUS[code]
+  const detail = STORAGE_DETAILS[code] ?? error.message
   const problem = { title, status, code, detail, requestId, ...(errors.length > 0 ? { errors } : {}) }
   return {
     status,
-    headers: { 'content-type': 'application/problem+json', ...headersOf(code) },
+    headers: { 'content-type': 'application/problem+json', ...headersOf(error) },
     body: JSON.stringify(problem),
   }
 }

@@ -7,7 +7,7 @@ import { createCors } from './cors.js'
 import { runWithDeadline } from './deadline.js'
 import type { Identify } from './identify.js'
 import { NO_STORE, perform } from './operations.js'
-import { internalError, toProblem } from './problem.js'
+import { internalError, isAnswerable, toProblem } from './problem.js'
 import { allowedMethods, findRoute, METHODS, type Route, splitTarget } from './router.js'
 
 /** Answers a request. Never rejects. */
@@ -16,6 +16,8 @@ export type Respond = (incoming: IncomingRequest) => Promise<Answer>
 export interface RespondOptions {
   readonly identify: Identify
   readonly hasAccountRoutes: boolean
+  /** Begins with a slash and does not end in one, or is empty. */
+  readonly basePath: string
   readonly service: ServiceOptions
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
@@ -25,7 +27,8 @@ export interface RespondOptions {
 /** The service over plain requests and answers: routing, the order of faults, and what every answer carries. */
 export function createRespond(context: ServiceContext, options: RespondOptions): Respond {
   const { service } = options
-  const basePath = service.basePath ?? ''
+  const { logger } = context
+  const { basePath } = options
   const cors = createCors(service.cors)
   const onlyJson = service.authenticate !== undefined
   const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors.varies ? ['Origin'] : [])].join(
@@ -47,8 +50,13 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     })
     const identity = await options.identify(incoming, scope)
     const { query } = target
-    const { decoy } = options
-    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, decoy }
+    const origin = {
+      decoy: options.decoy,
+      get client() {
+        return readClient(service, incoming)
+      },
+    }
+    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, origin }
     const answered = await perform(exchange, route, method)
     return identity.caller === null ? answered : addHeaders(answered, NO_STORE)
   }
@@ -62,11 +70,17 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
 
   const fail = (thrown: unknown): Answer => {
     const requestId = crypto.randomUUID()
-    if (isServiceError(thrown)) {
-      if (thrown.cause !== undefined) log(context, `request failed: ${thrown.code}`, requestId, thrown.cause)
-      return toProblem(thrown, requestId)
+    try {
+      if (isServiceError(thrown) && isAnswerable(thrown)) {
+        const problem = toProblem(thrown, requestId)
+        if (thrown.cause !== undefined)
+          logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
+        return problem
+      }
+    } catch {
+      // Whatever was thrown does not let itself be read.
     }
-    log(context, 'request failed', requestId, thrown)
+    logger.error('request failed', { requestId, cause: thrown })
     return toProblem(internalError(), requestId)
   }
 
@@ -78,6 +92,13 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
     return { status: answered.status, headers, body: answered.body }
   }
+}
+
+/** Where a request comes from, as the host or the edge knows it. */
+function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string {
+  const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
+  if (address === undefined || typeof address === 'string') return address ?? ''
+  throw new TypeError('options.clientAddress must return a string')
 }
 
 /** Whether somebody was signed in is not told apart in errors: none of them is kept anywhere. */
@@ -100,13 +121,9 @@ function refuseMethod(route: Route): Answer {
 
 /** The base path, unless a framework mounts the service below a path that the base path does not contain. */
 function prefixOf(mountPath: string, basePath: string): string {
-  const contains = basePath === mountPath || basePath.startsWith(`${mountPath}/`)
-  return contains ? basePath : mountPath + basePath
-}
-
-/** A log that fails must not fail a request. */
-function log({ logger }: ServiceContext, message: string, requestId: string, cause: unknown): void {
-  try {
-    logger.error(message, { requestId, cause })
-  } catch {}
+  // Frameworks compare paths without regard to case; what they have matched is what stands in the target.
+  const start = basePath.slice(0, mountPath.length)
+  const rest = basePath.slice(mountPath.length)
+  const contains = start.toLowerCase() === mountPath.toLowerCase() && (rest === '' || rest.startsWith('/'))
+  return contains ? mountPath + rest : mountPath + basePath
 }

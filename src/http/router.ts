@@ -1,10 +1,13 @@
 import type { Collection } from '../config/plan.js'
 
+/** What lies below `/auth`. */
+export type AccountRoute = 'register' | 'login' | 'logout' | 'logout-all' | 'me'
+
 /** What a path leads to. */
 export type Route =
   | { readonly kind: 'collection' | 'count'; readonly collection: Collection }
   | { readonly kind: 'document'; readonly collection: Collection; readonly id: string }
-  | { readonly kind: 'register' | 'login' | 'logout' | 'me' }
+  | { readonly kind: AccountRoute }
 
 export type RouteKind = Route['kind']
 
@@ -16,6 +19,7 @@ export const METHODS: { readonly [kind in RouteKind]: readonly ('GET' | 'POST')[
   register: ['POST'],
   login: ['POST'],
   logout: ['POST'],
+  'logout-all': ['POST'],
   me: ['GET'],
 }
 
@@ -25,10 +29,11 @@ export const allowedMethods = (kind: RouteKind): string =>
     ', ',
   )
 
-const ACCOUNT_ROUTES: ReadonlyMap<string, 'register' | 'login' | 'logout' | 'me'> = new Map([
+const ACCOUNT_ROUTES: ReadonlyMap<string, AccountRoute> = new Map([
   ['register', 'register'],
   ['login', 'login'],
   ['logout', 'logout'],
+  ['logout-all', 'logout-all'],
   ['me', 'me'],
 ])
 

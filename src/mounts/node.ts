@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../errors.js'
 import type { Answer, IncomingRequest } from '../http/answer.js'
+import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
-import { joinBytes, tooLarge, tooSlow } from '../http/fetch-edge.js'
 import type { Handler } from '../types.js'
 
 /** What frameworks add to node's request. */
@@ -43,7 +43,8 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
   return {
     method: request.method ?? 'GET',
     target,
-    mountPath: request.baseUrl ?? '',
+    mountPath: readMountPath(request),
+    clientAddress: request.socket?.remoteAddress,
     header(name) {
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : value
@@ -54,10 +55,18 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
         if (!response.writableFinished) listener()
       }
       response.on('close', onClose)
-      return () => response.off('close', onClose)
+      return () => response.removeListener('close', onClose)
     },
     toRequest: () => toWebRequest(request, target),
   }
+}
+
+/** What a framework has cut off from the target; only where it has left another `url` behind is anything cut off. */
+function readMountPath({ url = '', originalUrl = url, baseUrl }: FrameworkRequest): string {
+  if (originalUrl === url) return ''
+  const isSuffix = originalUrl.endsWith(url)
+  // Connect, unlike Express, does not say what it has cut off.
+  return baseUrl ?? (isSuffix ? originalUrl.slice(0, originalUrl.length - url.length).replace(/\/$/, '') : '')
 }
 
 /** `GET http://host/path` and `GET //host/path` name a path like any other, after whatever claims to be a host. */
@@ -69,8 +78,8 @@ function toOriginForm(target: string): string {
 
 function toWebRequest(request: IncomingMessage, target: string): Request {
   const headers = new Headers()
-  for (const [name, values] of Object.entries(request.headersDistinct ?? {})) {
-    for (const value of values ?? []) headers.append(name, value)
+  for (const [name, values] of Object.entries(request.headers)) {
+    for (const value of [values ?? []].flat()) headers.append(name, value)
   }
   // The body is read by the service; a caller is told by the rest. `fetch` forbids some methods that node lets in.
   const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')

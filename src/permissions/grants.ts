@@ -1,4 +1,4 @@
-import type { Filter } from '../filter/filter.js'
+import type { Where } from '../query/where.js'
 
 export type Operation = 'create' | 'read' | 'update' | 'delete'
 
@@ -27,8 +27,12 @@ export const includesProperty = ({ pick, omit }: PropertySet, name: string): boo
 export interface Rule {
   readonly subject: string
   readonly properties: PropertySet
-  /** On the stored document; `everything` where the rule has no condition. */
-  readonly where: Filter
+  /** On the stored document. */
+  readonly where: Where
+  /** On the document as it would be stored. */
+  readonly check: Where
+  /** Values put in over the body; variables in them stand for the caller's own. */
+  readonly set: ReadonlyMap<string, unknown>
   /** Whether the rule accepts the field that holds the role. */
   readonly acceptsRole: boolean
 }

@@ -1,13 +1,24 @@
-import { and, type Filter, isEverything, type Leaf, or } from '../filter/filter.js'
+import { and, type Filter, isEverything, type Leaf, nothing, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
-import { isObject, type JsonObject } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
 import type { Readable } from '../query/compile-query.js'
+import type { Binding } from '../query/variable.js'
+import { bindWhere } from '../query/where.js'
 import type { Field } from '../schema/field.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import { isSystemField } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
-import type { Caller, Document } from '../types.js'
-import { EVERYONE, includesProperty, OWNER, type PermissionTable, type Rule, SIGNED_IN } from './grants.js'
+import type { Document, JsonObject } from '../types.js'
+import { bindingOf, type Clock, type KnownCaller } from './caller.js'
+import {
+  EVERYONE,
+  includesProperty,
+  OWNER,
+  type PermissionTable,
+  type PropertySet,
+  type Rule,
+  SIGNED_IN,
+} from './grants.js'
 
 /** What a gate has to know of a collection. */
 export interface GatedCollection {
@@ -31,58 +42,80 @@ export interface ReadAccess extends Readable {
 }
 
 /** Gives a caller's access, or `null` where no grant mentions the caller. */
-export type ReadGate = (caller: Caller | null) => ReadAccess | null
+export type ReadGate = (caller: KnownCaller | null, clock: Clock) => ReadAccess | null
 
-/** Resolves reading rights (contract §5): they add up. All that does not depend on a caller's id is computed once. */
+/** A rule as it holds for one caller. */
+interface BoundRule {
+  readonly subject: string
+  readonly properties: PropertySet
+  readonly where: Filter
+}
+
+/** Resolves reading rights (contract §5): they add up. All that does not depend on who exactly asks is computed once. */
 export function createReadGate(collection: GatedCollection): ReadGate {
-  const { read } = collection.permissions
-  const known = new Map<string, ReadAccess | null>()
-  return (caller) => {
-    const rules = selectRules(read, caller)
-    const owned = caller !== null && rules.some(({ subject }) => subject === OWNER)
-    if (owned)
+  const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
+  const known = new Map<string, ReadAccess>()
+  return (caller, clock) => {
+    const mine = rules.filter(({ subject }) => appliesTo(subject, caller))
+    if (mine.length === 0) return null
+    if (mine.some(isPersonal)) {
+      const binding = bindingOf(caller, clock)
       return createAccess(
         collection,
-        rules.map((rule) => bindOwner(rule, caller.id)),
+        mine.map((rule) => bindRule(rule, caller, binding)),
       )
-    const key = rules.map(({ subject }) => subject).join('\n')
-    const access = known.get(key)
-    if (access !== undefined) return access
-    const created = rules.length === 0 ? null : createAccess(collection, rules)
-    known.set(key, created)
-    return created
+    }
+    const key = subjectsKey(mine)
+    let access = known.get(key)
+    if (!access) {
+      const binding = bindingOf(caller, clock)
+      access = createAccess(
+        collection,
+        mine.map((rule) => bindRule(rule, caller, binding)),
+      )
+      known.set(key, access)
+    }
+    return access
   }
 }
 
-function selectRules(read: PermissionTable['read'], caller: Caller | null): readonly Rule[] {
-  const rules: Rule[] = []
-  for (const [subject, rule] of read) if (rule && appliesTo(subject, caller)) rules.push(rule)
-  return rules
-}
+/** Unlike for different sets of subjects, whatever roles are called. */
+const subjectsKey = (rules: readonly { readonly subject: string }[]): string =>
+  JSON.stringify(rules.map(({ subject }) => subject))
 
-function appliesTo(subject: string, caller: Caller | null): boolean {
+/** Whether what a rule means depends on who exactly asks, or when. */
+const isPersonal = ({ subject, where }: Rule): boolean => subject === OWNER || where.kind === 'bound'
+
+function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false
-  return subject === SIGNED_IN || subject === OWNER || caller.roles?.includes(subject) === true
+  return subject === SIGNED_IN || subject === OWNER || caller.roles.includes(subject)
+}
+
+/** A rule's condition for a caller; that of `owner` holds only for documents that the caller created. */
+export function bindRuleWhere(rule: Rule, caller: KnownCaller | null, binding: Binding): Filter {
+  const where = bindWhere(rule.where, binding)
+  if (rule.subject !== OWNER) return where
+  return createdBy && caller ? and([{ kind: 'eq', field: createdBy, value: caller.id }, where]) : nothing
 }
 
 const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.ref
 
-/** The rule of owners, for one of them: only documents that this caller created. */
-function bindOwner(rule: Rule, id: string): Rule {
-  if (rule.subject !== OWNER || !createdBy) return rule
-  return { ...rule, where: and([{ kind: 'eq', field: createdBy, value: id }, rule.where]) }
-}
+const bindRule = (rule: Rule, caller: KnownCaller | null, binding: Binding): BoundRule => ({
+  subject: rule.subject,
+  properties: rule.properties,
+  where: bindRuleWhere(rule, caller, binding),
+})
 
 const topOf = (path: string): string => {
   const dot = path.indexOf('.')
   return dot < 0 ? path : path.slice(0, dot)
 }
 
-function createAccess(collection: GatedCollection, rules: readonly Rule[]): ReadAccess {
+function createAccess(collection: GatedCollection, rules: readonly BoundRule[]): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
   const matchesFilter = compileFilter(filter)
-  const showing = (name: string): readonly Rule[] =>
+  const showing = (name: string): readonly BoundRule[] =>
     name === '_id' ? rules : rules.filter(({ properties }) => includesProperty(properties, name))
   let paths: readonly string[] | undefined
   return {
@@ -106,12 +139,12 @@ function createAccess(collection: GatedCollection, rules: readonly Rule[]): Read
 }
 
 /** A leaf is false on a missing value, so hiding its field where none of `rules` applies is an AND. */
-const guardLeaf = (rules: readonly Rule[], leaf: Leaf): Filter =>
+const guardLeaf = (rules: readonly BoundRule[], leaf: Leaf): Filter =>
   and([or(rules.map(({ where }) => where)), leaf])
 
 type Show = ReadAccess['show']
 
-function compileShow(collection: GatedCollection, rules: readonly Rule[]): Show {
+function compileShow(collection: GatedCollection, rules: readonly BoundRule[]): Show {
   const [only] = rules
   if (only && rules.length === 1) {
     const shape = compileShape(collection, (name) => includesProperty(only.properties, name))
@@ -124,7 +157,7 @@ function compileShow(collection: GatedCollection, rules: readonly Rule[]): Show 
   const shapes = new Map<string, Show>()
   return (document) => {
     const matching = rules.filter((_, i) => predicates[i]?.(document))
-    const key = matching.map(({ subject }) => subject).join('\n')
+    const key = subjectsKey(matching)
     let shape = shapes.get(key)
     if (!shape) {
       shape = compileShape(collection, (name) =>

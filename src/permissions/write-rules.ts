@@ -1,6 +1,7 @@
-import type { JsonObject } from '../filter/read-path.js'
+import { type Binding, bindValue } from '../query/variable.js'
 import { isSystemField } from '../schema/names.js'
-import type { Caller } from '../types.js'
+import type { JsonObject } from '../types.js'
+import type { KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
 /**
@@ -9,7 +10,7 @@ import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from 
  */
 export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
-  caller: Caller | null,
+  caller: KnownCaller | null,
 ): readonly Rule[] {
   const owner = caller === null ? null : mentions.get(OWNER)
   const deciding = decideSubjects(mentions, caller).map((subject) => mentions.get(subject))
@@ -18,10 +19,10 @@ export function selectWriteRules(
 
 function decideSubjects(
   mentions: ReadonlyMap<string, Rule | null>,
-  caller: Caller | null,
+  caller: KnownCaller | null,
 ): readonly string[] {
   if (caller !== null) {
-    const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles?.includes(subject))
+    const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles.includes(subject))
     if (roles.length > 0) return roles
     if (mentions.has(SIGNED_IN)) return [SIGNED_IN]
   }
@@ -31,22 +32,32 @@ function decideSubjects(
 /** What a rule leaves of a body. */
 export interface Kept {
   readonly body: JsonObject
-  /** Whether the rule took anything away; system fields, which nobody may set, do not count. */
+  /** Whether the rule took nothing away; system fields, which nobody may set, and what `set` overwrites do not count. */
   readonly isWhole: boolean
-}
-
-/** Drops what a rule does not accept, and system fields (contract §4 and §5). */
-export function dropProperties(rule: Rule, body: JsonObject, roleField: string | null): Kept {
-  return keepProperties(body, (name) => acceptsProperty(rule, name, roleField))
 }
 
 /** Whether a rule accepts a property, declared or not, from a body. */
 export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
   includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
 
-/** Drops system fields, and what `accepts` refuses. */
-export function keepProperties(body: JsonObject, accepts: (name: string) => boolean): Kept {
-  const entries = Object.entries(body).filter(([name]) => !isSystemField(name))
+/** Drops system fields, what `accepts` refuses, and what `set` overwrites (contract §4 and §5). */
+export function keepProperties(
+  body: JsonObject,
+  accepts: (name: string) => boolean,
+  set: ReadonlyMap<string, unknown> = new Map(),
+): Kept {
+  const entries = Object.entries(body).filter(([name]) => !isSystemField(name) && !set.has(name))
   const kept = entries.filter(([name]) => accepts(name))
   return { body: Object.fromEntries(kept), isWhole: kept.length === entries.length }
+}
+
+/** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */
+export function bindSet(rule: Rule, binding: Binding): JsonObject | undefined {
+  const entries: [string, unknown][] = []
+  for (const [name, value] of rule.set) {
+    const bound = bindValue(value, binding)
+    if (bound === undefined) return undefined
+    entries.push([name, bound.value])
+  }
+  return Object.fromEntries(entries)
 }

@@ -1,13 +1,13 @@
 import type { Fault } from '../errors.js'
-import { and, type Filter, type Leaf, mapLeaves } from '../filter/filter.js'
+import { and, type Filter, type Leaf, mapLeaves, or } from '../filter/filter.js'
 import { type Field, traitsOf } from '../schema/field.js'
 import { suggest } from '../schema/names.js'
 import type { SortKey } from '../storage.js'
 import type { Limits } from '../types.js'
-import { buildCondition, ConditionFault, joinRepeated, OPTIONS, type OperatorName } from './condition.js'
+import { buildCondition, ConditionFault, joinRepeated, OPTIONS, type OperatorName, OR } from './condition.js'
 import { readOperand } from './operand.js'
 import { createProjection, type Projection } from './projection.js'
-import { type RawQuery, refuse, unknownField } from './query-string.js'
+import { type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
 
 /** The fields of a collection as one caller sees them: what a query may name, and what of it hides where. */
 export interface Readable {
@@ -50,10 +50,7 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
     return field
   }
 
-  const filters = [...raw.conditions].flatMap(([path, operators]) => {
-    const field = find(`q[${path}]`, path)
-    return field ? compileField(field, operators, attempt) : []
-  })
+  const filter = compileFilterOf(raw, 'q', find, attempt)
   const sort = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
     const parameter = `sort[${path}]`
     const field = find(parameter, path)
@@ -72,7 +69,7 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
   refuse(faults)
 
   return {
-    filter: mapLeaves(and(filters), (leaf) => readable.guard(leaf)),
+    filter: mapLeaves(filter, (leaf) => readable.guard(leaf)),
     sort: completeSort(sort, idField),
     skip,
     limit,
@@ -82,14 +79,36 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
 
 type Attempt = <T>(parameter: string, fallback: T, compile: () => T) => T
 
+type Find = (parameter: string, path: string) => Field | undefined
+
+/** All conditions, and one of the groups where there are any. `at`: what stands before a field in a parameter's name. */
+function compileFilterOf(
+  { conditions, groups }: RawFilter,
+  at: string,
+  find: Find,
+  attempt: Attempt,
+): Filter {
+  const filters = [...conditions].flatMap(([path, operators]) => {
+    const parameter = `${at}[${path}]`
+    const field = find(parameter, path)
+    return field ? compileField(field, operators, parameter, attempt) : []
+  })
+  if (groups.size === 0) return and(filters)
+  const alternatives = [...groups].map(([number, group]) =>
+    compileFilterOf(group, `${at}[${OR}][${number}]`, find, attempt),
+  )
+  return and([...filters, or(alternatives)])
+}
+
 function compileField(
   field: Field,
   operators: ReadonlyMap<string, readonly string[]>,
+  parameter: string,
   attempt: Attempt,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
   if (options && !(operators.has('$regex') && options.every((option) => option === 'i'))) {
-    return attempt(`q[${field.path}][${OPTIONS}]`, [], () => {
+    return attempt(`${parameter}[${OPTIONS}]`, [], () => {
       throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
     })
   }
@@ -97,8 +116,7 @@ function compileField(
     if (name === OPTIONS) return []
     // The gate has let operators through only.
     const operator = name as OperatorName
-    const parameter = operator === '$eq' ? `q[${field.path}]` : `q[${field.path}][${operator}]`
-    return attempt(parameter, [], () => {
+    return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
       const filters = texts.map((text) =>
         buildCondition(field, operator, readOperand(field, operator, text), options !== undefined),
       )
@@ -160,9 +178,8 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-function countConditions({ conditions }: RawQuery, limits: QueryLimits, faults: Fault[]): void {
-  const operators = [...conditions.values()].flatMap((byOperator) => [...byOperator])
-  const compared = operators.filter(([operator]) => operator !== OPTIONS)
+function countConditions(raw: RawFilter, limits: QueryLimits, faults: Fault[]): void {
+  const compared = collectConditions(raw)
   const values = compared.reduce((total, [operator, texts]) => total + countValues(operator, texts), 0)
   if (compared.length > limits.conditions) {
     faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.conditions} conditions` })
@@ -170,6 +187,18 @@ function countConditions({ conditions }: RawQuery, limits: QueryLimits, faults: 
   if (values > limits.values) {
     faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.values} values` })
   }
+}
+
+/** Every operator with its values, over all groups. */
+function collectConditions({
+  conditions,
+  groups,
+}: RawFilter): readonly (readonly [string, readonly string[]])[] {
+  const own = [...conditions.values()].flatMap((operators) => [...operators])
+  return [
+    ...own.filter(([operator]) => operator !== OPTIONS),
+    ...[...groups.values()].flatMap(collectConditions),
+  ]
 }
 
 function countValues(operator: string, texts: readonly string[]): number {

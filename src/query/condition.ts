@@ -41,6 +41,9 @@ export type OperatorName = keyof typeof OPERATORS
 /** Modifies `$regex` on the same field; no condition of its own. */
 export const OPTIONS = '$options'
 
+/** Joins whole filters, of which one must hold. */
+export const OR = '$or'
+
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
 
 export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]

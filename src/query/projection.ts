@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
+import type { JsonObject } from '../types.js'
 
 /** Which properties of a document are answered: a name with `true` whole, with a projection in part. */
 export type Projection = ReadonlyMap<string, Projection | true>

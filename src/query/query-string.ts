@@ -1,15 +1,21 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
-import { isOperator, OPTIONS, operatorOf, unknownOperator } from './condition.js'
+import { isOperator, OPTIONS, OR, operatorOf, unknownOperator } from './condition.js'
 
 /** The parameters of the query language; each route takes some of them. */
 export type ParameterName = 'q' | 'sort' | 'skip' | 'limit' | 'project'
 
-/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
-export interface RawQuery {
+/** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
+export interface RawFilter {
   /** Field path → operator → its values, in the order of the query string. */
   readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
+  /** The groups of `$or` by their numbers. */
+  readonly groups: ReadonlyMap<string, RawFilter>
+}
+
+/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
+export interface RawQuery extends RawFilter {
   /** Field path → direction, in the order of the query string. */
   readonly sort: ReadonlyMap<string, string>
   readonly skip?: string
@@ -20,7 +26,10 @@ export interface RawQuery {
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
 
-const EMPTY: RawQuery = { conditions: new Map(), sort: new Map() }
+const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
+
+/** Contract §3.3: groups within groups. */
+const MAX_LEVELS = 4
 
 const parsed = createBoundedMap<string, RawQuery>(1024)
 
@@ -41,7 +50,7 @@ export function parseQueryString(
   if (text.length > limits.queryBytes) {
     throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
   }
-  const key = `${allowed.length}${text}`
+  const key = `${allowed.join()}?${text}`
   const known = parsed.get(key)
   if (known) return known
   const query = parse(text, allowed)
@@ -119,26 +128,41 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
       message: `is no parameter here; there are ${allowed.join(', ') || 'none'}`,
     }
   }
-  const [path, operator, ...more] = keys
-  const wellFormed = keys.map((key) => `[${key}]`).join('') === brackets && more.length === 0
+  const wellFormed = keys.map((key) => `[${key}]`).join('') === brackets
+  const [path, ...more] = keys
   switch (parameter as ParameterName) {
-    case 'q': {
-      if (!wellFormed || path === undefined)
-        return malformed(name, 'must be q[<field>] or q[<field>][<operator>]')
-      if (!FIELD_PATH.test(path)) return unknownField(name, path)
-      if (operator === undefined) return `q[${path}][$eq]`
-      if (/^\d*$/.test(operator)) return malformed(name, 'takes no index: repeat q[<field>] for each value')
-      if (isOperator(operator) || operator === OPTIONS) return `q[${path}][${operator}]`
-      const { code, message } = unknownOperator(operator)
-      return { path: cut(name), code, message }
-    }
+    case 'q':
+      return wellFormed ? canonicalCondition(name, keys) : malformed(name, CONDITION_FORM)
     case 'sort':
-      if (!wellFormed || path === undefined || operator !== undefined)
+      if (!wellFormed || path === undefined || more.length > 0)
         return malformed(name, 'must be sort[<field>]')
       return FIELD_PATH.test(path) ? `sort[${path}]` : unknownField(name, path)
     default:
       return brackets === '' ? name : malformed(name, 'takes no brackets')
   }
+}
+
+const CONDITION_FORM =
+  'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] with one of these behind it'
+
+/** `q[$or][0][a]` becomes `q[$or][g0][a][$eq]`: a parser would make an array of what has numbers for keys. */
+function canonicalCondition(name: string, keys: readonly string[]): string | Fault {
+  const rest = [...keys]
+  let groups = ''
+  for (let level = 1; rest[0] === OR; level++) {
+    const [, number] = rest.splice(0, 2)
+    if (level > MAX_LEVELS) return malformed(name, `has more than ${MAX_LEVELS} levels of ${OR}`)
+    if (number === undefined || !/^(?:0|[1-9]\d{0,3})$/.test(number)) return malformed(name, CONDITION_FORM)
+    groups += `[${OR}][g${number}]`
+  }
+  const [path, operator, ...more] = rest
+  if (path === undefined || more.length > 0) return malformed(name, CONDITION_FORM)
+  if (!FIELD_PATH.test(path)) return unknownField(name, path)
+  if (operator === undefined) return `q${groups}[${path}][$eq]`
+  if (/^\d*$/.test(operator)) return malformed(name, 'takes no index: repeat q[<field>] for each value')
+  if (isOperator(operator) || operator === OPTIONS) return `q${groups}[${path}][${operator}]`
+  const { code, message } = unknownOperator(operator)
+  return { path: cut(name), code, message }
 }
 
 /** The one answer for a field that does not exist and for one that may not be read. */
@@ -148,8 +172,13 @@ export const unknownField = (parameter: string, path: string, nearest = ''): Fau
   message: `there is no readable field ${JSON.stringify(cut(path))}${nearest}`,
 })
 
+/** What the parser makes of canonical keys: paths and operators, and `$or` with its groups. */
+type FilterTree = {
+  readonly [key: string]: { readonly [key: string]: string | readonly string[] | FilterTree }
+}
+
 type Tree = {
-  readonly q?: { readonly [path: string]: { readonly [operator: string]: string | readonly string[] } }
+  readonly q?: FilterTree
   readonly sort?: { readonly [path: string]: string }
   readonly skip?: string
   readonly limit?: string
@@ -162,7 +191,7 @@ function readTree(pairs: readonly string[]): RawQuery {
     // The gate has admitted these shapes only, so the cast holds.
     tree = qs.parse(pairs.join('&'), {
       plainObjects: true,
-      depth: 2,
+      depth: 2 * MAX_LEVELS + 2,
       strictDepth: true,
       parameterLimit: pairs.length,
       arrayLimit: pairs.length,
@@ -171,22 +200,38 @@ function readTree(pairs: readonly string[]): RawQuery {
   } catch (cause) {
     throw new ServiceError('invalid_query', 'The query string has too many parameters.', { cause })
   }
-  const conditions = new Map(
-    Object.entries(tree.q ?? {}).map(([path, operators]) => [
-      path,
-      new Map(Object.entries(operators).map(([operator, values]) => [operator, [values].flat()])),
-    ]),
-  )
-  const { q, sort, ...rest } = tree
-  const query = { conditions, sort: new Map(Object.entries(sort ?? {})), ...rest }
+  const { q = {}, sort = {}, ...rest } = tree
+  const query: RawQuery = { ...readFilter(q), sort: new Map(Object.entries(sort)), ...rest }
   if (countValues(query) !== pairs.length) {
     throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')
   }
   return query
 }
 
-function countValues({ conditions, sort, skip, limit, project }: RawQuery): number {
-  let total = sort.size + [skip, limit, project].filter((value) => typeof value === 'string').length
+function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter {
+  return {
+    conditions: new Map(
+      Object.entries(conditions).map(([path, operators]) => [
+        path,
+        new Map(
+          Object.entries(operators).map(([operator, values]) => [operator, [values].flat() as string[]]),
+        ),
+      ]),
+    ),
+    groups: new Map(
+      Object.entries(groups).map(([group, filter]) => [group.slice(1), readFilter(filter as FilterTree)]),
+    ),
+  }
+}
+
+function countValues({ sort, skip, limit, project, ...filter }: RawQuery): number {
+  const others = [skip, limit, project].filter((value) => typeof value === 'string').length
+  return countConditions(filter) + sort.size + others
+}
+
+function countConditions({ conditions, groups }: RawFilter): number {
+  let total = 0
   for (const operators of conditions.values()) for (const values of operators.values()) total += values.length
+  for (const group of groups.values()) total += countConditions(group)
   return total
 }

@@ -92,6 +92,8 @@ export function compileJsonSchema(
     if (validate(value)) return []
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
+      // It only says that `then` was violated, which says itself how.
+      if (error.keyword === 'if') continue
       const violation = toViolation(error)
       if (!byPath.has(violation.path)) byPath.set(violation.path, violation)
     }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
+import type { JsonObject } from '../types.js'
 import type { Field } from './field.js'
 import { parseTimestamp } from './timestamp.js'
 

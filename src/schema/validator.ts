@@ -1,5 +1,5 @@
 import type { Fault } from '../errors.js'
-import type { JsonObject } from '../filter/read-path.js'
+import type { JsonObject } from '../types.js'
 import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toObjectSchema } from './body-schema.js'
 import type { Field } from './field.js'
 import { findUnstorable } from './json-domain.js'

@@ -1,13 +1,23 @@
-import { type IssuedSession, readSession, SESSIONS, sessionFilter } from '../auth/sessions.js'
-import { digestToken, isToken } from '../auth/token.js'
+import {
+  expiredSessions,
+  type IssuedSession,
+  readSession,
+  SESSIONS,
+  sessionFilter,
+  sessionsOf,
+} from '../auth/sessions.js'
+import { createStamp, digestToken, isToken } from '../auth/token.js'
 import type { AuthPlan } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
-import { type JsonObject, readOwn } from '../filter/read-path.js'
+import { or } from '../filter/filter.js'
+import { readOwn } from '../filter/read-path.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import { SYSTEM_FIELDS } from '../schema/names.js'
-import type { StoredDocument } from '../storage.js'
-import type { Caller, Document } from '../types.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { Document, JsonObject } from '../types.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { findById, findOne, lazySignal } from './list-documents.js'
+import { findById, findOne, lazySignal, listStored } from './list-documents.js'
+import { readStamp, renewStamp } from './stored-document.js'
 
 /** A user and a new session. */
 export interface SignedIn extends IssuedSession {
@@ -18,10 +28,13 @@ export interface SignedIn extends IssuedSession {
 export interface Session {
   readonly id: string
   readonly user: StoredDocument
-  readonly caller: Caller
+  readonly caller: KnownCaller
 }
 
-/** The session of a token. Throws `invalid_token` for any but a living one whose user exists. */
+/**
+ * The session of a token. Throws `invalid_token` for any but a living one that holds the stamp of a user who exists:
+ * with a new secret the stamp is another, and all sessions from before count no more.
+ */
 export async function findSession(
   context: ServiceContext,
   scope: RequestScope,
@@ -30,10 +43,10 @@ export async function findSession(
 ): Promise<Session> {
   if (!isToken(token)) throw invalidToken()
   const id = digestToken(token)
-  const session = await findOne(context, scope, SESSIONS, { filter: sessionFilter(id) })
-  const userId = session && readSession(session, context.now())
-  const user = userId && (await findById(context, scope, auth.users.name, userId))
-  if (!user) throw invalidToken()
+  const stored = await findOne(context, scope, SESSIONS, sessionFilter(id))
+  const session = stored && readSession(stored, context.now())
+  const user = session && (await findById(context, scope, auth.users.name, session.userId))
+  if (!user || readStamp(user) !== session.stamp) throw invalidToken()
   return { id, user, caller: callerOf(auth, user) }
 }
 
@@ -46,15 +59,71 @@ export async function endSession(context: ServiceContext, scope: RequestScope, i
   await context.adapter.write([{ in: SESSIONS, remove: sessionFilter(id) }], lazySignal(scope))
 }
 
-/** A user as a caller: the role is what the role field holds. */
-function callerOf({ users }: AuthPlan, user: StoredDocument): Caller {
-  const role = users.roleField === null ? undefined : readOwn(user, users.roleField)
-  return { id: user._id, roles: typeof role === 'string' ? [role] : [] }
+/** How often a user is read again when somebody else writes at the same time. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Ends all sessions of a user at once. The stamp is renewed in the same write, so that a login under way, which has
+ * read the old one, opens no session that lives. Throws `overloaded` where others keep writing the user.
+ */
+export async function endAllSessions(
+  context: ServiceContext,
+  scope: RequestScope,
+  auth: AuthPlan,
+  { user: { _id } }: Session,
+): Promise<void> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const user = await findById(context, scope, auth.users.name, _id)
+    if (!user) return
+    scope.enter('write')
+    const { ok } = await context.adapter.write(
+      [
+        { in: auth.users.name, replace: renewStamp(user, createStamp()), version: user._version },
+        { in: SESSIONS, remove: sessionsOf(_id) },
+      ],
+      lazySignal(scope),
+    )
+    if (ok) return
+  }
+  throw new ServiceError('overloaded', 'The account is being written by others. Try again.')
+}
+
+/** At most so many sessions are cleared away with one that is opened. */
+const MAX_EXPIRED = 100
+
+/** The steps that clear expired sessions away in passing. */
+export async function removeExpired(
+  context: ServiceContext,
+  scope: RequestScope,
+): Promise<readonly WriteStep[]> {
+  const expired = await listStored(context, scope, SESSIONS, {
+    filter: expiredSessions(context.clock()),
+    sort: [],
+    skip: 0,
+    limit: MAX_EXPIRED,
+  })
+  if (expired.length === 0) return []
+  return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
+}
+
+/** A user as a caller: the roles are what the role field holds. */
+function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
+  const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
+  // What is not of the declared type counts as missing: a role above all.
+  const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
+  const roles = isList ? (Array.isArray(held) ? held : []) : [held]
+  const own = users.fields.filter(({ type, name }) => type !== 'hash' && Object.hasOwn(user, name))
+  const names = [...own.map(({ name }) => name), ...SYSTEM_FIELDS]
+  return {
+    id: user._id,
+    roles: roles.filter((role) => typeof role === 'string'),
+    fields: Object.fromEntries(names.map((name) => [name, user[name]])),
+  }
 }
 
 /** A user document as its owner may read it, and always `_id`, the identifier and the system fields. */
 export function showAccount(context: ServiceContext, auth: AuthPlan, user: StoredDocument): Document {
-  const access = context.gates.get(auth.users.name)?.(callerOf(auth, user))
+  const access = context.gates.get(auth.users.name)?.(callerOf(auth, user), context.clock)
   const shown: JsonObject = access?.isReadable(user) ? access.show(user) : {}
   const always = [auth.identifier.name, ...SYSTEM_FIELDS]
   const declared = auth.users.fields.map(({ name }) => name)

@@ -1,27 +1,33 @@
 import type { Collection } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
-import type { Caller } from '../types.js'
 import type { ServiceContext } from './context.js'
 
 /** Contract §5, "Denied": nobody signed in, or somebody who may not. */
-export const denied = (caller: Caller | null): ServiceError =>
+export const denied = (caller: KnownCaller | null): ServiceError =>
   caller === null
     ? new ServiceError('unauthenticated', 'Sign in to do this.')
     : new ServiceError('forbidden', 'You may not do this.')
 
+/** A `check` that failed, or a `set` that cannot be: for everyone the same (contract §5). */
+export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
+
 export const notFound = (): ServiceError => new ServiceError('not_found', 'There is nothing here.')
 
-const gateOf = (context: ServiceContext, collection: Collection, caller: Caller | null): ReadAccess | null =>
-  context.gates.get(collection.name)?.(caller) ?? null
+const gateOf = (
+  context: ServiceContext,
+  collection: Collection,
+  caller: KnownCaller | null,
+): ReadAccess | null => context.gates.get(collection.name)?.(caller, context.clock) ?? null
 
 /** The access with which to list or count. Throws `unauthenticated` or `forbidden`. */
 export function authorizeList(
   context: ServiceContext,
   collection: Collection,
-  caller: Caller | null,
+  caller: KnownCaller | null,
 ): ReadAccess {
   const access = gateOf(context, collection, caller)
   if (!access) throw denied(caller)
@@ -35,7 +41,7 @@ export function authorizeList(
 export function authorizeRead(
   context: ServiceContext,
   collection: Collection,
-  caller: Caller | null,
+  caller: KnownCaller | null,
 ): ReadAccess {
   const access = gateOf(context, collection, caller)
   if (!access) throw caller === null ? denied(caller) : notFound()
@@ -46,7 +52,7 @@ export function authorizeRead(
 export function authorizeCreate(
   context: ServiceContext,
   collection: Collection,
-  caller: Caller | null,
+  caller: KnownCaller | null,
 ): readonly Rule[] {
   const { auth } = context.plan
   const isClosed = context.keepsAccounts && auth?.users === collection && !auth.register && caller === null
@@ -62,7 +68,7 @@ export const registrationClosed = (): ServiceError => new ServiceError('forbidde
 export function showWritten(
   context: ServiceContext,
   collection: Collection,
-  caller: Caller | null,
+  caller: KnownCaller | null,
   document: Parameters<ReadAccess['show']>[0],
 ): ReturnType<ReadAccess['show']> {
   const access = gateOf(context, collection, caller)

@@ -1,6 +1,9 @@
 import { v7 } from 'uuid'
+import type { Throttle } from '../auth/throttle.js'
 import type { Collection, ServicePlan } from '../config/plan.js'
+import type { Clock } from '../permissions/caller.js'
 import { createReadGate, type ReadGate } from '../permissions/read-gate.js'
+import { formatTimestamp } from '../schema/timestamp.js'
 import type { StorageAdapter } from '../storage.js'
 import type { Hasher, Logger } from '../types.js'
 
@@ -10,8 +13,11 @@ export interface ServiceContext {
   readonly adapter: StorageAdapter
   readonly hasher: Hasher
   readonly logger: Logger
+  readonly throttle: Throttle
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** The same in stored form. Throws outside the years 0001 to 9999. */
+  readonly clock: Clock
   /** A new `_id`. */
   readonly createId: () => string
   readonly gates: ReadonlyMap<string, ReadGate>
@@ -32,6 +38,15 @@ export interface RequestScope {
 
 export const createGates = (collections: Iterable<Collection>): ReadonlyMap<string, ReadGate> =>
   new Map([...collections].map((collection) => [collection.name, createReadGate(collection)]))
+
+/** Tells `now` in stored form. */
+export const createClock =
+  (now: () => number): Clock =>
+  () => {
+    const time = formatTimestamp(now())
+    if (time === undefined) throw new RangeError('the clock is outside the years 0001 to 9999')
+    return time
+  }
 
 /**
  * A source of UUIDs of version 7 that ascend in this process, whatever the clock does: within a millisecond, and when

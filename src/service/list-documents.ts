@@ -1,5 +1,5 @@
 import type { Collection } from '../config/plan.js'
-import { and } from '../filter/filter.js'
+import { and, type Filter } from '../filter/filter.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { compileQuery, type Query } from '../query/compile-query.js'
 import { project } from '../query/projection.js'
@@ -70,8 +70,7 @@ export async function findById(
   id: string,
 ): Promise<StoredDocument | undefined> {
   if (!UUID.test(id) || !ID_FIELD?.ref) return undefined
-  const filter = { kind: 'eq', field: ID_FIELD.ref, value: id } as const
-  return findOne(context, scope, collection, { filter })
+  return findOne(context, scope, collection, { kind: 'eq', field: ID_FIELD.ref, value: id })
 }
 
 /** The first document that matches, if any. */
@@ -79,13 +78,14 @@ export async function findOne(
   context: ServiceContext,
   scope: RequestScope,
   collection: string,
-  query: Pick<ListQuery, 'filter'>,
+  filter: Filter,
 ): Promise<StoredDocument | undefined> {
-  const [document] = await listStored(context, scope, collection, { ...query, sort: [], skip: 0, limit: 1 })
+  const [document] = await listStored(context, scope, collection, { filter, sort: [], skip: 0, limit: 1 })
   return document
 }
 
-function listStored(
+/** Asks the storage for documents, whoever may read them. */
+export function listStored(
   context: ServiceContext,
   scope: RequestScope,
   collection: string,

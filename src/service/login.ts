@@ -1,54 +1,92 @@
 import { issueSession } from '../auth/sessions.js'
+import { digestToken } from '../auth/token.js'
 import type { AuthPlan } from '../config/plan.js'
-import { type Fault, ServiceError } from '../errors.js'
-import type { JsonObject } from '../filter/read-path.js'
+import { type Fault, isServiceError, ServiceError } from '../errors.js'
 import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { isStorableText } from '../schema/json-domain.js'
 import { countBytes } from '../schema/json-schema.js'
 import { suggest, toPointerPart } from '../schema/names.js'
 import { normalise } from '../schema/normalise.js'
 import type { StoredDocument } from '../storage.js'
-import { type SignedIn, showAccount } from './account.js'
+import type { JsonObject } from '../types.js'
+import { removeExpired, type SignedIn, showAccount } from './account.js'
+import { invalid } from './apply-rule.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { invalid } from './create-document.js'
 import { findOne, lazySignal } from './list-documents.js'
-import { readHash } from './stored-document.js'
+import { readHash, readStamp } from './stored-document.js'
 
 /**
  * Opens a session for the right secret (contract §4, "Login"). An unknown identifier and a wrong secret take the same
- * steps and get the same `invalid_credentials`. Throws `validation_failed` for a body that is no pair of credentials.
+ * steps and get the same `invalid_credentials`. Throws `validation_failed` for a body that is no pair of credentials,
+ * and `too_many_attempts`.
  */
 export async function login(
   context: ServiceContext,
   scope: RequestScope,
   auth: AuthPlan,
   body: JsonObject,
-  decoy: string,
+  origin: LoginOrigin,
 ): Promise<SignedIn> {
-  const { identifier, secret } = readCredentials(auth, body)
-  const user = await findUser(context, scope, auth, identifier)
-  const hash = (user && readHash(user, auth.secret.name)) ?? decoy
-  // A secret that could not be stored is a wrong one: it costs as much, and never reaches a stored hash.
-  const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
-  scope.enter('hash')
-  const isRight = await context.hasher.verify(
-    isStorable ? secret : '',
-    isStorable ? hash : decoy,
-    scope.signal,
-  )
-  if (!user || !isStorable || !isRight) {
-    throw new ServiceError('invalid_credentials', 'No account has these credentials.')
+  const credentials = readCredentials(auth, body)
+  const identifier = String(normalise(auth.identifier, credentials.identifier))
+  // Of the same length whatever was sent, because it is kept.
+  const key = digestToken(identifier)
+  const wait = context.throttle.attempt(key, origin.client, context.now())
+  if (wait) throw tooManyAttempts(wait.waitSeconds)
+  try {
+    const user = await verify(context, scope, auth, { ...credentials, identifier }, await origin.decoy())
+    context.throttle.succeed(key, origin.client)
+    const session = issueSession(user._id, readStamp(user), context.now(), auth.sessionMilliseconds)
+    const expired = await removeExpired(context, scope)
+    scope.enter('write')
+    await context.adapter.write([session.step, ...expired], lazySignal(scope))
+    return { user: showAccount(context, auth, user), ...session.issued }
+  } catch (thrown) {
+    // Only a wrong secret is a failure of whoever guesses.
+    if (!isServiceError(thrown) || thrown.code !== 'invalid_credentials') {
+      context.throttle.forgive(key, origin.client)
+    }
+    throw thrown
   }
-  const { issued, step } = issueSession(user._id, context.now(), auth.sessionMilliseconds)
-  scope.enter('write')
-  await context.adapter.write([step], lazySignal(scope))
-  return { user: showAccount(context, auth, user), ...issued }
 }
 
-function readCredentials(
+/** What a login needs to know of where it comes from. */
+export interface LoginOrigin {
+  /** The client's address, as far as the host knows it. */
+  readonly client: string
+  /** What a secret is compared with where there is no account. */
+  readonly decoy: () => Promise<string>
+}
+
+interface Credentials {
+  readonly identifier: string
+  readonly secret: string
+}
+
+/** The user whose credentials these are. Throws `invalid_credentials`, after one hash in any case. */
+async function verify(
+  context: ServiceContext,
+  scope: RequestScope,
   auth: AuthPlan,
-  body: JsonObject,
-): { readonly identifier: string; readonly secret: string } {
+  { identifier, secret }: Credentials,
+  decoy: string,
+): Promise<StoredDocument> {
+  const user = await findUser(context, scope, auth, identifier)
+  // A secret that could not be stored is a wrong one: it costs as much, and never reaches a stored hash.
+  const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
+  const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
+  scope.enter('hash')
+  const isRight = await context.hasher.verify(isStorable ? secret : '', hash ?? decoy, scope.signal)
+  if (user && hash !== undefined && isRight) return user
+  throw new ServiceError('invalid_credentials', 'No account has these credentials.')
+}
+
+const tooManyAttempts = (retryAfter: number): ServiceError =>
+  new ServiceError('too_many_attempts', 'Too many attempts to sign in with this identifier. Wait.', {
+    retryAfter,
+  })
+
+function readCredentials(auth: AuthPlan, body: JsonObject): Credentials {
   const names = [auth.identifier.name, auth.secret.name]
   const faults: Fault[] = []
   for (const name of names) {
@@ -75,7 +113,7 @@ async function findUser(
   identifier: string,
 ): Promise<StoredDocument | undefined> {
   const { ref } = auth.identifier
-  const value = normalise(auth.identifier, identifier)
-  if (!ref || typeof value !== 'string' || !isStorableText(value)) return undefined
-  return findOne(context, scope, auth.users.name, { filter: { kind: 'eq', field: ref, value } })
+  // What no document can hold is not asked for.
+  if (!ref || !isStorableText(identifier)) return undefined
+  return findOne(context, scope, auth.users.name, { kind: 'eq', field: ref, value: identifier })
 }

@@ -1,27 +1,40 @@
 import type { Collection } from '../config/plan.js'
-import { type Fault, ServiceError } from '../errors.js'
-import { isObject, type JsonObject } from '../filter/read-path.js'
+import type { Fault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
 import { keepProperties } from '../permissions/write-rules.js'
 import { suggest, toPointerPart } from '../schema/names.js'
 import { parseTimestamp } from '../schema/timestamp.js'
 import type { StorageAdapter, WriteStep } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import { invalid, judgeBody } from './apply-rule.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { buildDocument, completeBody, conflict, hashSecrets, invalid, readClock } from './create-document.js'
+import { buildDocument, conflict, createSystemFields } from './create-document.js'
 
-const seeded = new WeakSet<StorageAdapter>()
+const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
 /**
- * Stores the documents that an adapter was given, once, all or none. They are checked like bodies by an all-powerful
- * caller, except that `_id`, `createdAt`, `updatedAt` and `createdBy` are kept. Throws `validation_failed` with every
- * fault, `path` a JSON pointer into the seed, or `unique_violation`.
+ * Stores the documents that an adapter was given, once for however many services, all or none. They are checked like
+ * bodies by an all-powerful caller, except that `_id`, `createdAt`, `updatedAt` and `createdBy` are kept. Throws
+ * `validation_failed` with every fault, `path` a JSON pointer into the seed, or `unique_violation`.
  */
-export async function storeSeed(context: ServiceContext): Promise<void> {
+export function storeSeed(context: ServiceContext): Promise<void> {
+  const { adapter } = context
+  const known = seeded.get(adapter)
+  if (known) return known
+  const storing = storeAll(context, adapter.seed)
+  seeded.set(adapter, storing)
+  // What failed is tried again with the next opening.
+  storing.catch(() => seeded.delete(adapter))
+  return storing
+}
+
+async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
   const { adapter, plan } = context
-  if (!adapter.seed || seeded.has(adapter)) return
+  if (seed === undefined) return
+  if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
   const steps: WriteStep[] = []
-  const now = readClock(context)
-  for (const [name, documents] of Object.entries(adapter.seed)) {
+  for (const [name, documents] of Object.entries(seed)) {
     const at = toPointerPart(name)
     const collection = plan.collections.get(name)
     if (!collection || !Array.isArray(documents)) {
@@ -32,14 +45,13 @@ export async function storeSeed(context: ServiceContext): Promise<void> {
       continue
     }
     for (const [i, document] of documents.entries()) {
-      const step = await prepare(context, collection, document, now, at + toPointerPart(i), faults)
+      const step = await prepare(context, collection, document, at + toPointerPart(i), faults)
       if (step) steps.push(step)
     }
   }
-  if (faults.length > 0) throw invalid(faults)
+  if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
   const result = steps.length > 0 ? await adapter.write(steps, {}) : ({ ok: true } as const)
   if (!result.ok) throw conflict(result.fields ?? [])
-  seeded.add(adapter)
 }
 
 /** Nobody waits for the start: it has no deadline. */
@@ -49,7 +61,6 @@ async function prepare(
   context: ServiceContext,
   collection: Collection,
   document: unknown,
-  now: string,
   at: string,
   faults: Fault[],
 ): Promise<WriteStep | undefined> {
@@ -57,21 +68,18 @@ async function prepare(
     faults.push({ path: at, code: 'wrong_type', message: 'must be an object' })
     return undefined
   }
-  const before = faults.length
-  const system = readSystemFields(document, at, faults)
-  try {
-    const body = completeBody(collection, keepProperties(document, () => true).body, now)
-    // Hashing takes long: not for a seed that will be refused.
-    if (faults.length > 0) return undefined
-    const hashes = await hashSecrets(context, UNHURRIED, collection, body)
-    const built = buildDocument(context, collection, null, system._id ?? context.createId(), now, hashes)
-    return { in: collection.name, insert: { ...built, ...system } }
-  } catch (thrown) {
-    if (!(thrown instanceof ServiceError) || thrown.code !== 'validation_failed') throw thrown
-    faults.push(...thrown.errors.map((fault) => ({ ...fault, path: at + fault.path })))
-    return undefined
-  } finally {
-    if (faults.length > MAX_FAULTS && before <= MAX_FAULTS) faults.length = MAX_FAULTS
+  const given = readSystemFields(document, at, faults)
+  const system = {
+    ...createSystemFields(context, collection, null, given._id ?? context.createId()),
+    ...given,
+  }
+  const judged = judgeBody(collection, keepProperties(document, () => true).body, context.clock())
+  faults.push(...judged.faults.map((fault) => ({ ...fault, path: at + fault.path })))
+  // Hashing takes long: not for a seed that will be refused.
+  if (faults.length > 0) return undefined
+  return {
+    in: collection.name,
+    insert: await buildDocument(context, UNHURRIED, collection, system, judged.fields),
   }
 }
 

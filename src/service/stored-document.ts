@@ -1,11 +1,15 @@
-import { isObject, type JsonObject, readOwn } from '../filter/read-path.js'
+import { isObject, readOwn } from '../filter/read-path.js'
 import type { StoredDocument } from '../storage.js'
+import type { JsonObject } from '../types.js'
 
 /**
  * Where hashes lie in a stored document: apart from its fields, under a name that no field can have. So they are never
  * shown, compared or copied, whatever a later configuration declares (contract §1).
  */
 const HASHES = '_hashes'
+
+/** Where a user document holds its stamp. A session counts only while it holds the same one (contract §4). */
+const STAMP = '_stamp'
 
 /** What the service itself puts into a document. Times in stored form. */
 export interface SystemFields {
@@ -20,10 +24,25 @@ export function createStoredDocument(
   { _id, ...system }: SystemFields,
   fields: JsonObject,
   hashes: JsonObject,
+  stamp: string | undefined,
 ): StoredDocument {
   const marked = Object.keys(hashes).length > 0 ? { [HASHES]: hashes } : {}
-  return { _id, ...fields, ...system, _version: 1, ...marked }
+  const stamped = stamp === undefined ? {} : { [STAMP]: stamp }
+  return { _id, ...fields, ...system, _version: 1, ...marked, ...stamped }
 }
+
+/** The stamp of a user; empty in a document from before there were accounts. */
+export function readStamp(user: StoredDocument): string {
+  const stamp = user[STAMP]
+  return typeof stamp === 'string' ? stamp : ''
+}
+
+/** The user document with another stamp, as the version that follows. */
+export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument => ({
+  ...user,
+  _version: user._version + 1,
+  [STAMP]: stamp,
+})
 
 /** The hash that a document holds for a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {

@@ -299,9 +299,14 @@ const FAILURES: readonly (readonly [
     'documents without a collection',
     { 'a.json': notes, 's.json': '[{"text":"a"}]' },
     ['a.json', '--seed', 's.json'],
-    ['/0'],
+    ['must be an object'],
   ],
-  ['null in place of documents', { 'a.json': notes, 's.json': 'null' }, ['a.json', '--seed', 's.json'], []],
+  [
+    'null in place of documents',
+    { 'a.json': notes, 's.json': 'null' },
+    ['a.json', '--seed', 's.json'],
+    ['must be an object'],
+  ],
   [
     'an empty list in place of documents',
     { 'a.json': notes, 's.json': '[]' },

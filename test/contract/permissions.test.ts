@@ -801,7 +801,7 @@ describe('everything for everyone', () => {
   ])('the plain form on users shows every account, and is a warning: %s, %s', (subject, word) => {
     const users = {
       schema: {
-        email: { type: 'string', unique: true },
+        email: { type: 'string', unique: true, lowercase: true },
         password: { type: 'hash' },
         name: { type: 'string' },
       },

@@ -27,7 +27,7 @@ const config = {
     },
     users: {
       schema: {
-        email: { type: 'string', unique: true, required: true },
+        email: { type: 'string', unique: true, required: true, lowercase: true },
         password: { type: 'hash', required: true },
       },
     },

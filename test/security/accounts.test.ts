@@ -74,7 +74,7 @@ test.each<Case<[extra: object]>>([
   expect(status).toBe(201)
   const stored = (await storedUsers()).find(({ _id }) => _id === body.user._id)
   expect(Object.keys(stored ?? {}).sort()).toEqual(
-    ['_hashes', '_id', '_version', 'createdAt', 'createdBy', 'email', 'updatedAt'].sort(),
+    ['_hashes', '_id', '_stamp', '_version', 'createdAt', 'createdBy', 'email', 'updatedAt'].sort(),
   )
   expect(stored).toMatchObject({ createdBy: body.user._id, createdAt: expect.stringMatching(/^20/) })
   expect(body.user._id).not.toBe(ZOE)

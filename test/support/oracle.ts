@@ -5,12 +5,16 @@
 
 type Json = { readonly [name: string]: unknown }
 
+export type OracleCondition = {
+  readonly path: string
+  readonly operator: string
+  readonly values: readonly unknown[]
+}
+
 export interface OracleQuery {
-  readonly conditions: readonly {
-    readonly path: string
-    readonly operator: string
-    readonly values: readonly unknown[]
-  }[]
+  /** Groups of which one must hold. */
+  readonly or?: readonly (readonly OracleCondition[])[]
+  readonly conditions: readonly OracleCondition[]
   readonly ignoreCase?: boolean
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
   readonly skip?: number
@@ -18,7 +22,7 @@ export interface OracleQuery {
   readonly project?: readonly string[]
 }
 
-export type OracleCaller = { readonly id: string; readonly roles: readonly string[] }
+export type OracleCaller = Json & { readonly id: string; readonly roles: readonly string[] }
 
 interface Grant {
   readonly subject: string
@@ -34,9 +38,30 @@ const SYSTEM: Json = {
   createdBy: { type: 'string' },
 }
 
+interface OracleCollection {
+  readonly schema: Json
+  readonly permissions: Json
+}
+
+/** All documents as the caller sees them, in the order of `_id`. */
+export function viewsOf(
+  collection: OracleCollection,
+  documents: readonly Json[],
+  caller: OracleCaller | null,
+): Json[] {
+  const fields: Json = { ...collection.schema, ...SYSTEM }
+  const grants = grantsOf(collection.permissions, caller)
+  const views = documents.flatMap((document) => {
+    const matching = grants.filter((grant) => grantMatches(grant, document, caller, fields))
+    if (matching.length === 0) return []
+    return [viewOf(document, fields, (name) => matching.some((grant) => shows(grant, name)))]
+  })
+  return views.sort((a, b) => orderOf(a._id, b._id))
+}
+
 /** The documents that the answer must hold, or the status with which it must refuse. */
 export function expectList(
-  collection: { readonly schema: Json; readonly permissions: Json },
+  collection: OracleCollection,
   documents: readonly Json[],
   caller: OracleCaller | null,
   query: OracleQuery,
@@ -47,19 +72,18 @@ export function expectList(
   const isShownBySome = (path: string): boolean =>
     definitionOf(fields, path) !== undefined && grants.some((grant) => shows(grant, topOf(path)))
   const isShownByAll = (path: string): boolean => grants.every((grant) => shows(grant, topOf(path)))
-  const named = [...query.conditions.map(({ path }) => path), ...(query.project ?? [])]
+  const asked = [...query.conditions, ...(query.or ?? []).flat()]
+  const named = [...asked.map(({ path }) => path), ...(query.project ?? [])]
   if (!named.every(isShownBySome)) return 400
   if (!query.sort.every(({ path }) => isShownBySome(path) && isShownByAll(path))) return 400
 
-  const views = documents.flatMap((document) => {
-    const matching = grants.filter((grant) => grantMatches(grant, document, caller, fields))
-    if (matching.length === 0) return []
-    return [viewOf(document, fields, (name) => matching.some((grant) => shows(grant, name)))]
-  })
-  const found = views.filter((view) =>
-    query.conditions.every(({ path, operator, values }) =>
-      holds(view, fields, path, operator, values, query.ignoreCase ?? false),
-    ),
+  const views = viewsOf(collection, documents, caller)
+  const isMet = (view: Json, { path, operator, values }: OracleCondition): boolean =>
+    holds(view, fields, path, operator, values, query.ignoreCase ?? false)
+  const found = views.filter(
+    (view) =>
+      query.conditions.every((condition) => isMet(view, condition)) &&
+      (!query.or?.length || query.or.some((group) => group.every((condition) => isMet(view, condition)))),
   )
   const last = query.sort.at(-1)
   const keys = [...query.sort, { path: '_id', descending: last?.descending ?? false }]
@@ -95,11 +119,41 @@ const shows = (grant: Grant, name: string): boolean =>
 
 function grantMatches(grant: Grant, document: Json, caller: OracleCaller | null, fields: Json): boolean {
   if (grant.subject === 'owner' && document.createdBy !== caller?.id) return false
-  return Object.entries(grant.where ?? {}).every(([path, condition]) => {
+  return meets(grant.where ?? {}, document, caller, fields)
+}
+
+function meets(where: Json, document: Json, caller: OracleCaller | null, fields: Json): boolean {
+  return Object.entries(where).every(([path, condition]) => {
+    if (path === '$or') return (condition as Json[]).some((part) => meets(part, document, caller, fields))
+    if (path === '$and') return (condition as Json[]).every((part) => meets(part, document, caller, fields))
     const isOperators = typeof condition === 'object' && condition !== null && !Array.isArray(condition)
     const operators = isOperators ? Object.entries(condition as Json) : [['$eq', condition] as const]
-    return operators.every(([operator, operand]) => holds(document, fields, path, operator, [operand], false))
+    return operators.every(([operator, operand]) => {
+      const value = resolve(operand, caller)
+      if (value === undefined || !fits(definitionOf(fields, path), operator, value, operand)) return false
+      return holds(document, fields, path, operator, [value], false)
+    })
   })
+}
+
+/** The time at which every question is asked. */
+export const NOW = '2026-01-01T00:00:00.000Z'
+
+/** The operand with what the caller holds; `undefined` where the caller does not. */
+function resolve(operand: unknown, caller: OracleCaller | null): unknown {
+  if (operand === '$now') return NOW
+  if (typeof operand !== 'string' || !operand.startsWith('$user.')) return operand
+  const name = operand.slice('$user.'.length)
+  const held = name === '_id' ? caller?.id : caller && Object.hasOwn(caller, name) ? caller[name] : undefined
+  return held ?? undefined
+}
+
+/** Whether what a caller holds has a form that the field and the operator can take. */
+function fits(definition: Json | undefined, operator: string, value: unknown, written: unknown): boolean {
+  if (typeof written !== 'string' || !written.startsWith('$')) return true
+  const isList = operator === '$in' || operator === '$nin'
+  const values = isList ? value : [value]
+  return Array.isArray(values) && values.every((one) => isOfType(definition?.type, one))
 }
 
 function definitionOf(fields: Json, path: string): Json | undefined {

@@ -54,15 +54,17 @@ export const encodePath = (path: string): string =>
 export function createTestService(
   config: AnyConfig,
   options: ServiceOptions & {
+    /** Another build of the library: a mutant. */
+    readonly create?: typeof createCollectionService
     readonly adapter?: StorageAdapter
     readonly documents?: { [name: string]: object[] }
   } = {},
 ): TestService {
-  const { adapter: given, documents, ...service } = options
+  const { adapter: given, documents, create = createCollectionService, ...service } = options
   const adapter = given ?? createMemoryAdapter(documents ? { documents } : {})
   const logged: unknown[][] = []
   const note = (...entry: unknown[]): void => void logged.push(entry)
-  const handler = createCollectionService(config, adapter, {
+  const handler = create(config, adapter, {
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { OracleCaller, OracleQuery } from './oracle.js'
+import { type OracleCaller, type OracleCondition, type OracleQuery, viewsOf } from './oracle.js'
 
 /** A configuration, what is stored under it, and somebody who asks: all at random. */
 export interface World {
@@ -95,11 +95,29 @@ const whereOf = (schema: Json): fc.Arbitrary<Json> => {
       fc.array(value, { maxLength: 2 }).map(($in) => ({ $in })),
       fc.boolean().map(($exists) => ({ $exists })),
       ...(type === 'boolean' ? [] : [value.map(($gte) => ({ $gte }))]),
+      ...(VARIABLES[String(type)] ?? []).map((condition) => fc.constant(condition)),
     ]
     return [fc.oneof(...operators).map((condition) => ({ [name]: condition }))]
   })
-  const mine = fc.constantFrom(...PEOPLE).map((createdBy) => ({ createdBy }))
-  return fc.oneof(mine, ...conditions)
+  const mine = fc.constantFrom(...PEOPLE, '$user._id').map((createdBy) => ({ createdBy }))
+  const simple = fc.oneof(mine, ...conditions)
+  const either = fc.array(simple, { minLength: 1, maxLength: 2 }).map(($or) => ({ $or }))
+  const both = fc.array(simple, { minLength: 1, maxLength: 2 }).map(($and) => ({ $and }))
+  return fc.oneof({ weight: 6, arbitrary: simple }, either, both)
+}
+
+/** Conditions with what the caller holds, or lacks, or holds in another form. */
+const VARIABLES: { readonly [type: string]: readonly unknown[] } = {
+  string: [
+    '$user.team',
+    { $ne: '$user.team' },
+    { $in: '$user.teams' },
+    { $nin: '$user.teams' },
+    { $gt: '$user.age' },
+  ],
+  integer: [{ $lte: '$user.age' }, { $ne: '$user.age' }, { $gt: '$user.team' }],
+  number: [{ $gte: '$user.age' }],
+  timestamp: [{ $lte: '$now' }, { $gt: '$now' }],
 }
 
 const readRuleOf = (schema: Json): fc.Arbitrary<unknown> => {
@@ -124,7 +142,16 @@ const permissionsOf = (schema: Json): fc.Arbitrary<Json> => {
 }
 
 const caller: fc.Arbitrary<OracleCaller | null> = fc.option(
-  fc.record({ id: fc.constantFrom(...PEOPLE), roles: subsetOf([...ROLES, '*', 'owner']) }),
+  fc.record(
+    {
+      id: fc.constantFrom(...PEOPLE),
+      roles: subsetOf([...ROLES, '*', 'owner']),
+      team: fc.oneof(text, fc.constantFrom<unknown>(null, 5, ['a'])),
+      teams: fc.oneof(fc.array(text, { maxLength: 3 }), fc.constantFrom<unknown>('a', [1])),
+      age: fc.constantFrom<unknown>(1, 2, 'a'),
+    },
+    { requiredKeys: ['id', 'roles'] },
+  ),
   { freq: 4 },
 )
 
@@ -222,6 +249,14 @@ const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
           maxLength: 3,
           selector: ({ path, operator }) => `${path} ${operator}`,
         }),
+        or: fc.array(
+          fc.uniqueArray(choice.chain(conditionOf), {
+            minLength: 1,
+            maxLength: 2,
+            selector: ({ path, operator }) => `${path} ${operator}`,
+          }),
+          { maxLength: 2 },
+        ),
         sort: fc.uniqueArray(
           fc.record({
             path: choice.filter(({ type, isArray }) => isScalar(type) && !isArray).map(({ path }) => path),
@@ -244,16 +279,52 @@ const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
       return { ...query, ignoreCase }
     })
 
+/**
+ * Other documents that show the world's caller exactly the same: what is hidden of a document is changed where that
+ * changes nothing of what is shown, and documents that cannot be seen come, go and change.
+ */
+export function disguise({ collection, documents, caller }: World): fc.Arbitrary<readonly Json[]> {
+  const seen = (document: Json): string => JSON.stringify(viewsOf(collection, [document], caller))
+  const changed = documents.map((document) =>
+    fc.array(documentOf(collection.schema), { minLength: 1, maxLength: 4 }).map((others): Json[] => {
+      const isHidden = seen(document) === '[]'
+      // Field by field, as far as the caller sees no difference.
+      const disguised = others.reduce<Json>((present, other) => {
+        const names = [...new Set([...Object.keys(present), ...Object.keys(other)])].filter(
+          (name) => name !== '_id',
+        )
+        return names.reduce<Json>((before, name) => {
+          const { [name]: _, ...rest } = before
+          const after = Object.hasOwn(other, name) ? { ...rest, [name]: other[name] } : rest
+          return seen(after) === seen(document) ? after : before
+        }, present)
+      }, document)
+      // Of documents that cannot be seen every other one goes.
+      return isHidden && others.length % 2 === 0 ? [] : [disguised]
+    }),
+  )
+  const hidden = fc
+    .array(documentOf(collection.schema), { maxLength: 6 })
+    .map((others) => others.map((document, i): Json => ({ _id: id(1000 + i), ...document })))
+    .map((others) => others.filter((document) => seen(document) === '[]'))
+  return fc.tuple(fc.tuple(...changed), hidden).map(([kept, added]) => [...kept.flat(), ...added])
+}
+
 /** A query in the query language. */
 export function writeQuery(query: OracleQuery): string {
   const parts: string[] = []
   const put = (name: string, value: string): void =>
     void parts.push(`${name}=${encodeURIComponent(value).replaceAll('%20', '+')}`)
-  for (const { path, operator, values } of query.conditions) {
-    for (const value of values)
-      put(`q[${path}][${operator}]`, operator === '$regex' ? String(value) : JSON.stringify(value))
-    if (operator === '$regex' && query.ignoreCase) put(`q[${path}][$options]`, 'i')
+  const putConditions = (at: string, conditions: readonly OracleCondition[]): void => {
+    for (const { path, operator, values } of conditions) {
+      for (const value of values) {
+        put(`${at}[${path}][${operator}]`, operator === '$regex' ? String(value) : JSON.stringify(value))
+      }
+      if (operator === '$regex' && query.ignoreCase) put(`${at}[${path}][$options]`, 'i')
+    }
   }
+  putConditions('q', query.conditions)
+  for (const [i, group] of (query.or ?? []).entries()) putConditions(`q[$or][${i}]`, group)
   for (const { path, descending } of query.sort) put(`sort[${path}]`, descending ? '-1' : '1')
   if (query.skip !== undefined) put('skip', String(query.skip))
   if (query.limit !== undefined) put('limit', String(query.limit))

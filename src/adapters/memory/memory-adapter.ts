@@ -1,4 +1,4 @@
-import { isEverything } from '../../filter/filter.js'
+import { type FieldRef, isEverything } from '../../filter/filter.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type {
   CollectionPlan,
@@ -16,7 +16,7 @@ import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 
 interface MemoryCollection {
   readonly rows: Rows
-  indexes: readonly UniqueIndex[]
+  readonly indexes: readonly UniqueIndex[]
 }
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
@@ -44,7 +44,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   }
 
   return {
-    ...(options.documents ? { seed: options.documents } : {}),
+    ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
       for (const plan of plans) openCollection(collections, plan, () => createRows(database, plan.name))
     },
@@ -66,23 +66,30 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   }
 }
 
+/** Adds what a plan asks for; what another service has asked for before stays. */
 function openCollection(
   collections: Map<string, MemoryCollection>,
-  plan: CollectionPlan,
+  { name, indexes }: CollectionPlan,
   create: () => Rows,
 ): void {
-  const rows = collections.get(plan.name)?.rows ?? create()
-  const indexes = plan.indexes.filter(({ unique }) => unique).map(({ fields }) => createUniqueIndex(fields))
+  const collection = collections.get(name) ?? { rows: create(), indexes: [] }
+  const known = new Set(collection.indexes.map(({ fields }) => JSON.stringify(fields)))
+  const added = indexes
+    .filter(({ unique, fields }) => unique && !known.has(JSON.stringify(fields)))
+    .map(({ fields }) => buildUniqueIndex(name, fields, collection.rows))
+  collections.set(name, { rows: collection.rows, indexes: [...collection.indexes, ...added] })
+}
+
+function buildUniqueIndex(name: string, fields: readonly FieldRef[], rows: Rows): UniqueIndex {
+  const index = createUniqueIndex(fields)
   for (const { document } of rows.inOrder()) {
-    for (const index of indexes) {
-      if (index.findConflict(document) !== undefined) {
-        const fields = index.fields.map(({ path }) => path).join(' and ')
-        throw new Error(`documents of ${plan.name} have the same ${fields}, which is to be unique`)
-      }
-      index.add(document)
+    if (index.findConflict(document) !== undefined) {
+      const names = fields.map(({ path }) => path).join(' and ')
+      throw new Error(`documents of ${name} have the same ${names}, which is to be unique`)
     }
+    index.add(document)
   }
-  collections.set(plan.name, { rows, indexes })
+  return index
 }
 
 function listDocuments({ rows, indexes }: MemoryCollection, query: ListQuery): readonly StoredDocument[] {

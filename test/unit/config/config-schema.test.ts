@@ -40,7 +40,7 @@ const auth = (values: unknown) => ({
 /** The faults of a configuration; anything but a `ConfigError` is thrown on. */
 function faultsOf(config: unknown, production = false): readonly ConfigFault[] {
   try {
-    compileConfig(config, { production })
+    compileConfig(config, { production, hasAuthenticate: false })
     return []
   } catch (thrown) {
     if (thrown instanceof ConfigError) return thrown.faults
@@ -399,9 +399,14 @@ const BAD: readonly (readonly [title: string, config: unknown, path: string])[] 
     '/collections/notes/permissions/user/delete/pick',
   ],
   [
-    'a check, which is not there yet',
-    permissions({ user: { update: { check: {} } } }),
-    '/collections/notes/permissions/user/update/check',
+    'a check of a read',
+    permissions({ user: { read: { check: {} } } }),
+    '/collections/notes/permissions/user/read/check',
+  ],
+  [
+    'a set of a delete',
+    permissions({ user: { delete: { set: {} } } }),
+    '/collections/notes/permissions/user/delete/set',
   ],
   [
     'a pick that is a text',
@@ -662,8 +667,29 @@ const SEMANTIC: readonly (readonly [title: string, config: unknown, ...paths: st
   ['a filter with a list that is none', where({ views: { $in: 1 } }), `${READ}/where/views/$in`],
   ['a filter with a flag that is none', where({ views: { $exists: 1 } }), `${READ}/where/views/$exists`],
   ['a filter on an object', where({ place: { city: 'x' } }), `${READ}/where/place/city`],
-  ['a group, which is not there yet', where({ $or: [{ text: 'x' }] }), `${READ}/where/$or`],
-  ['the caller, which is not there yet', where({ text: '$user.name' }), `${READ}/where/text`],
+  ['groups that are no array', where({ $or: { text: 'x' } }), `${READ}/where/$or`],
+  ['no group', where({ $or: [] }), `${READ}/where/$or`],
+  ['a fault within a group', where({ $and: [{ text: 'x' }, { nope: 1 }] }), `${READ}/where/$and/1/nope`],
+  ['a field that callers do not have', where({ text: '$user.name' }), `${READ}/where/text`],
+  ['a variable without a field', where({ text: '$user.' }), `${READ}/where/text`],
+  ['a misspelt variable', where({ text: { $in: ['$users.x'] } }), `${READ}/where/text/$in`],
+  ['a time where numbers are', where({ views: { $gt: '$now' } }), `${READ}/where/views/$gt`],
+  ['a variable in a flag', where({ text: { $exists: '$user._id' } }), `${READ}/where/text/$exists`],
+  [
+    'a set of a system field',
+    permissions({ user: { create: { set: { _id: 'x' } } } }),
+    '/collections/notes/permissions/user/create/set/_id',
+  ],
+  [
+    'a set of an unknown field',
+    permissions({ user: { create: { set: { txt: 'x' } } } }),
+    '/collections/notes/permissions/user/create/set/txt',
+  ],
+  [
+    'a set of what the field refuses',
+    permissions({ user: { create: { set: { text: 5 } } } }),
+    '/collections/notes/permissions/user/create/set/text',
+  ],
   ['accounts without an identifier', users({ password: HASH }), '/auth/identifier'],
   [
     'accounts with two identifiers',
@@ -731,21 +757,27 @@ describe('a configuration of the right shape is refused', () => {
     expect(faultsOf(permissions({ '*': grant }), true).map(({ path }) => path)).toEqual([
       '/collections/notes/permissions/*',
     ])
-    const { warnings } = compileConfig(permissions({ '*': grant }), { production: false })
+    const { warnings } = compileConfig(permissions({ '*': grant }), {
+      production: false,
+      hasAuthenticate: false,
+    })
     expect(warnings).toHaveLength(1)
   })
 
   test.each(['*', 'user', 'editor'])(
     'by nobody, but with a warning, where the plain form shows every account to %s',
     (subject) => {
-      const accounts = { email: EMAIL, password: HASH }
+      const accounts = { email: { ...EMAIL, lowercase: true }, password: HASH }
       const config = {
         collections: { users: { schema: accounts, permissions: { [subject]: { pick: ['email'] } } } },
       }
-      const { warnings } = compileConfig(config, { production: false })
+      const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
       expect(warnings).toEqual([expect.stringContaining(`/collections/users/permissions/${subject}`)])
       expect(
-        compileConfig(permissions({ [subject]: { pick: ['text'] } }), { production: false }).warnings,
+        compileConfig(permissions({ [subject]: { pick: ['text'] } }), {
+          production: false,
+          hasAuthenticate: false,
+        }).warnings,
       ).toEqual([])
     },
   )
@@ -867,7 +899,7 @@ describe('a configuration is copied', () => {
   })
 
   test('so that defaults of one document are not shared with another', async () => {
-    const plan = compileConfig(written(), { production: false })
+    const plan = compileConfig(written(), { production: false, hasAuthenticate: false })
     const [, hidden] = plan.collections.get('notes')?.fields ?? []
     const definition = hidden?.definition as { readonly default: { readonly deep: readonly number[] } }
     expect(Object.isFrozen(definition.default.deep)).toBe(true)

@@ -1,0 +1,88 @@
+import type { Collection } from '../config/plan.js'
+import { type Fault, ServiceError } from '../errors.js'
+import { matches } from '../filter/matches.js'
+import type { Rule } from '../permissions/grants.js'
+import { bindSet } from '../permissions/write-rules.js'
+import { type Binding, findVariables } from '../query/variable.js'
+import { bindWhere } from '../query/where.js'
+import { suggest, toPointerPart } from '../schema/names.js'
+import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
+import type { JsonObject } from '../types.js'
+import type { SystemFields } from './stored-document.js'
+
+/** What comes of a body under one rule. */
+export type Applied =
+  | { readonly kind: 'fits'; readonly fields: JsonObject }
+  | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
+  | { readonly kind: 'refused' }
+
+/** A new document to be, beside its fields. */
+export interface Draft {
+  readonly system: SystemFields
+  readonly binding: Binding
+  /** Properties that must be there, whatever the schema says. */
+  readonly required?: readonly string[]
+}
+
+/** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (contract §4, §5). */
+export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, draft: Draft): Applied {
+  const set = bindSet(rule, draft.binding)
+  if (!set) return { kind: 'refused' }
+  const { fields, faults } = judgeBody(
+    collection,
+    { ...kept, ...set },
+    draft.system.createdAt,
+    draft.required,
+  )
+  if (faults.length > 0) {
+    // What the caller holds in a form that a field cannot take is no fault of the body.
+    const own = faults.filter((fault) => !comesFromVariable(rule, fault))
+    return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
+  }
+  const isChecked = matches(bindWhere(rule.check, draft.binding), { ...fields, ...draft.system })
+  return isChecked ? { kind: 'fits', fields } : { kind: 'refused' }
+}
+
+function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
+  for (const [name, value] of set) {
+    const pointer = toPointerPart(name)
+    const isIts = path === pointer || path.startsWith(`${pointer}/`)
+    if (isIts && findVariables(value).length > 0) return true
+  }
+  return false
+}
+
+/** Normalises a body, puts defaults in and validates the whole. `now` in stored form. */
+export function judgeBody(
+  collection: Collection,
+  body: JsonObject,
+  now: string,
+  required: readonly string[] = [],
+): { readonly fields: JsonObject; readonly faults: readonly Fault[] } {
+  const fields = applyDefaults(collection.fields, normaliseProperties(collection.fields, body), now)
+  const missing = required.filter((name) => !Object.hasOwn(fields, name)).map(toPointerPart)
+  const faults = [
+    ...missing.map((path): Fault => ({ path, code: 'required', message: 'is required' })),
+    ...collection.validate(fields).filter(({ path }) => !missing.includes(path)),
+  ]
+  return { fields, faults: faults.map((fault) => explain(collection, fault)) }
+}
+
+function explain(collection: Collection, fault: Fault): Fault {
+  if (fault.code !== 'unknown_property') return fault
+  const nearest = suggest(
+    fault.path.slice(1),
+    collection.fields.map(({ name }) => name),
+  )
+  return { ...fault, message: fault.message + nearest }
+}
+
+/** Faults that `detail` repeats in words; `errors` has them all. */
+const MAX_DETAILED = 3
+
+/** The answer to a body with faults. */
+export function invalid(faults: readonly Fault[]): ServiceError {
+  const words = faults.slice(0, MAX_DETAILED).map(({ path, message }) => `${path || 'The body'} ${message}`)
+  const more = faults.length > MAX_DETAILED ? [`and ${faults.length - MAX_DETAILED} more`] : []
+  return new ServiceError('validation_failed', [...words, ...more].join(' · '), { errors: faults })
+}

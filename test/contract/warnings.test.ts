@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { createTestService } from '../support/service.js'
+
+const users = {
+  email: { type: 'string', unique: true, lowercase: true, required: true },
+  password: { type: 'hash', required: true },
+  role: { type: 'string', enum: ['editor'] },
+}
+const withUsers = (schema: object, permissions: object, others: object = {}) => ({
+  collections: { users: { schema: { ...users, ...schema }, permissions }, ...others },
+  auth: { roleField: 'role' },
+})
+const things = (permissions: object, schema: object = { a: { type: 'string' }, b: { type: 'string' } }) => ({
+  collections: { things: { schema, permissions } },
+})
+
+test.each([
+  ['everyone may do everything', things({ '*': true }), ['/collections/things/permissions/*']],
+  [
+    'the same, written out',
+    things({ '*': { create: true, read: { omit: [] }, update: { where: {} }, delete: true } }),
+    ['/collections/things/permissions/*'],
+  ],
+  [
+    'the plain form on users',
+    withUsers({}, { user: { pick: ['email'] } }),
+    ['/collections/users/permissions/user'],
+  ],
+  [
+    'an identifier without lowercase',
+    withUsers({ email: { type: 'string', unique: true } }, {}),
+    ['/collections/users/schema/email'],
+  ],
+  [
+    'a required field that nobody can fill',
+    things(
+      { user: { create: { pick: ['b'] } } },
+      { a: { type: 'string', required: true }, b: { type: 'string' } },
+    ),
+    ['/collections/things/schema/a'],
+  ],
+  [
+    'a required field that a set fills',
+    things(
+      { user: { create: { pick: ['b'], set: { a: 'x' } } } },
+      { a: { type: 'string', required: true }, b: { type: 'string' } },
+    ),
+    [],
+  ],
+  [
+    'a required field with a default',
+    things({ user: { create: { pick: [] } } }, { a: { type: 'string', required: true, default: 'x' } }),
+    [],
+  ],
+  [
+    'a role that the role field does not allow',
+    withUsers({}, {}, { things: { schema: {}, permissions: { admin: true, editor: true } } }),
+    ['/collections/things/permissions/admin'],
+  ],
+  [
+    'user may write less than *',
+    things({ '*': { create: true }, user: { create: { pick: ['a'] } } }),
+    ['/collections/things/permissions/user'],
+  ],
+  [
+    'a role may write less than *',
+    things({ '*': { create: true }, clerk: { create: false } }),
+    ['/collections/things/permissions/clerk'],
+  ],
+  [
+    'a role may write under a condition only',
+    things({ '*': { create: true }, clerk: { create: { check: { a: 'x' } } } }),
+    ['/collections/things/permissions/clerk'],
+  ],
+  [
+    'a configuration without surprises',
+    withUsers(
+      {},
+      { owner: { read: true }, editor: true },
+      things({ '*': { read: true }, user: { create: true } }).collections,
+    ),
+    [],
+  ],
+])('at start: %s', (_, config, expected) => {
+  const { logged } = createTestService(config)
+  expect(logged.map(([message]) => String(message).split(':')[0]).sort()).toEqual([...expected].sort())
+})

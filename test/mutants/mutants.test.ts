@@ -1,0 +1,217 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { everything } from '../../src/filter/filter.js'
+import type * as Grants from '../../src/permissions/grants.js'
+import type * as ReadGate from '../../src/permissions/read-gate.js'
+import type * as WriteRules from '../../src/permissions/write-rules.js'
+import type * as CompileQuery from '../../src/query/compile-query.js'
+import type * as ListDocuments from '../../src/service/list-documents.js'
+import { checkLists, checkNonInterference } from '../support/laws.js'
+import { checkRole, checkWrite, roleCases, writeCases } from '../support/write-rules.js'
+
+/**
+ * Gates broken on purpose. Each is a way in which a service of this kind has leaked or been opened before; the suites
+ * that guard the real one have to notice each of them.
+ */
+
+const READ_GATE = '../../src/permissions/read-gate.js'
+const COMPILE_QUERY = '../../src/query/compile-query.js'
+const GRANTS = '../../src/permissions/grants.js'
+const WRITE_RULES = '../../src/permissions/write-rules.js'
+const LIST_DOCUMENTS = '../../src/service/list-documents.js'
+
+type Access = ReadGate.ReadAccess
+
+/** A gate whose accesses are broken in one way. */
+const breakAccess =
+  (break_: (access: Access) => Partial<Access>) => async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof ReadGate
+    return {
+      ...real,
+      createReadGate: (...args: Parameters<typeof real.createReadGate>): ReadGate.ReadGate => {
+        const gate = real.createReadGate(...args)
+        return (...who) => {
+          const access = gate(...who)
+          if (!access) return access
+          const { filter, isReadable, find, isShownAlways, guard, show } = access
+          const whole = { filter, isReadable, find, isShownAlways, guard, show, paths: access.paths }
+          return { ...whole, ...break_(access) }
+        }
+      },
+    }
+  }
+
+type Mutant = readonly [
+  what: string,
+  module: string,
+  replace: (original: () => Promise<unknown>) => Promise<object>,
+]
+
+const readMutants: readonly Mutant[] = [
+  [
+    'a sort on a field that some documents hide is let through',
+    READ_GATE,
+    breakAccess(() => ({ isShownAlways: () => true })),
+  ],
+  ['a hidden field is compared all the same', READ_GATE, breakAccess(() => ({ guard: (leaf) => leaf }))],
+  [
+    'every field may be asked about',
+    READ_GATE,
+    breakAccess(() => ({ isShownAlways: () => true, guard: (leaf) => leaf })),
+  ],
+  ['the rows of a list are not restricted', READ_GATE, breakAccess(() => ({ filter: everything }))],
+  [
+    'a single document is read past its condition',
+    READ_GATE,
+    breakAccess(() => ({ isReadable: () => true })),
+  ],
+  [
+    'a projection drops documents that lack the field',
+    COMPILE_QUERY,
+    async (original) => {
+      const real = (await original()) as typeof CompileQuery
+      return {
+        ...real,
+        compileQuery: (...args: Parameters<typeof real.compileQuery>): CompileQuery.Query => {
+          const query = real.compileQuery(...args)
+          const present = [...(query.projection?.keys() ?? [])].flatMap((path) => {
+            const field = args[1].find(path)?.ref
+            return field ? [{ kind: 'present', field } as const] : []
+          })
+          return { ...query, filter: { kind: 'and', filters: [query.filter, ...present] } }
+        },
+      }
+    },
+  ],
+  [
+    'a count is that of all documents that match, readable or not',
+    LIST_DOCUMENTS,
+    async (original) => {
+      const real = (await original()) as typeof ListDocuments
+      return {
+        ...real,
+        countDocuments: (
+          ...[context, scope, collection, access, query]: Parameters<typeof real.countDocuments>
+        ) => real.countDocuments(context, scope, collection, { ...access, filter: everything }, query),
+      }
+    },
+  ],
+]
+
+const writeMutants: readonly Mutant[] = [
+  [
+    'two write rules are mixed',
+    WRITE_RULES,
+    async (original) => {
+      const real = (await original()) as typeof WriteRules
+      return {
+        ...real,
+        selectWriteRules: (...args: Parameters<typeof real.selectWriteRules>) => {
+          const rules = real.selectWriteRules(...args)
+          const [first] = rules
+          if (!first || rules.length < 2) return rules
+          const pick = new Set(rules.flatMap(({ properties }) => [...(properties.pick ?? [])]))
+          return [{ ...first, properties: { pick, omit: new Set<string>() } }]
+        },
+      }
+    },
+  ],
+  [
+    'the role field comes in through true of anyone',
+    WRITE_RULES,
+    async (original) => {
+      const real = (await original()) as typeof WriteRules
+      return {
+        ...real,
+        acceptsProperty: (...[rule, name]: Parameters<typeof real.acceptsProperty>) =>
+          real.acceptsProperty(rule, name, null),
+      }
+    },
+  ],
+  [
+    'an empty pick restricts nothing',
+    GRANTS,
+    async (original) => {
+      const real = (await original()) as typeof Grants
+      return {
+        ...real,
+        includesProperty: ({ pick, omit }: Grants.PropertySet, name: string) =>
+          real.includesProperty({ pick: pick?.size ? pick : null, omit }, name),
+      }
+    },
+  ],
+  [
+    'everyone decides before a role',
+    WRITE_RULES,
+    async (original) => {
+      const real = (await original()) as typeof WriteRules
+      return {
+        ...real,
+        selectWriteRules: (mentions: Parameters<typeof real.selectWriteRules>[0]) =>
+          real.selectWriteRules(mentions, null),
+      }
+    },
+  ],
+  [
+    'a set that lacks its value sets nothing',
+    WRITE_RULES,
+    async (original) => {
+      const real = (await original()) as typeof WriteRules
+      return { ...real, bindSet: (...args: Parameters<typeof real.bindSet>) => real.bindSet(...args) ?? {} }
+    },
+  ],
+]
+
+afterEach(() => {
+  vi.doUnmock(READ_GATE)
+  vi.doUnmock(COMPILE_QUERY)
+  vi.doUnmock(GRANTS)
+  vi.doUnmock(WRITE_RULES)
+  vi.doUnmock(LIST_DOCUMENTS)
+  vi.resetModules()
+})
+
+async function createMutant([, module, replace]: Mutant) {
+  vi.resetModules()
+  vi.doMock(module, replace as never)
+  const { createCollectionService } = await import('../../src/create-collection-service.js')
+  return createCollectionService
+}
+
+/** True when a suite finds a counterexample. */
+const fails = (suite: Promise<unknown>): Promise<boolean> =>
+  suite.then(
+    () => false,
+    () => true,
+  )
+
+test('the real gates, taken through the same hands, pass', async () => {
+  const create = await createMutant(['nothing is broken', READ_GATE, breakAccess(() => ({}))])
+  await checkLists(60, create)
+  await checkNonInterference(20, create)
+  for (const writeCase of writeCases) await checkWrite(writeCase, create)
+  for (const roleCase of roleCases) await checkRole(roleCase, create)
+}, 60_000)
+
+describe('reading', () => {
+  test.each(readMutants)(
+    '%s: noticed',
+    async (...mutant) => {
+      const create = await createMutant(mutant)
+      expect((await fails(checkLists(400, create))) || (await fails(checkNonInterference(200, create)))).toBe(
+        true,
+      )
+    },
+    60_000,
+  )
+})
+
+describe('writing', () => {
+  test.each(writeMutants)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    const results = await Promise.all([
+      ...writeCases.map((writeCase) => fails(checkWrite(writeCase, create))),
+      ...roleCases.map((roleCase) => fails(checkRole(roleCase, create))),
+    ])
+    expect(results).toContain(true)
+  })
+})

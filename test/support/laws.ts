@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { type createCollectionService, createMemoryAdapter, type StoredDocument } from '../../src/index.js'
+import { expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
+import { createTestService, type TestService } from './service.js'
+import { disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
+
+type Create = typeof createCollectionService
+
+/** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
+export async function openWorld(
+  { collection }: World,
+  documents: World['documents'],
+  create?: Create,
+): Promise<TestService> {
+  const adapter = createMemoryAdapter()
+  const service = createTestService(
+    { collections: { things: collection } },
+    { adapter, now: () => Date.parse(NOW), authenticate: () => null, ...(create ? { create } : {}) },
+  )
+  await service.handler.ready()
+  const steps = documents.map((document) => ({
+    in: 'things',
+    insert: { ...document, _version: 1 } as unknown as StoredDocument,
+  }))
+  expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+  return service
+}
+
+const withQueries = (count: { minLength: number; maxLength: number }) =>
+  worlds.chain((world) => fc.tuple(fc.constant(world), fc.array(queriesOf(world.collection.schema), count)))
+
+/** What a count takes of a query. */
+const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
+  conditions,
+  sort: [],
+  ...(or ? { or } : {}),
+  ...(ignoreCase === undefined ? {} : { ignoreCase }),
+})
+
+/** list = slice(sort(filter(visible(store)))), and count is its length. Throws on a counterexample. */
+export async function checkLists(runs: number, create?: Create): Promise<{ refused: number; some: number }> {
+  const seen = { refused: 0, some: 0 }
+  await fc.assert(
+    fc.asyncProperty(withQueries({ minLength: 4, maxLength: 8 }), async ([world, asked]) => {
+      const { collection, documents, caller } = world
+      const { send } = await openWorld(world, documents, create)
+      for (const query of asked) {
+        const expected = expectList(collection, documents, caller, query)
+        const { status, body } = await send(`GET /things?${writeQuery(query)}`, { caller })
+        if (typeof expected === 'number') {
+          seen.refused += 1
+          expect(status).toBe(expected)
+        } else {
+          expect(body).toEqual(expected)
+          if (expected.length > 0 && expected.length < documents.length) seen.some += 1
+        }
+        const all = expectList(collection, documents, caller, countable(query))
+        const count = await send(`GET /things/count?${writeQuery(countable(query))}`, { caller })
+        if (typeof all === 'number') expect(count.status).toBe(all)
+        else expect(count.body).toEqual({ total: all.length })
+      }
+    }),
+    { numRuns: runs },
+  )
+  return seen
+}
+
+/** An answer but for what is random in it. */
+const comparable = ({ status, headers, text }: Awaited<ReturnType<TestService['send']>>): string =>
+  JSON.stringify([status, [...headers], text.replace(/"requestId":"[^"]*"/, '')])
+
+/**
+ * Non-interference (contract §5, "No leak"): two stores that show a caller the same documents and fields give that
+ * caller byte-identical answers. Throws on a counterexample.
+ */
+export async function checkNonInterference(runs: number, create?: Create): Promise<{ different: number }> {
+  const seen = { different: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      withQueries({ minLength: 14, maxLength: 14 }).chain(([world, asked]) =>
+        fc.tuple(fc.constant(world), fc.constant(asked), disguise(world)),
+      ),
+      async ([world, asked, others]) => {
+        const { collection, documents, caller } = world
+        expect(viewsOf(collection, others, caller)).toEqual(viewsOf(collection, documents, caller))
+        if (JSON.stringify(others) !== JSON.stringify(documents)) seen.different += 1
+        const [one, other] = [
+          await openWorld(world, documents, create),
+          await openWorld(world, others, create),
+        ]
+        const ids = [...new Set([...documents, ...others].map(({ _id }) => _id))].slice(0, 4)
+        const requests = [
+          ...asked.map((query) => `GET /things?${writeQuery(query)}`),
+          ...asked.slice(0, 12).map((query) => `GET /things/count?${writeQuery(countable(query))}`),
+          ...ids.map((_id) => `GET /things/${_id}`),
+        ]
+        for (const request of requests) {
+          const [here, there] = [await one.send(request, { caller }), await other.send(request, { caller })]
+          expect(comparable(here), request).toBe(comparable(there))
+        }
+      },
+    ),
+    { numRuns: runs },
+  )
+  return seen
+}

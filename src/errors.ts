@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'storage_unavailable'
   | 'outcome_unknown'
   | 'too_many_attempts'
+  | 'precondition_failed'
 
 // Registered symbols: an error of another copy of this package (ESM beside CommonJS) is recognised too.
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')

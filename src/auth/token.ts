@@ -21,5 +21,8 @@ function createRandomText(length: number): string {
 /** Whether a text can be a token at all. */
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
-/** What is stored of a token: its SHA-256 in hexadecimal. */
-export const digestToken = (token: string): string => bytesToHex(sha256(utf8ToBytes(token)))
+/** The SHA-256 of a text in hexadecimal. */
+export const digestText = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
+
+/** What is stored of a token. */
+export const digestToken = digestText

@@ -3,7 +3,7 @@ import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
 import { isAnywhere } from '../query/where.js'
 
 /** The operations that the service answers. */
-const SERVED: readonly Operation[] = ['read', 'create']
+const SERVED: readonly Operation[] = ['read', 'create', 'update', 'delete']
 
 /** What a running service says of itself: its collections, who may do what there, and a line to try. */
 export function describeService(plan: ServicePlan, origin: string): string {

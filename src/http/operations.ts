@@ -1,17 +1,31 @@
 import type { AuthPlan } from '../config/plan.js'
 import { type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
 import { endAllSessions, endSession, showAccount } from '../service/account.js'
-import { authorizeCreate, authorizeList, authorizeRead, denied, notFound } from '../service/authorize.js'
+import {
+  authorizeCreate,
+  authorizeList,
+  authorizeRead,
+  authorizeWrite,
+  denied,
+  notFound,
+} from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import { createDocument } from '../service/create-document.js'
 import { countDocuments, listDocuments, readDocument, understandQuery } from '../service/list-documents.js'
 import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
+import {
+  deleteDocument,
+  refuseUnauthorized,
+  type Target,
+  updateDocument,
+} from '../service/update-document.js'
 import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
+import { etagOf, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
-import type { AccountRoute, Route } from './router.js'
+import type { AccountRoute, Method, Route } from './router.js'
 
 /** One request on its way through an operation. */
 export interface Exchange {
@@ -52,7 +66,7 @@ async function readBody(exchange: Exchange): Promise<JsonObject> {
 }
 
 /** Performs what a route and a method ask for, in the order of faults of contract §2. `method` is allowed there. */
-export async function perform(exchange: Exchange, route: Route, method: 'GET' | 'POST'): Promise<Answer> {
+export async function perform(exchange: Exchange, route: Route, method: Method): Promise<Answer> {
   const { context, scope, identity } = exchange
   const { caller } = identity
   switch (route.kind) {
@@ -77,16 +91,46 @@ export async function perform(exchange: Exchange, route: Route, method: 'GET' | 
       const query = understandQuery(context, access, readQuery(exchange, 'q'))
       return json(200, { total: await countDocuments(context, scope, route.collection, access, query) })
     }
-    case 'document': {
-      const access = authorizeRead(context, route.collection, caller)
-      const query = understandQuery(context, access, readQuery(exchange, 'project'))
-      const document = await readDocument(context, scope, route.collection, access, query, route.id)
-      if (!document) throw notFound()
-      return json(200, document)
-    }
+    case 'document':
+      return method === 'GET' ? readOne(exchange, route) : writeOne(exchange, route, method)
     default:
       return performAccount(exchange, route.kind, accountsOf(context))
   }
+}
+
+type DocumentRoute = Extract<Route, { readonly kind: 'document' }>
+
+async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
+  const { context, scope, identity, incoming } = exchange
+  const access = authorizeRead(context, collection, identity.caller)
+  const query = understandQuery(context, access, readQuery(exchange, 'project'))
+  const found = await readDocument(context, scope, collection, access, query, id)
+  if (!found) throw notFound()
+  const etag = etagOf(found.shown)
+  if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
+  return json(200, found.projected, { etag })
+}
+
+async function writeOne(
+  exchange: Exchange,
+  { collection, id }: DocumentRoute,
+  method: Exclude<Method, 'GET'>,
+): Promise<Answer> {
+  const { context, scope, identity, incoming } = exchange
+  const { caller, session } = identity
+  const operation = method === 'DELETE' ? 'delete' : 'update'
+  const rules = authorizeWrite(collection, operation, caller)
+  const target: Target = { collection, id, caller, session, rules, isExpected: () => true }
+  if (rules.length === 0) return refuseUnauthorized(context, scope, target)
+  const expecting = { ...target, isExpected: readExpectation(incoming) }
+  if (method === 'DELETE') {
+    readQuery(exchange)
+    await deleteDocument(context, scope, expecting)
+    return { status: 204, headers: {}, body: null }
+  }
+  const body = await readBody(exchange)
+  const document = await updateDocument(context, scope, expecting, method === 'PUT' ? 'put' : 'patch', body)
+  return json(200, document, { etag: etagOf(document) })
 }
 
 function accountsOf({ plan }: ServiceContext): AuthPlan {

@@ -8,7 +8,7 @@ import { runWithDeadline } from './deadline.js'
 import type { Identify } from './identify.js'
 import { NO_STORE, perform } from './operations.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
-import { allowedMethods, findRoute, METHODS, type Route, splitTarget } from './router.js'
+import { allowedMethods, findRoute, METHODS, type Method, type Route, splitTarget } from './router.js'
 
 /** Answers a request. Never rejects. */
 export type Respond = (incoming: IncomingRequest) => Promise<Answer>
@@ -109,7 +109,7 @@ const addHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
   headers: { ...answer.headers, ...headers },
 })
 
-function isAllowed(route: Route, method: string): method is 'GET' | 'POST' {
+function isAllowed(route: Route, method: string): method is Method {
   return (METHODS[route.kind] as readonly string[]).includes(method)
 }
 

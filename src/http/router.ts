@@ -11,11 +11,14 @@ export type Route =
 
 export type RouteKind = Route['kind']
 
+/** What the service answers, beside HEAD and OPTIONS. */
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
 /** The methods of each kind of route; HEAD goes with GET, and OPTIONS with all. */
-export const METHODS: { readonly [kind in RouteKind]: readonly ('GET' | 'POST')[] } = {
+export const METHODS: { readonly [kind in RouteKind]: readonly Method[] } = {
   collection: ['GET', 'POST'],
   count: ['GET'],
-  document: ['GET'],
+  document: ['GET', 'PATCH', 'PUT', 'DELETE'],
   register: ['POST'],
   login: ['POST'],
   logout: ['POST'],

@@ -39,6 +39,8 @@ export interface ReadAccess extends Readable {
   isReadable(document: StoredDocument): boolean
   /** A readable document as the caller may read it, in the order of contract §1. */
   show(document: StoredDocument): Document
+  /** Which top-level names the caller may read of a readable document, whether they are there or not. */
+  isShown(document: StoredDocument, name: string): boolean
 }
 
 /** Gives a caller's access, or `null` where no grant mentions the caller. */
@@ -115,6 +117,7 @@ const topOf = (path: string): string => {
 function createAccess(collection: GatedCollection, rules: readonly BoundRule[]): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
   const matchesFilter = compileFilter(filter)
+  const viewOf = compileViews(collection, rules)
   const showing = (name: string): readonly BoundRule[] =>
     name === '_id' ? rules : rules.filter(({ properties }) => includesProperty(properties, name))
   let paths: readonly string[] | undefined
@@ -134,7 +137,8 @@ function createAccess(collection: GatedCollection, rules: readonly BoundRule[]):
       paths ??= [...collection.paths.keys()].filter((path) => showing(topOf(path)).length > 0)
       return paths
     },
-    show: compileShow(collection, rules),
+    show: (document) => viewOf(document).show(document),
+    isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
   }
 }
 
@@ -144,28 +148,38 @@ const guardLeaf = (rules: readonly BoundRule[], leaf: Leaf): Filter =>
 
 type Show = ReadAccess['show']
 
-function compileShow(collection: GatedCollection, rules: readonly BoundRule[]): Show {
-  const [only] = rules
-  if (only && rules.length === 1) {
-    const shape = compileShape(collection, (name) => includesProperty(only.properties, name))
-    return (document) => shape(document)
+/** What the rules that match a document show of it. */
+interface View {
+  readonly includes: (name: string) => boolean
+  readonly show: Show
+}
+
+/** The view of a document: one for each set of rules that a document can match, made when it is first met. */
+function compileViews(
+  collection: GatedCollection,
+  rules: readonly BoundRule[],
+): (document: StoredDocument) => View {
+  const createView = (matching: readonly BoundRule[]): View => {
+    const includes = (name: string): boolean =>
+      matching.some(({ properties }) => includesProperty(properties, name))
+    return { includes, show: compileShape(collection, includes) }
   }
-  // One shape for each set of rules that a document can match, made when it is first met.
+  if (rules.length === 1) {
+    const only = createView(rules)
+    return () => only
+  }
   const predicates = rules.map(
     ({ where }): Predicate => (isEverything(where) ? () => true : compileFilter(where)),
   )
-  const shapes = new Map<string, Show>()
+  const views = new Map<string, View>()
   return (document) => {
     const matching = rules.filter((_, i) => predicates[i]?.(document))
     const key = subjectsKey(matching)
-    let shape = shapes.get(key)
-    if (!shape) {
-      shape = compileShape(collection, (name) =>
-        matching.some(({ properties }) => includesProperty(properties, name)),
-      )
-      shapes.set(key, shape)
-    }
-    return shape(document)
+    const known = views.get(key)
+    if (known) return known
+    const view = createView(matching)
+    views.set(key, view)
+    return view
   }
 }
 

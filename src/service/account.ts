@@ -27,6 +27,7 @@ export interface SignedIn extends IssuedSession {
 /** Who a token stands for. */
 export interface Session {
   readonly id: string
+  readonly stored: StoredDocument
   readonly user: StoredDocument
   readonly caller: KnownCaller
 }
@@ -46,8 +47,8 @@ export async function findSession(
   const stored = await findOne(context, scope, SESSIONS, sessionFilter(id))
   const session = stored && readSession(stored, context.now())
   const user = session && (await findById(context, scope, auth.users.name, session.userId))
-  if (!user || readStamp(user) !== session.stamp) throw invalidToken()
-  return { id, user, caller: callerOf(auth, user) }
+  if (!user || !stored || readStamp(user) !== session.stamp) throw invalidToken()
+  return { id, stored, user, caller: callerOf(auth, user) }
 }
 
 export const invalidToken = (): ServiceError =>

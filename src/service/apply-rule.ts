@@ -2,19 +2,23 @@ import type { Collection } from '../config/plan.js'
 import { type Fault, ServiceError } from '../errors.js'
 import { matches } from '../filter/matches.js'
 import type { Rule } from '../permissions/grants.js'
-import { bindSet } from '../permissions/write-rules.js'
+import { acceptsProperty, bindSet, type Kept, keepProperties } from '../permissions/write-rules.js'
 import { type Binding, findVariables } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import { suggest, toPointerPart } from '../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
 import type { JsonObject } from '../types.js'
+import { refused } from './authorize.js'
 import type { SystemFields } from './stored-document.js'
 
 /** What comes of a body under one rule. */
-export type Applied =
-  | { readonly kind: 'fits'; readonly fields: JsonObject }
+export type Applied<T = { readonly fields: JsonObject }> =
+  | Fitting<T>
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
   | { readonly kind: 'refused' }
+
+/** A body that a rule lets in. */
+export type Fitting<T = { readonly fields: JsonObject }> = { readonly kind: 'fits' } & T
 
 /** A new document to be, beside its fields. */
 export interface Draft {
@@ -22,6 +26,34 @@ export interface Draft {
   readonly binding: Binding
   /** Properties that must be there, whatever the schema says. */
   readonly required?: readonly string[]
+}
+
+/**
+ * What comes of a body under the rule that runs: rules that drop nothing of it go first. The faults of the first rule
+ * tried are the answer; a later one that is invalid is passed over (contract §5). Throws `validation_failed` and
+ * `forbidden`.
+ */
+export function chooseRule<T>(
+  collection: Collection,
+  rules: readonly Rule[],
+  body: JsonObject,
+  apply: (rule: Rule, kept: Kept) => Applied<T>,
+): Fitting<T> {
+  const { roleField } = collection
+  const candidates = rules.map((rule) => ({
+    rule,
+    kept: keepProperties(body, (name) => acceptsProperty(rule, name, roleField), rule.set),
+  }))
+  const ordered = [
+    ...candidates.filter(({ kept }) => kept.isWhole),
+    ...candidates.filter(({ kept }) => !kept.isWhole),
+  ]
+  for (const [i, { rule, kept }] of ordered.entries()) {
+    const applied = apply(rule, kept)
+    if (applied.kind === 'fits') return applied
+    if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
+  }
+  throw refused()
 }
 
 /** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (contract §4, §5). */
@@ -34,14 +66,21 @@ export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, 
     draft.system.createdAt,
     draft.required,
   )
-  if (faults.length > 0) {
-    // What the caller holds in a form that a field cannot take is no fault of the body.
-    const own = faults.filter((fault) => !comesFromVariable(rule, fault))
-    return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
-  }
-  const isChecked = matches(bindWhere(rule.check, draft.binding), { ...fields, ...draft.system })
-  return isChecked ? { kind: 'fits', fields } : { kind: 'refused' }
+  if (faults.length > 0) return blame(rule, faults)
+  return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
+    ? { kind: 'fits', fields }
+    : { kind: 'refused' }
 }
+
+/** What the caller holds in a form that a field cannot take is no fault of the body: the rule does not run. */
+export function blame(rule: Rule, faults: readonly Fault[]): Exclude<Applied, Fitting> {
+  const own = faults.filter((fault) => !comesFromVariable(rule, fault))
+  return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
+}
+
+/** Whether a rule's `check` holds for a document as it would be stored. */
+export const isChecked = (rule: Rule, document: JsonObject, binding: Binding): boolean =>
+  matches(bindWhere(rule.check, binding), document)
 
 function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
   for (const [name, value] of set) {

@@ -17,7 +17,8 @@ export const refused = (): ServiceError => new ServiceError('forbidden', 'You ma
 
 export const notFound = (): ServiceError => new ServiceError('not_found', 'There is nothing here.')
 
-const gateOf = (
+/** What a caller may read of a collection; `null` for nothing. */
+export const gateOf = (
   context: ServiceContext,
   collection: Collection,
   caller: KnownCaller | null,
@@ -59,6 +60,20 @@ export function authorizeCreate(
   if (isClosed) throw registrationClosed()
   const rules = selectWriteRules(collection.permissions.create, caller)
   if (rules.length === 0) throw denied(caller)
+  return rules
+}
+
+/**
+ * The rules under which to change or delete a document; none where only the document decides between 404 and 403.
+ * Throws `unauthenticated` for an anonymous caller whom `*` does not grant the operation.
+ */
+export function authorizeWrite(
+  collection: Collection,
+  operation: 'update' | 'delete',
+  caller: KnownCaller | null,
+): readonly Rule[] {
+  const rules = selectWriteRules(collection.permissions[operation], caller)
+  if (rules.length === 0 && caller === null) throw denied(caller)
   return rules
 }
 

@@ -3,11 +3,10 @@ import type { Collection } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
-import { acceptsProperty, keepProperties } from '../permissions/write-rules.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { applyRule, type Draft, invalid } from './apply-rule.js'
-import { refused, showWritten } from './authorize.js'
+import { applyRule, chooseRule, type Draft } from './apply-rule.js'
+import { showWritten } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { lazySignal } from './list-documents.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
@@ -24,38 +23,13 @@ export async function createDocument(
   const document = await withNewId(context, async (id) => {
     const system = createSystemFields(context, collection, caller, id)
     const draft: Draft = { system, binding: bindingOf(caller, context.clock) }
-    const fields = chooseFields(collection, rules, body, draft)
+    const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+      applyRule(collection, rule, kept.body, draft),
+    )
     const stored = await buildDocument(context, scope, collection, system, fields)
     return storeNew(context, scope, collection, stored)
   })
   return showWritten(context, collection, caller, document)
-}
-
-/**
- * The fields under the rule that runs: rules that drop nothing of the body go first. The faults of the first rule tried
- * are the answer; a later one that is invalid is passed over. Throws `validation_failed` and `forbidden`.
- */
-function chooseFields(
-  collection: Collection,
-  rules: readonly Rule[],
-  body: JsonObject,
-  draft: Draft,
-): JsonObject {
-  const { roleField } = collection
-  const candidates = rules.map((rule) => ({
-    rule,
-    kept: keepProperties(body, (name) => acceptsProperty(rule, name, roleField), rule.set),
-  }))
-  const ordered = [
-    ...candidates.filter(({ kept }) => kept.isWhole),
-    ...candidates.filter(({ kept }) => !kept.isWhole),
-  ]
-  for (const [i, { rule, kept }] of ordered.entries()) {
-    const applied = applyRule(collection, rule, kept.body, draft)
-    if (applied.kind === 'fits') return applied.fields
-    if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
-  }
-  throw refused()
 }
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
@@ -83,13 +57,16 @@ export async function buildDocument(
 ): Promise<StoredDocument> {
   const secrets = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(fields, name))
   const hashes: [string, string][] = []
-  for (const name of secrets) {
-    scope.enter('hash')
-    hashes.push([name, await context.hasher.hash(fields[name] as string, scope.signal)])
-  }
+  for (const name of secrets) hashes.push([name, await hashSecret(context, scope, fields[name] as string)])
   const shown = Object.entries(fields).filter(([name]) => !secrets.includes(name))
   const stamp = isAccounts(context, collection) ? createStamp() : undefined
   return createStoredDocument(system, Object.fromEntries(shown), Object.fromEntries(hashes), stamp)
+}
+
+/** Hashes a valid secret. Throws `overloaded`. */
+export function hashSecret(context: ServiceContext, scope: RequestScope, secret: string): Promise<string> {
+  scope.enter('hash')
+  return context.hasher.hash(secret, scope.signal)
 }
 
 /** How often an `_id` is made anew when a random source repeats itself. */

@@ -32,7 +32,7 @@ export async function listDocuments(
     skip: query.skip,
     limit: query.limit,
   })
-  return documents.map((document) => showProjected(access, query, document))
+  return documents.map((document) => projectShown(query, access.show(document)))
 }
 
 /** How many documents the caller may read and asks for. */
@@ -47,6 +47,12 @@ export function countDocuments(
   return context.adapter.count(collection.name, and([access.filter, query.filter]), lazySignal(scope))
 }
 
+/** A document as the caller may read it, whole and as it was asked for. */
+export interface Read {
+  readonly shown: Document
+  readonly projected: Document
+}
+
 /** One document, or `undefined` where it does not exist or the caller may not read it. */
 export async function readDocument(
   context: ServiceContext,
@@ -55,9 +61,11 @@ export async function readDocument(
   access: ReadAccess,
   query: Query,
   id: string,
-): Promise<Document | undefined> {
+): Promise<Read | undefined> {
   const document = await findById(context, scope, collection.name, id)
-  return document && access.isReadable(document) ? showProjected(access, query, document) : undefined
+  if (!document || !access.isReadable(document)) return undefined
+  const shown = access.show(document)
+  return { shown, projected: projectShown(query, shown) }
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -111,7 +119,5 @@ export const lazySignal = (scope: RequestScope): { readonly signal: AbortSignal 
   },
 })
 
-function showProjected(access: ReadAccess, { projection }: Query, document: StoredDocument): Document {
-  const shown = access.show(document)
-  return projection ? (project(shown, projection) as Document) : shown
-}
+const projectShown = ({ projection }: Query, shown: Document): Document =>
+  projection ? (project(shown, projection) as Document) : shown

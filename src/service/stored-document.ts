@@ -1,4 +1,5 @@
 import { isObject, readOwn } from '../filter/read-path.js'
+import { isSystemField } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 
@@ -43,6 +44,39 @@ export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument 
   _version: user._version + 1,
   [STAMP]: stamp,
 })
+
+/** The declared and undeclared fields of a document: neither those of the service nor hashes. */
+export const readFields = (document: StoredDocument): JsonObject =>
+  Object.fromEntries(
+    Object.entries(document).filter(([name]) => !name.startsWith('_') && !isSystemField(name)),
+  )
+
+/** What an update makes of the marked parts of a document: hashes by field, `null` for one that goes. */
+export interface MarkedChanges {
+  readonly hashes: ReadonlyMap<string, string | null>
+  /** A new stamp, where the secret is another. */
+  readonly stamp?: string
+}
+
+/** The document with other fields, as the version that follows. `updatedAt` in stored form. */
+export function updateStoredDocument(
+  before: StoredDocument,
+  fields: JsonObject,
+  updatedAt: string,
+  { hashes, stamp }: MarkedChanges,
+): StoredDocument {
+  const { _id, createdAt, createdBy, [HASHES]: old, [STAMP]: oldStamp } = before
+  const kept = new Map(isObject(old) ? Object.entries(old) : [])
+  for (const [name, hash] of hashes) {
+    if (hash === null) kept.delete(name)
+    else kept.set(name, hash)
+  }
+  const marked = kept.size > 0 ? { [HASHES]: Object.fromEntries(kept) } : {}
+  const present = stamp ?? oldStamp
+  const stamped = present === undefined ? {} : { [STAMP]: present }
+  const system = { createdAt, updatedAt, createdBy }
+  return { _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
+}
 
 /** The hash that a document holds for a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {

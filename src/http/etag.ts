@@ -1,0 +1,43 @@
+import { digestText } from '../auth/token.js'
+import { ServiceError } from '../errors.js'
+import type { Document } from '../types.js'
+import type { IncomingRequest } from './answer.js'
+
+/** A strong entity tag: a digest of a document as its caller may read it, whatever part of it was asked for. */
+export const etagOf = (shown: Document): string => `"${digestText(JSON.stringify(shown)).slice(0, 32)}"`
+
+/** RFC 9110 §8.8.3: tags, weak or not, separated by commas. */
+const TAG_LIST = /^\s*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*)*)+$/
+
+/** The tags of a header; `*` for any. Throws `precondition_failed` for what is neither, since it cannot hold. */
+function readTags(header: string): '*' | readonly string[] {
+  if (header.trim() === '*') return '*'
+  if (header.length > 8192 || !TAG_LIST.test(header)) {
+    throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
+  }
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? []
+}
+
+/** Whether what a writing request says of the document's state holds (RFC 9110 §13.1): If-Match strong, If-None-Match weak. */
+export function readExpectation(incoming: IncomingRequest): (shown: Document) => boolean {
+  const match = incoming.header('if-match')
+  const noneMatch = incoming.header('if-none-match')
+  if (match === undefined && noneMatch === undefined) return () => true
+  return (shown) => {
+    const etag = etagOf(shown)
+    const tags = match === undefined ? '*' : readTags(match)
+    const isMatched = tags === '*' || tags.includes(etag)
+    return isMatched && (noneMatch === undefined || !isListed(noneMatch, etag))
+  }
+}
+
+/** Whether a reading request has the document already. */
+export function isKnown(incoming: IncomingRequest, etag: string): boolean {
+  const header = incoming.header('if-none-match')
+  return header !== undefined && isListed(header, etag)
+}
+
+function isListed(header: string, etag: string): boolean {
+  const tags = readTags(header)
+  return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etag)
+}

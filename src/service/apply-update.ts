@@ -1,0 +1,171 @@
+import type { Collection } from '../config/plan.js'
+import type { Fault } from '../errors.js'
+import { isObject, readOwn } from '../filter/read-path.js'
+import type { Rule } from '../permissions/grants.js'
+import { acceptsProperty, bindSet, type Kept } from '../permissions/write-rules.js'
+import type { Binding } from '../query/variable.js'
+import { findImmutableChanges, immutable, isEqualJson, keepChanged, mergePatch } from '../schema/changes.js'
+import type { Field } from '../schema/field.js'
+import { toPointerPart } from '../schema/names.js'
+import { applyDefaults, normalise } from '../schema/normalise.js'
+import type { StoredDocument } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import { type Applied, blame, isChecked } from './apply-rule.js'
+import { readFields } from './stored-document.js'
+
+/** An update to be. */
+export interface UpdateDraft {
+  /** PATCH merges a body into the document; PUT replaces what the rule accepts and the caller may read of it. */
+  readonly mode: 'patch' | 'put'
+  readonly stored: StoredDocument
+  /** Whether the caller may read a property of this document. */
+  readonly isShown: (name: string) => boolean
+  /** The time in stored form. */
+  readonly now: string
+  readonly binding: Binding
+}
+
+/** What an update makes of a document. */
+export interface Updated {
+  /** False for a PATCH that keeps nothing of its body: it writes nothing. */
+  readonly writes: boolean
+  readonly fields: JsonObject
+  /** Secrets in clear by field, `null` for one that goes. */
+  readonly secrets: ReadonlyMap<string, string | null>
+}
+
+/** Applies what a rule kept of a body to a stored document, validates what that changes, and checks it (contract §2, §5). */
+export function applyUpdate(
+  collection: Collection,
+  rule: Rule,
+  kept: Kept,
+  draft: UpdateDraft,
+): Applied<Updated> {
+  const { stored, binding, now, mode } = draft
+  const set = bindSet(rule, binding)
+  if (!set) return { kind: 'refused' }
+  const writes = mode === 'put' || Object.keys(kept.body).length > 0
+  const body: JsonObject = writes ? { ...kept.body, ...set } : {}
+  const before = readFields(stored)
+  const replaced = mode === 'put' ? findReplaced(collection, rule, draft) : new Set<string>()
+  const after = orderFields(collection, buildFields(collection, before, body, replaced, draft))
+  const faults = [
+    ...findImmutableFaults(collection, before, after, kept.body, draft),
+    ...findMissingSecrets(collection, body),
+    ...keepChanged(collection.validate(after), before, after),
+  ]
+  if (faults.length > 0) return blame(rule, faults)
+
+  const hashNames = new Set(collection.hashes.map(({ name }) => name))
+  const secrets = new Map(
+    Object.entries(body).flatMap(([name, value]): [string, string | null][] =>
+      hashNames.has(name) ? [[name, value === null ? null : String(value)]] : [],
+    ),
+  )
+  const fields = Object.fromEntries(Object.entries(after).filter(([name]) => !hashNames.has(name)))
+  const { _id, createdAt, createdBy } = stored
+  if (!isChecked(rule, { ...fields, _id, createdAt, createdBy, updatedAt: now }, binding))
+    return { kind: 'refused' }
+  return { kind: 'fits', writes, fields, secrets }
+}
+
+/** What a PUT takes the place of: all that its rule accepts and its caller may read, but what is set once or by few. */
+function findReplaced(
+  collection: Collection,
+  rule: Rule,
+  { stored, isShown }: UpdateDraft,
+): ReadonlySet<string> {
+  const kept = new Set(
+    collection.fields.flatMap(({ name, type, definition }) =>
+      type === 'hash' || definition.immutable ? [name] : [],
+    ),
+  )
+  const declared = collection.fields.map(({ name }) => name)
+  const undeclared = collection.additionalProperties ? Object.keys(readFields(stored)) : []
+  return new Set(
+    [...declared, ...undeclared].filter(
+      (name) =>
+        !kept.has(name) &&
+        name !== collection.roleField &&
+        isShown(name) &&
+        acceptsProperty(rule, name, collection.roleField),
+    ),
+  )
+}
+
+/** The fields after the update; secrets among them in clear. */
+function buildFields(
+  collection: Collection,
+  before: JsonObject,
+  body: JsonObject,
+  replaced: ReadonlySet<string>,
+  { mode, now }: UpdateDraft,
+): JsonObject {
+  const byName = new Map(collection.fields.map((field) => [field.name, field]))
+  const after = new Map(Object.entries(before).filter(([name]) => !replaced.has(name)))
+  for (const [name, value] of Object.entries(body)) {
+    const field = byName.get(name)
+    const merged = mode === 'patch' ? mergePatch(readOwn(before, name), value) : value
+    const present = field && merged !== null ? normalise(field, merged) : merged
+    // A PATCH removes with null; for a PUT it is a value like any other.
+    const isGone =
+      present === undefined || (present === null && (mode === 'patch' || field?.definition.nullable))
+    if (isGone) after.delete(name)
+    else after.set(name, mode === 'put' && field ? carryOver(field, before[name], present) : present)
+  }
+  if (mode === 'patch') return Object.fromEntries(after)
+  const named = collection.fields.filter(({ name }) => replaced.has(name) || Object.hasOwn(body, name))
+  return applyDefaults(named, Object.fromEntries(after), now)
+}
+
+/** What a PUT of an object cannot speak of, because its caller does not see it or it is set once, stays inside it. */
+function carryOver(field: Field, before: unknown, after: unknown): unknown {
+  if (field.type !== 'object' || !isObject(before) || !isObject(after)) return after
+  const properties = new Map(field.properties.map((property) => [property.name, property]))
+  const carried = new Map(Object.entries(after))
+  for (const [name, value] of Object.entries(before)) {
+    const property = properties.get(name)
+    if (!carried.has(name)) {
+      if (!property || property.definition.immutable) carried.set(name, value)
+    } else if (property) carried.set(name, carryOver(property, value, carried.get(name)))
+  }
+  return Object.fromEntries(carried)
+}
+
+/** Declared fields in the schema's order, then the others. */
+function orderFields(collection: Collection, fields: JsonObject): JsonObject {
+  const declared = collection.fields.map(({ name }) => name).filter((name) => Object.hasOwn(fields, name))
+  return Object.fromEntries(
+    [...new Set([...declared, ...Object.keys(fields)])].map((name) => [name, fields[name]]),
+  )
+}
+
+/** An immutable property may be named where its caller sees it, with the value that it has. */
+function findImmutableFaults(
+  collection: Collection,
+  before: JsonObject,
+  after: JsonObject,
+  body: JsonObject,
+  { isShown }: UpdateDraft,
+): readonly Fault[] {
+  const unseen = collection.fields.filter(
+    ({ name, definition }) => definition.immutable && Object.hasOwn(body, name) && !isShown(name),
+  )
+  return [
+    ...unseen.map(({ name }) => immutable(toPointerPart(name))),
+    ...findImmutableChanges(
+      collection.fields,
+      before,
+      after,
+      (name) => !isEqualJson(before[name], after[name]),
+    ),
+  ]
+}
+
+/** Secrets are not among the stored fields, so the validator does not see that a required one goes. */
+const findMissingSecrets = (collection: Collection, body: JsonObject): readonly Fault[] =>
+  collection.hashes.flatMap(({ name, definition }) =>
+    definition.required && Object.hasOwn(body, name) && body[name] === null
+      ? [{ path: toPointerPart(name), code: 'required', message: 'is required' }]
+      : [],
+  )

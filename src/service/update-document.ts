@@ -1,0 +1,192 @@
+import { SESSIONS, sessionFilter, sessionsOf } from '../auth/sessions.js'
+import { createStamp } from '../auth/token.js'
+import type { Collection } from '../config/plan.js'
+import { ServiceError } from '../errors.js'
+import { and, type Filter, not } from '../filter/filter.js'
+import { matches } from '../filter/matches.js'
+import { bindingOf, type KnownCaller } from '../permissions/caller.js'
+import type { Rule } from '../permissions/grants.js'
+import { bindRuleWhere, type ReadAccess } from '../permissions/read-gate.js'
+import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { Document, JsonObject } from '../types.js'
+import { invalidToken, type Session } from './account.js'
+import { chooseRule } from './apply-rule.js'
+import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
+import { denied, gateOf, notFound, showWritten } from './authorize.js'
+import type { RequestScope, ServiceContext } from './context.js'
+import { conflict, hashSecret, isAccounts } from './create-document.js'
+import { findById, lazySignal } from './list-documents.js'
+import { updateStoredDocument } from './stored-document.js'
+
+/** Contract §2: how often a document is read again when somebody else writes it at the same time. */
+const MAX_ATTEMPTS = 10
+
+/** Who changes which document, under which rules. */
+export interface Target {
+  readonly collection: Collection
+  readonly id: string
+  readonly caller: KnownCaller | null
+  /** Where the caller is signed in by a token. */
+  readonly session: Session | undefined
+  /** The rules of the operation that the caller may try. */
+  readonly rules: readonly Rule[]
+  /** Whether what the request says of the document's state holds for it as the caller may read it. */
+  readonly isExpected: (shown: Document) => boolean
+}
+
+/** A document found, readable, and open to at least one rule. */
+interface Found {
+  readonly stored: StoredDocument
+  readonly access: ReadAccess
+  readonly rules: readonly Rule[]
+}
+
+/**
+ * Finds the document and judges the caller's right to change it, in the order of contract §2: 404 · 403 · 412. Throws
+ * `not_found`, `forbidden` (`unauthenticated` for nobody) and `precondition_failed`.
+ */
+async function findTarget(context: ServiceContext, scope: RequestScope, target: Target): Promise<Found> {
+  const { collection, caller } = target
+  const stored = await findById(context, scope, collection.name, target.id)
+  const access = gateOf(context, collection, caller)
+  if (!stored || !access?.isReadable(stored)) throw notFound()
+  const binding = bindingOf(caller, context.clock)
+  const rules = target.rules.filter((rule) => matches(bindRuleWhere(rule, caller, binding), stored))
+  if (rules.length === 0) throw denied(caller)
+  if (!target.isExpected(access.show(stored))) {
+    throw new ServiceError(
+      'precondition_failed',
+      'The document is not in the state that the request expects.',
+    )
+  }
+  return { stored, access, rules }
+}
+
+/** What a caller whom no rule grants the operation gets, whatever the body: 404 or 403. Always throws. */
+export async function refuseUnauthorized(
+  context: ServiceContext,
+  scope: RequestScope,
+  target: Target,
+): Promise<never> {
+  await findTarget(context, scope, target)
+  throw denied(target.caller)
+}
+
+/**
+ * Changes a document (contract §2, "Update"). Every attempt reads, authorises, drops and validates anew, until nobody
+ * has come first. Throws what `findTarget` does, and `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
+ */
+export async function updateDocument(
+  context: ServiceContext,
+  scope: RequestScope,
+  target: Target,
+  mode: UpdateDraft['mode'],
+  body: JsonObject,
+): Promise<Document> {
+  const { collection, caller } = target
+  const hashed = new Map<string, string>()
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { stored, access, rules } = await findTarget(context, scope, target)
+    const now = context.clock()
+    const draft: UpdateDraft = {
+      mode,
+      stored,
+      isShown: (name) => access.isShown(stored, name),
+      now,
+      binding: bindingOf(caller, context.clock),
+    }
+    const updated = chooseRule(collection, rules, body, (rule, kept) =>
+      applyUpdate(collection, rule, kept, draft),
+    )
+    if (!updated.writes) return access.show(stored)
+    const hashes = await hashAll(context, scope, updated, hashed)
+    const after = await replace(context, scope, target, stored, updated.fields, hashes, now)
+    if (after) return showWritten(context, collection, caller, after)
+  }
+  throw overtaken()
+}
+
+const overtaken = (): ServiceError =>
+  new ServiceError('overloaded', 'Others keep writing this document. Try again.')
+
+/** Secrets as hashes. An attempt after the first does not hash them again. */
+async function hashAll(
+  context: ServiceContext,
+  scope: RequestScope,
+  { secrets }: Updated,
+  hashed: Map<string, string>,
+): Promise<ReadonlyMap<string, string | null>> {
+  const hashes = new Map<string, string | null>()
+  for (const [name, secret] of secrets) {
+    if (secret !== null && !hashed.has(name)) hashed.set(name, await hashSecret(context, scope, secret))
+    hashes.set(name, secret === null ? null : (hashed.get(name) ?? null))
+  }
+  return hashes
+}
+
+/** Replaces the version that was read; `undefined` where it is no more. A new secret ends the user's other sessions. */
+async function replace(
+  context: ServiceContext,
+  scope: RequestScope,
+  { collection, session }: Target,
+  stored: StoredDocument,
+  fields: JsonObject,
+  hashes: ReadonlyMap<string, string | null>,
+  now: string,
+): Promise<StoredDocument | undefined> {
+  const { auth } = context.plan
+  const isNewSecret = isAccounts(context, collection) && hashes.has(auth?.secret.name ?? '')
+  const stamp = isNewSecret ? createStamp() : undefined
+  const document = updateStoredDocument(stored, fields, now, { hashes, ...(stamp ? { stamp } : {}) })
+  const steps: WriteStep[] = [{ in: collection.name, replace: document, version: stored._version }]
+  if (stamp) steps.push(...endOtherSessions(stored._id, stamp, session))
+  scope.enter('write')
+  const result = await context.adapter.write(steps, lazySignal(scope))
+  if (result.ok) return document
+  if (result.step > 0) throw invalidToken()
+  if (result.reason === 'unique') throw conflict(result.fields ?? [])
+  return undefined
+}
+
+/** All sessions of a user go; one that changes its own secret stays, with the new stamp. */
+function endOtherSessions(userId: string, stamp: string, session: Session | undefined): readonly WriteStep[] {
+  if (session?.user._id !== userId) return [{ in: SESSIONS, remove: sessionsOf(userId) }]
+  const { stored } = session
+  return [
+    { in: SESSIONS, replace: { ...stored, stamp, _version: stored._version + 1 }, version: stored._version },
+    { in: SESSIONS, remove: and([sessionsOf(userId), not(sessionFilter(session.id))]) },
+  ]
+}
+
+/**
+ * Deletes a document, in the version on which its rule was judged; a user's sessions end in the same write. Throws what
+ * `findTarget` does, and `overloaded`.
+ */
+export async function deleteDocument(
+  context: ServiceContext,
+  scope: RequestScope,
+  target: Target,
+): Promise<void> {
+  const { collection } = target
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { stored } = await findTarget(context, scope, target)
+    scope.enter('write')
+    const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
+    if (isAccounts(context, collection)) steps.push({ in: SESSIONS, remove: sessionsOf(stored._id) })
+    const { ok } = await context.adapter.write(steps, lazySignal(scope))
+    if (ok) return
+  }
+  throw overtaken()
+}
+
+const idRef = SYSTEM_FIELD_PLANS.find(({ name }) => name === '_id')?.ref
+
+/** One version of one document. */
+function versionFilter({ _id, _version }: StoredDocument): Filter {
+  if (!idRef) throw new Error('every document has an _id')
+  return and([
+    { kind: 'eq', field: idRef, value: _id },
+    { kind: 'eq', field: { path: '_version', type: 'integer', each: false }, value: _version },
+  ])
+}

@@ -9,10 +9,12 @@ export const etagOf = (shown: Document): string => `"${digestText(JSON.stringify
 /** RFC 9110 §8.8.3: tags, weak or not, separated by commas. */
 const TAG_LIST = /^\s*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*)*)+$/
 
+const MAX_HEADER = 8192
+
 /** The tags of a header; `*` for any. Throws `precondition_failed` for what is neither, since it cannot hold. */
 function readTags(header: string): '*' | readonly string[] {
   if (header.trim() === '*') return '*'
-  if (header.length > 8192 || !TAG_LIST.test(header)) {
+  if (header.length > MAX_HEADER || !TAG_LIST.test(header)) {
     throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
   }
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
@@ -34,7 +36,12 @@ export function readExpectation(incoming: IncomingRequest): (shown: Document) =>
 /** Whether a reading request has the document already. */
 export function isKnown(incoming: IncomingRequest, etag: string): boolean {
   const header = incoming.header('if-none-match')
-  return header !== undefined && isListed(header, etag)
+  // What cannot be read says nothing: the answer is then the whole document.
+  return (
+    header !== undefined &&
+    (header.trim() === '*' || TAG_LIST.test(header.slice(0, MAX_HEADER))) &&
+    isListed(header, etag)
+  )
 }
 
 function isListed(header: string, etag: string): boolean {

@@ -11,7 +11,13 @@ import {
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import { createDocument } from '../service/create-document.js'
-import { countDocuments, listDocuments, readDocument, understandQuery } from '../service/list-documents.js'
+import {
+  countDocuments,
+  listDocuments,
+  type Page,
+  readDocument,
+  understandQuery,
+} from '../service/list-documents.js'
 import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
 import {
@@ -79,12 +85,15 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         return json(201, document, { location: `${exchange.prefix}/${collection.name}/${document._id}` })
       }
       const access = authorizeList(context, collection, caller)
-      const query = understandQuery(
+      const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project')
+      const page = await listDocuments(
         context,
+        scope,
+        collection,
         access,
-        readQuery(exchange, 'q', 'sort', 'skip', 'limit', 'project'),
+        understandQuery(context, access, raw),
       )
-      return json(200, await listDocuments(context, scope, collection, access, query))
+      return json(200, page.documents, pageHeaders(exchange, collection.name, page))
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -96,6 +105,23 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
     default:
       return performAccount(exchange, route.kind, accountsOf(context))
   }
+}
+
+/** `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, by `skip` where that would be too long. */
+function pageHeaders(
+  { context, prefix, query }: Exchange,
+  name: string,
+  { next, total }: Page,
+): Answer['headers'] {
+  const headers = total === undefined ? {} : { 'x-total-count': String(total) }
+  if (!next) return headers
+  // What a client need not encode in a query could end the target of a link.
+  const written = query.replace(/["<>\\^`{|}]/g, encodeURIComponent)
+  const others = written.split('&').filter((part) => !/^(?:after|skip)=/.test(decodeURIComponent(part)))
+  const byKey = [...others, `after=${next.cursor}`].join('&')
+  const target =
+    byKey.length <= context.plan.limits.queryBytes ? byKey : [...others, `skip=${next.skip}`].join('&')
+  return { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
 }
 
 type DocumentRoute = Extract<Route, { readonly kind: 'document' }>

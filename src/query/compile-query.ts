@@ -5,6 +5,7 @@ import { suggest } from '../schema/names.js'
 import type { SortKey } from '../storage.js'
 import type { Limits } from '../types.js'
 import { buildCondition, ConditionFault, joinRepeated, OPTIONS, type OperatorName, OR } from './condition.js'
+import { type Cursor, readCursor } from './cursor.js'
 import { readOperand } from './operand.js'
 import { createProjection, type Projection } from './projection.js'
 import { type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
@@ -27,6 +28,10 @@ export interface Query {
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null
+  /** Where the page begins, in place of `skip`. */
+  readonly after: Cursor | null
+  /** Whether the size of the whole filter is asked for. */
+  readonly isTotalAsked: boolean
   readonly projection: Projection | null
 }
 
@@ -51,13 +56,16 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
   }
 
   const filter = compileFilterOf(raw, 'q', find, attempt)
-  const sort = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
+  const keys = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
     const parameter = `sort[${path}]`
     const field = find(parameter, path)
     return field ? attempt(parameter, [], () => [compileSort(field, direction, readable)]) : []
   })
   const skip = attempt('skip', 0, () => readWhole(raw.skip) ?? 0)
   const limit = attempt('limit', null, () => readLimit(raw.limit, limits))
+  const sort = completeSort(keys, idField)
+  const after = attempt('after', null, () => readAfter(raw, sort))
+  const isTotalAsked = attempt('total', false, () => readTotal(raw.total))
   const projection =
     raw.project === undefined
       ? null
@@ -70,9 +78,11 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
 
   return {
     filter: mapLeaves(filter, (leaf) => readable.guard(leaf)),
-    sort: completeSort(sort, idField),
+    sort,
     skip,
     limit,
+    after,
+    isTotalAsked,
     projection,
   }
 }
@@ -164,6 +174,17 @@ function readLimit(text: string | undefined, { defaultLimit, maxLimit }: QueryLi
     throw new ConditionFault('out_of_range', `must be at most ${maxLimit}`)
   }
   return limit
+}
+
+function readAfter({ after, skip }: RawQuery, sort: readonly SortKey[]): Cursor | null {
+  if (after === undefined) return null
+  if (skip !== undefined) throw new ConditionFault('contradictory', 'stands in place of skip, not beside it')
+  return readCursor(sort, after)
+}
+
+function readTotal(text: string | undefined): boolean {
+  if (text !== undefined && text !== 'true') throw new ConditionFault('malformed', 'must be true')
+  return text === 'true'
 }
 
 function readPaths(text: string | undefined): readonly string[] {

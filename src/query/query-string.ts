@@ -4,7 +4,7 @@ import { createBoundedMap } from '../filter/bounded-map.js'
 import { isOperator, OPTIONS, OR, operatorOf, unknownOperator } from './condition.js'
 
 /** The parameters of the query language; each route takes some of them. */
-export type ParameterName = 'q' | 'sort' | 'skip' | 'limit' | 'project'
+export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project'
 
 /** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
 export interface RawFilter {
@@ -19,7 +19,9 @@ export interface RawQuery extends RawFilter {
   /** Field path → direction, in the order of the query string. */
   readonly sort: ReadonlyMap<string, string>
   readonly skip?: string
+  readonly after?: string
   readonly limit?: string
+  readonly total?: string
   readonly project?: string
 }
 
@@ -181,7 +183,9 @@ type Tree = {
   readonly q?: FilterTree
   readonly sort?: { readonly [path: string]: string }
   readonly skip?: string
+  readonly after?: string
   readonly limit?: string
+  readonly total?: string
   readonly project?: string
 }
 
@@ -224,8 +228,8 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
   }
 }
 
-function countValues({ sort, skip, limit, project, ...filter }: RawQuery): number {
-  const others = [skip, limit, project].filter((value) => typeof value === 'string').length
+function countValues({ sort, skip, after, limit, total, project, ...filter }: RawQuery): number {
+  const others = [skip, after, limit, total, project].filter((value) => typeof value === 'string').length
   return countConditions(filter) + sort.size + others
 }
 

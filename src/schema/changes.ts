@@ -56,22 +56,20 @@ export function keepChanged(
   })
 }
 
-/** Faults of immutable properties that are another in `after`; of top-level ones only those that `isNamed`. */
+/** Faults of immutable properties that are another in `after`. */
 export function findImmutableChanges(
   fields: readonly Field[],
   before: JsonObject,
   after: JsonObject,
-  isNamed: (name: string) => boolean = () => true,
   at = '',
 ): readonly Fault[] {
   return fields.flatMap((field): readonly Fault[] => {
-    if (!isNamed(field.name)) return []
     const path = at + toPointerPart(field.name)
     const [old, present] = [readOwn(before, field.name), readOwn(after, field.name)]
     if (isEqualJson(old, present)) return []
     if (field.definition.immutable) return [immutable(path)]
     if (!isObject(old)) return []
-    return findImmutableChanges(field.properties, old, isObject(present) ? present : {}, undefined, path)
+    return findImmutableChanges(field.properties, old, isObject(present) ? present : {}, path)
   })
 }
 

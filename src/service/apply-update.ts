@@ -4,7 +4,7 @@ import { isObject, readOwn } from '../filter/read-path.js'
 import type { Rule } from '../permissions/grants.js'
 import { acceptsProperty, bindSet, type Kept } from '../permissions/write-rules.js'
 import type { Binding } from '../query/variable.js'
-import { findImmutableChanges, immutable, isEqualJson, keepChanged, mergePatch } from '../schema/changes.js'
+import { findImmutableChanges, immutable, keepChanged, mergePatch } from '../schema/changes.js'
 import type { Field } from '../schema/field.js'
 import { toPointerPart } from '../schema/names.js'
 import { applyDefaults, normalise } from '../schema/normalise.js'
@@ -153,12 +153,7 @@ function findImmutableFaults(
   )
   return [
     ...unseen.map(({ name }) => immutable(toPointerPart(name))),
-    ...findImmutableChanges(
-      collection.fields,
-      before,
-      after,
-      (name) => !isEqualJson(before[name], after[name]),
-    ),
+    ...findImmutableChanges(collection.fields, before, after),
   ]
 }
 

@@ -2,6 +2,7 @@ import type { Collection } from '../config/plan.js'
 import { and, type Filter } from '../filter/filter.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { compileQuery, type Query } from '../query/compile-query.js'
+import { filterAfter, writeCursor } from '../query/cursor.js'
 import { project } from '../query/projection.js'
 import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
@@ -17,6 +18,18 @@ export function understandQuery(context: ServiceContext, access: ReadAccess, raw
   return compileQuery(raw, access, ID_FIELD, context.plan.limits)
 }
 
+/** A page of a list. */
+export interface Page {
+  readonly documents: readonly Document[]
+  /** Where the next page begins; `undefined` where this is the last, or a page has no limit up to 1,000. */
+  readonly next?: { readonly cursor: string; readonly skip: number }
+  /** The size of the whole filter, where it was asked for. */
+  readonly total?: number
+}
+
+/** Contract §3.7: the largest page that has a next one. */
+const MAX_PAGE = 1000
+
 /** The documents that the caller may read and asks for, in order (contract §2 and §3). */
 export async function listDocuments(
   context: ServiceContext,
@@ -24,15 +37,25 @@ export async function listDocuments(
   collection: Collection,
   access: ReadAccess,
   query: Query,
-): Promise<readonly Document[]> {
-  if (query.limit === 0) return []
-  const documents = await listStored(context, scope, collection.name, {
-    filter: and([access.filter, query.filter]),
-    sort: query.sort,
-    skip: query.skip,
-    limit: query.limit,
+): Promise<Page> {
+  const { sort, skip, limit, after } = query
+  const filter = and([access.filter, query.filter])
+  const total = query.isTotalAsked ? { total: await countStored(context, scope, collection, filter) } : {}
+  if (limit === 0) return { documents: [], ...total }
+  const isPage = limit !== null && limit <= MAX_PAGE
+  const found = await listStored(context, scope, collection.name, {
+    filter: after ? and([filterAfter(sort, after), filter]) : filter,
+    sort,
+    skip,
+    // One more shows whether there is a next page.
+    limit: isPage ? limit + 1 : limit,
   })
-  return documents.map((document) => projectShown(query, access.show(document)))
+  const page = isPage ? found.slice(0, limit) : found
+  const documents = page.map((document) => projectShown(query, access.show(document)))
+  const last = page.at(-1)
+  if (page.length === found.length || !last) return { documents, ...total }
+  const passed = (after?.passed ?? skip) + page.length
+  return { documents, ...total, next: { cursor: writeCursor(sort, last, passed), skip: passed } }
 }
 
 /** How many documents the caller may read and asks for. */
@@ -43,8 +66,17 @@ export function countDocuments(
   access: ReadAccess,
   query: Query,
 ): Promise<number> {
+  return countStored(context, scope, collection, and([access.filter, query.filter]))
+}
+
+function countStored(
+  context: ServiceContext,
+  scope: RequestScope,
+  collection: Collection,
+  filter: Filter,
+): Promise<number> {
   scope.enter('read')
-  return context.adapter.count(collection.name, and([access.filter, query.filter]), lazySignal(scope))
+  return context.adapter.count(collection.name, filter, lazySignal(scope))
 }
 
 /** A document as the caller may read it, whole and as it was asked for. */

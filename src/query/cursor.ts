@@ -1,0 +1,107 @@
+import { holdsType } from '../filter/compare.js'
+import {
+  and,
+  everything,
+  type FieldRef,
+  type Filter,
+  not,
+  nothing,
+  or,
+  type Scalar,
+} from '../filter/filter.js'
+import { compilePath } from '../filter/read-path.js'
+import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
+import type { SortKey, StoredDocument } from '../storage.js'
+import { ConditionFault } from './condition.js'
+
+/** A place in an order: the values by which a document is ordered there, `null` for a missing one. */
+export interface Cursor {
+  readonly values: readonly (Scalar | null)[]
+  /** How many documents come before, as far as the pages so far tell. */
+  readonly passed: number
+}
+
+/** The place of a document, as text for a URL. */
+export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
+  const values = sort.map(({ field }) => {
+    const value = compilePath(field.path)(document)
+    return holdsType(field.type)(value) ? value : null
+  })
+  const bytes = new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed]))
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Reads a cursor of this order. Throws `ConditionFault` for one of another, and for what is none. */
+export function readCursor(sort: readonly SortKey[], text: string): Cursor {
+  const parts = parse(text)
+  const [order, values, passed] = Array.isArray(parts) && parts.length === 3 ? parts : []
+  if (!Array.isArray(values) || !Number.isSafeInteger(passed) || passed < 0) throw malformed()
+  if (order !== nameOf(sort)) throw new ConditionFault('wrong_cursor', 'is a place in another order')
+  if (values.length !== sort.length || !values.every(isValue) || values.at(-1) === null) throw malformed()
+  if (!sort.every(({ field }, i) => values[i] === null || holdsType(field.type)(values[i]))) throw malformed()
+  return { values, passed }
+}
+
+const malformed = (): ConditionFault =>
+  new ConditionFault('malformed', 'is no cursor: take it from a Link as it is')
+
+function parse(text: string): unknown {
+  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw malformed()
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+    return JSON.parse(
+      new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(binary, (c) => c.charCodeAt(0))),
+    )
+  } catch {
+    throw malformed()
+  }
+}
+
+const isValue = (value: unknown): value is Scalar | null =>
+  value === null ||
+  typeof value === 'boolean' ||
+  (typeof value === 'number' && isStorableNumber(value)) ||
+  (typeof value === 'string' && isStorableText(value))
+
+const nameOf = (sort: readonly SortKey[]): string =>
+  sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
+
+/**
+ * What comes behind a place (contract §3.7). It leads with a bound on the first key, so that an index can seek:
+ * `and(f >= v, or(f > v, and(f = v, …)))`.
+ */
+export function filterAfter(sort: readonly SortKey[], { values }: Cursor): Filter {
+  const [first, ...others] = sort.map((key, i) => ({ key, value: values[i] ?? null }))
+  if (!first) return everything
+  let behind = isBehind(first.key, first.value)
+  let same = isSame(first.key.field, first.value)
+  const alternatives = [behind]
+  for (const { key, value } of others) {
+    behind = and([same, isBehind(key, value)])
+    same = and([same, isSame(key.field, value)])
+    alternatives.push(behind)
+  }
+  return and([isBehindOrSame(first.key, first.value), or(alternatives)])
+}
+
+const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
+
+const isSame = (field: FieldRef, value: Scalar | null): Filter =>
+  value === null ? isMissing(field) : { kind: 'eq', field, value }
+
+/** Missing values come first ascending, last descending. */
+function isBehind({ field, descending }: SortKey, value: Scalar | null): Filter {
+  if (value === null) return descending ? nothing : { kind: 'present', field }
+  if (!descending) return { kind: 'gt', field, value }
+  // An `_id` is never missing, and an index seeks by a plain bound.
+  const below: Filter = { kind: 'lt', field, value }
+  return field.path === '_id' ? below : or([below, isMissing(field)])
+}
+
+function isBehindOrSame({ field, descending }: SortKey, value: Scalar | null): Filter {
+  if (value === null) return descending ? isMissing(field) : everything
+  if (!descending) return { kind: 'gte', field, value }
+  const below: Filter = { kind: 'lte', field, value }
+  return field.path === '_id' ? below : or([below, isMissing(field)])
+}

@@ -2,13 +2,13 @@ import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
 import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
 import { createThrottle } from './auth/throttle.js'
 import { createToken } from './auth/token.js'
+import { checkOptions } from './config/check-options.js'
 import { compileConfig } from './config/compile-config.js'
-import { ConfigError } from './errors.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
 import { fromRequest, toResponse } from './http/fetch-edge.js'
 import { createIdentify, type Identify, identifyAs } from './http/identify.js'
 import { internalError, toProblem } from './http/problem.js'
-import { createRespond, type Respond } from './http/respond.js'
+import { createRespond } from './http/respond.js'
 import { createClock, createGates, createIdSource, type ServiceContext } from './service/context.js'
 import { createLifecycle } from './service/lifecycle.js'
 import { createLogger } from './service/logger.js'
@@ -27,6 +27,7 @@ export function createCollectionService(
   adapter: StorageAdapter = createMemoryAdapter(),
   options: ServiceOptions = {},
 ): Handler {
+  checkOptions(adapter, options)
   const logger = createLogger(options.logger)
   const production = options.production ?? readEnvironment() === 'production'
   const plan = compileConfig(config, { production, hasAuthenticate: options.authenticate !== undefined })
@@ -53,13 +54,13 @@ export function createCollectionService(
   const decoy = createDecoy(hasher)
   const shared = {
     service: options,
-    basePath: readBasePath(options.basePath),
+    basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
     decoy,
+    track: life.track,
   }
   const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler => {
-    const answer = createRespond(context, { ...shared, identify, hasAccountRoutes })
-    const respond: Respond = (incoming) => life.track(() => answer(incoming))
+    const respond = createRespond(context, { ...shared, identify, hasAccountRoutes })
     const handle = async (request: Request): Promise<Response> => {
       try {
         return toResponse(await respond(fromRequest(request)), request.method)
@@ -77,18 +78,6 @@ export function createCollectionService(
     })
   }
   return createHandler(createIdentify(context, options.authenticate), keepsAccounts)
-}
-
-/** The base path without slashes at its end. Throws `ConfigError` for what is no path. */
-function readBasePath(written = ''): string {
-  const path = written.replace(/\/+$/, '')
-  if (path === '' || /^(?:\/[^/?#\s]+)+$/.test(path)) return path
-  throw new ConfigError([
-    {
-      path: 'options.basePath',
-      message: `must begin with a slash, like "/api", found ${JSON.stringify(written)}`,
-    },
-  ])
 }
 
 const DEFAULT_COST = 12

@@ -26,7 +26,7 @@ export interface SortKey {
 
 export interface ListQuery {
   readonly filter: Filter
-  /** Ends in `_id`, so the order is total. */
+  /** Ends in `_id`, so the order is total; empty where any order will do. */
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null

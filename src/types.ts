@@ -173,7 +173,7 @@ export interface ServiceOptions {
   /** Default: no other origin may read answers. */
   readonly cors?: { readonly origins: readonly string[] | '*' }
   /** Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. */
-  readonly clientAddress?: (request: Request) => string | undefined
+  readonly clientAddress?: (request: Request) => string | null | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
   /** Default: the console for `warn` and `error`. */

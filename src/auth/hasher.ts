@@ -5,6 +5,9 @@ import { createWorkQueue } from './work-queue.js'
 /** How many secrets may wait for their turn in this process. */
 const MAX_WAITING = 128
 
+/** The hash of no secret. */
+const decoyOf = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+
 /** bcrypt knows no less. */
 const MIN_COST = 4
 
@@ -27,7 +30,7 @@ export interface BuiltInHasher extends Hasher {
  * more than 128 wait. The caller sees to it that a secret has at most 72 bytes and no NUL.
  */
 export function createBcryptHasher(cost: number): BuiltInHasher {
-  const decoy = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+  const decoy = decoyOf(cost)
   return {
     hash: (secret, signal) => queue.run(() => bcrypt.hash(secret, cost), signal),
     verify: (secret, hash, signal) =>
@@ -35,7 +38,11 @@ export function createBcryptHasher(cost: number): BuiltInHasher {
         // A hash that cannot be read costs as much as one that can.
         const written = Number(BCRYPT.exec(hash)?.[1])
         const isReadable = written >= MIN_COST && written <= MAX_COST
-        return (await bcrypt.compare(secret, isReadable ? hash : decoy)) && isReadable
+        const isRight = await bcrypt.compare(secret, isReadable ? hash : decoy)
+        // A hash from when the cost was lower is made as dear as the others: each step doubles the rounds.
+        for (let step = isReadable ? written : cost; step < cost; step++)
+          await bcrypt.compare(secret, decoyOf(step))
+        return isRight && isReadable
       }, signal),
     decoy,
   }

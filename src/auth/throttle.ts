@@ -14,7 +14,7 @@ export interface Throttle {
 const WINDOW = 15 * 60 * 1000
 const MAX_FROM_ONE_CLIENT = 10
 const MAX_FROM_ANYWHERE = 100
-/** Entries kept: some 2 MB. The oldest are forgotten first. */
+/** Entries kept of each kind: some megabytes. Those whose window began first are forgotten first. */
 const MAX_ENTRIES = 20_000
 
 interface Entry {
@@ -22,41 +22,71 @@ interface Entry {
   readonly since: number
 }
 
-export function createThrottle(): Throttle {
+/** Failures by key; an entry is there only while it counts some. */
+interface Counter {
+  /** The milliseconds to wait where there have been too many; zero else. */
+  waitFor(key: string, now: number): number
+  count(key: string, now: number): void
+  takeBack(key: string): void
+  forget(key: string): void
+}
+
+function createCounter(maximum: number): Counter {
   // In the order in which windows began, so the oldest entry is the first.
   const entries = new Map<string, Entry>()
-  const liveEntry = (key: string, now: number): Entry => {
-    const known = entries.get(key)
+  const find = (key: string, now: number): Entry | undefined => {
+    const entry = entries.get(key)
     // A clock that went back must not lock anybody out for longer.
-    if (known && now - known.since < WINDOW && now >= known.since) return known
-    entries.delete(key)
-    const fresh = { failures: 0, since: now }
-    entries.set(key, fresh)
-    if (entries.size > MAX_ENTRIES) for (const oldest of entries.keys()) if (entries.delete(oldest)) break
-    return fresh
+    const lives = entry && now - entry.since < WINDOW && now >= entry.since
+    if (entry && !lives) entries.delete(key)
+    return lives ? entry : undefined
   }
   return {
-    attempt(identifier, client, now) {
-      const one = liveEntry(keyOf(identifier, client), now)
-      const all = liveEntry(keyOf(identifier), now)
-      const full =
-        one.failures >= MAX_FROM_ONE_CLIENT ? one : all.failures >= MAX_FROM_ANYWHERE ? all : undefined
-      if (full) return { waitSeconds: Math.max(1, Math.ceil((full.since + WINDOW - now) / 1000)) }
-      one.failures += 1
-      all.failures += 1
-      return undefined
+    waitFor(key, now) {
+      const entry = find(key, now)
+      return entry && entry.failures >= maximum ? entry.since + WINDOW - now : 0
     },
-    forgive(identifier, client) {
-      for (const key of [keyOf(identifier, client), keyOf(identifier)]) {
-        const entry = entries.get(key)
-        if (entry && entry.failures > 0) entry.failures -= 1
+    count(key, now) {
+      const entry = find(key, now)
+      if (entry) entry.failures += 1
+      else {
+        if (entries.size >= MAX_ENTRIES)
+          for (const oldest of entries.keys()) if (entries.delete(oldest)) break
+        entries.set(key, { failures: 1, since: now })
       }
     },
-    succeed(identifier, client) {
-      entries.delete(keyOf(identifier, client))
-      entries.delete(keyOf(identifier))
+    takeBack(key) {
+      const entry = entries.get(key)
+      if (!entry) return
+      entry.failures -= 1
+      if (entry.failures <= 0) entries.delete(key)
     },
+    forget: (key) => void entries.delete(key),
   }
 }
 
-const keyOf = (identifier: string, client?: string): string => JSON.stringify([identifier, client])
+export function createThrottle(): Throttle {
+  const fromOne = createCounter(MAX_FROM_ONE_CLIENT)
+  const fromAnywhere = createCounter(MAX_FROM_ANYWHERE)
+  const pair = (identifier: string, client: string): string => JSON.stringify([identifier, client])
+  return {
+    attempt(identifier, client, now) {
+      const wait = Math.max(
+        fromOne.waitFor(pair(identifier, client), now),
+        fromAnywhere.waitFor(identifier, now),
+      )
+      if (wait > 0) return { waitSeconds: Math.ceil(wait / 1000) }
+      fromOne.count(pair(identifier, client), now)
+      fromAnywhere.count(identifier, now)
+      return undefined
+    },
+    forgive(identifier, client) {
+      fromOne.takeBack(pair(identifier, client))
+      fromAnywhere.takeBack(identifier)
+    },
+    succeed(identifier, client) {
+      fromOne.forget(pair(identifier, client))
+      fromAnywhere.forget(identifier)
+    },
+  }
+}

@@ -33,6 +33,12 @@ export function compileAuth(
     faults,
   )
   const secret = findField('secret', auth.secret, fields, isHash, 'hash field', faults)
+  if (identifier && identifier.name === auth.roleField) {
+    faults.push({
+      path: '/auth/roleField',
+      message: 'is the identifier: whoever registers would choose a role',
+    })
+  }
   if (!users || !identifier || !secret) return null
   return {
     users,

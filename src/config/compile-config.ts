@@ -128,8 +128,9 @@ function checkOpenDoors(
   faults: ConfigFault[],
   warnings: string[],
 ): void {
-  for (const { name, permissions } of collections.values()) {
-    if (!isOpenToEveryone(permissions)) continue
+  for (const collection of collections.values()) {
+    const { name, permissions } = collection
+    if (!isOpenToEveryone(permissions, collection)) continue
     const path = `/collections${toPointerPart(name)}/permissions/*`
     const message = 'everyone may create, read, update and delete everything here'
     if (production) faults.push({ path, message: `${message}, which production refuses` })

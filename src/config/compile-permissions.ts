@@ -3,6 +3,7 @@ import { readOwn } from '../filter/read-path.js'
 import {
   ALL_PROPERTIES,
   EVERYONE,
+  includesProperty,
   isRole,
   OPERATIONS,
   type Operation,
@@ -127,7 +128,7 @@ const judgeVariables = (value: unknown, scope: RuleScope): string | undefined =>
 function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): string | undefined {
   if (findVariables(value).length > 0) return undefined
   const at = toPointerPart(name)
-  const fault = validate(normaliseProperties(fields, { [name]: value })).find(
+  const fault = validate(normaliseProperties(fields, { [name]: value }), Number.POSITIVE_INFINITY).find(
     ({ path }) => path === at || path.startsWith(`${at}/`),
   )
   return fault && `is no value of the field: ${fault.path.slice(at.length)} ${fault.message}`
@@ -165,13 +166,17 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
-/** Whether everyone may do everything with every document and property. */
-export const isOpenToEveryone = (table: PermissionTable): boolean =>
-  OPERATIONS.every((operation) => isUnconditional(table[operation].get(EVERYONE)))
-
-const isUnconditional = (rule: Rule | null | undefined): boolean =>
-  !!rule &&
-  isAnywhere(rule.where) &&
-  isAnywhere(rule.check) &&
-  rule.properties.pick === null &&
-  rule.properties.omit.size === 0
+/** Whether everyone may do everything with every document and property, however that is written. */
+export const isOpenToEveryone = (
+  table: PermissionTable,
+  { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,
+): boolean =>
+  OPERATIONS.every((operation) => {
+    const rule = table[operation].get(EVERYONE)
+    if (!rule || !isAnywhere(rule.where) || !isAnywhere(rule.check)) return false
+    const includesAll = fields.every(
+      ({ name, type }) =>
+        includesProperty(rule.properties, name) || (type === 'hash' && operation === 'read'),
+    )
+    return includesAll && !(additionalProperties && rule.properties.pick !== null)
+  })

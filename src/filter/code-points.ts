@@ -74,10 +74,16 @@ function caseVariants(): ReadonlyMap<number, readonly number[]> {
 
 /** `ranges` with every other case of what they hold. */
 export function foldRanges(ranges: readonly Range[]): readonly Range[] {
+  const variants = caseVariants()
   const folded: Range[] = [...ranges]
-  for (const [point, group] of caseVariants()) {
-    if (ranges.some(([first, last]) => first <= point && point <= last)) {
-      for (const variant of group) folded.push([variant, variant])
+  const add = (group: readonly number[]): void => {
+    for (const variant of group) folded.push([variant, variant])
+  }
+  for (const [first, last] of ranges) {
+    if (last - first < variants.size) {
+      for (let point = first; point <= last; point++) add(variants.get(point) ?? [])
+    } else {
+      for (const [point, group] of variants) if (first <= point && point <= last) add(group)
     }
   }
   return normaliseRanges(folded)

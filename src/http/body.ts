@@ -1,10 +1,9 @@
 import { ServiceError } from '../errors.js'
 import { isObject } from '../filter/read-path.js'
+import { MAX_DEPTH } from '../schema/json-domain.js'
+import { toPointerPart } from '../schema/names.js'
 import { invalid } from '../service/apply-rule.js'
 import type { JsonObject } from '../types.js'
-
-/** Contract §4: levels of nesting, the body itself the first. */
-const MAX_DEPTH = 32
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -69,7 +68,7 @@ function refuseProto(body: unknown, text: string): void {
 function findProto(value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
-    const innerPath = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const innerPath = path + toPointerPart(name)
     if (name === '__proto__') return innerPath
     const found = findProto(inner, innerPath)
     if (found !== undefined) return found

@@ -54,7 +54,10 @@ async function collectBytes(
   const chunks: Uint8Array[] = []
   let length = 0
   for (;;) {
-    const { done, value } = await reader.read()
+    // A stream that breaks is a body that does not arrive.
+    const { done, value } = await reader.read().catch(() => {
+      throw tooSlow()
+    })
     if (done) return joinBytes(chunks, length)
     // A stream made by hand can yield anything.
     if (!((value as unknown) instanceof Uint8Array))

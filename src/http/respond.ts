@@ -22,6 +22,8 @@ export interface RespondOptions {
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
   readonly decoy: () => Promise<string>
+  /** Counts work under way, also that which a deadline has given up. */
+  readonly track: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** The service over plain requests and answers: routing, the order of faults, and what every answer carries. */
@@ -50,13 +52,8 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     })
     const identity = await options.identify(incoming, scope)
     const { query } = target
-    const origin = {
-      decoy: options.decoy,
-      get client() {
-        return readClient(service, incoming)
-      },
-    }
-    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, origin }
+    const login = { decoy: options.decoy, client: () => readClient(service, incoming) }
+    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, origin: login }
     const answered = await perform(exchange, route, method)
     return identity.caller === null ? answered : addHeaders(answered, NO_STORE)
   }
@@ -73,8 +70,10 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
-        if (thrown.cause !== undefined)
+        if (isOurs(thrown)) logger.warn(`request failed: ${thrown.code}`, { requestId })
+        if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
+        }
         return problem
       }
     } catch {
@@ -87,17 +86,23 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
   return async (incoming) => {
     const { requestSeconds } = context.plan.limits
     const answered = await runWithDeadline(requestSeconds, incoming.onGone, (scope) =>
-      answer(incoming, scope),
+      options.track(() => answer(incoming, scope)),
     ).catch((thrown: unknown) => withIdentityHeaders(fail(thrown)))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
     return { status: answered.status, headers, body: answered.body }
   }
 }
 
+/** What an operator has to know of, though no cause was thrown. */
+const isOurs = ({ code, cause }: ServiceError): boolean =>
+  cause === undefined &&
+  (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
+
 /** Where a request comes from, as the host or the edge knows it. */
 function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
-  if (address === undefined || typeof address === 'string') return address ?? ''
+  if (address === undefined || address === null) return ''
+  if (typeof address === 'string') return address
   throw new TypeError('options.clientAddress must return a string')
 }
 

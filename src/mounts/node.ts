@@ -33,8 +33,14 @@ export function toNodeHandler(handler: Handler): NodeHandler {
   return async (request, response) => {
     // Without a listener a connection that breaks would end the process.
     response.on('error', () => {})
-    const answer = await respond(fromIncomingMessage(request, response))
-    send(response, answer, request.method === 'HEAD')
+    try {
+      const answer = await respond(fromIncomingMessage(request, response))
+      send(response, answer, request.method === 'HEAD')
+    } catch {
+      // Whatever a framework has made of its objects, whoever asked must not wait for ever.
+      response.statusCode = 500
+      response.end()
+    }
   }
 }
 
@@ -96,6 +102,8 @@ async function readMessageBody(
     if (parsed.length > limit) throw tooLarge(limit)
     return parsed
   }
+  if (request.readableEnded)
+    throw new TypeError('the host has read the body of this request, and left it nowhere')
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   return collectMessage(request, limit, signal)
 }
@@ -142,7 +150,7 @@ function collectMessage(request: IncomingMessage, limit: number, signal: AbortSi
   })
 }
 
-/** Statuses whose answer comes before the whole body may have been read: the connection cannot be used again. */
+/** Whether an answer comes before the whole body was read: the connection cannot be used again. */
 function leavesBodyUnread(request: IncomingMessage): boolean {
   return request.readableEnded === false && request.headers !== undefined && hasBody(request)
 }

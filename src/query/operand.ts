@@ -26,7 +26,12 @@ function readScalar(field: Field, text: string): unknown {
   if (text === 'null') return null
   if (traitsOf(elementOf(field).type).holdsText) return text
   if (text === 'true' || text === 'false') return text === 'true'
-  return JSON_NUMBER.test(text) ? Number(text) : text
+  if (!JSON_NUMBER.test(text)) return text
+  const value = Number(text)
+  // Too small to be told from zero: another number than the one that was written.
+  if (value === 0 && /^-?[0.]*[1-9]/.test(text))
+    throw new ConditionFault('out_of_range', 'is too close to zero')
+  return value
 }
 
 function readJson(text: string): unknown {

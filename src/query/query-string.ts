@@ -98,12 +98,17 @@ function isRepeatable(key: string): boolean {
 export function refuse(faults: readonly Fault[]): void {
   if (faults.length === 0) return
   const shown = faults.slice(0, MAX_FAULTS)
-  const detail = shown.map(({ path, message }) => `${path}: ${message}`).join(' · ')
+  const detail = shown
+    .slice(0, MAX_DETAILED)
+    .map(({ path, message }) => `${path}: ${message}`)
+    .join(' · ')
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
 /** Enough to mend a query, and few enough to keep the answer short. */
 const MAX_FAULTS = 8
+/** Faults that `detail` repeats in words. */
+const MAX_DETAILED = 3
 
 const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name)
 

@@ -20,7 +20,7 @@ export const isVariable = (value: unknown): value is string =>
 export const resemblesVariable = (text: string): boolean =>
   !isVariable(text) && /^\$(?:users?|now|me)\b/i.test(text)
 
-/** All variables in a value, at whatever depth. */
+/** All variables in a value, at whatever depth, and what was meant as one. */
 export function findVariables(value: unknown): readonly string[] {
   if (typeof value === 'string') return isVariable(value) || resemblesVariable(value) ? [value] : []
   if (Array.isArray(value)) return value.flatMap(findVariables)
@@ -35,7 +35,8 @@ export const userPathOf = (variable: string): string | undefined =>
 export function bindValue(value: unknown, binding: Binding): { readonly value: unknown } | undefined {
   if (isVariable(value)) {
     const bound = readVariable(value, binding)
-    return bound === undefined || bound === null ? undefined : { value: bound }
+    const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null)
+    return isHeld ? { value: bound } : undefined
   }
   if (Array.isArray(value)) {
     const bound = value.map((element) => bindValue(element, binding))

@@ -37,13 +37,10 @@ export function toBodySchema(field: Field, indexed: ReadonlySet<string>): JsonSc
         ...(definition.maximum === undefined ? {} : { notAfter: definition.maximum }),
       }
     case 'array':
-      return {
-        type: 'array',
-        ...pickKeywords(definition, ['minItems', 'maxItems']),
-        ...(field.items ? { items: toBodySchema(field.items, new Set()) } : {}),
-      }
+      // Elements are validated one by one, by a validator of their own: see `compileValidator`.
+      return { type: 'array', ...pickKeywords(definition, ['minItems', 'maxItems']) }
     case 'object':
-      return toObjectSchema(field.properties, { indexed: new Set(), additionalProperties: false })
+      return toObjectSchema(field.properties, new Set())
     case 'json':
       return {}
     default:
@@ -51,16 +48,12 @@ export function toBodySchema(field: Field, indexed: ReadonlySet<string>): JsonSc
   }
 }
 
-/** The JSON Schema of a body, or of an object in it. */
-export function toObjectSchema(
-  fields: readonly Field[],
-  options: { readonly indexed: ReadonlySet<string>; readonly additionalProperties: boolean },
-): JsonSchema {
+/** The JSON Schema of a body, or of an object in it; it says nothing of undeclared properties. */
+export function toObjectSchema(fields: readonly Field[], indexed: ReadonlySet<string>): JsonSchema {
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, toBodySchema(field, options.indexed)])),
+    properties: Object.fromEntries(fields.map((field) => [field.name, toBodySchema(field, indexed)])),
     required: fields.filter(({ definition }) => definition.required).map(({ name }) => name),
-    additionalProperties: options.additionalProperties,
   }
 }
 

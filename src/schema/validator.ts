@@ -1,8 +1,9 @@
 import type { Fault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
 import type { JsonObject } from '../types.js'
-import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toObjectSchema } from './body-schema.js'
+import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toBodySchema, toObjectSchema } from './body-schema.js'
 import type { Field } from './field.js'
-import { findUnstorable } from './json-domain.js'
+import { type AddFault, findUnstorable } from './json-domain.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName, toPointerPart } from './names.js'
 
@@ -11,8 +12,8 @@ const MAX_FAULTS = 50
 /** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
 const MAX_PATH = 256
 
-/** All faults of a normalised body, one a path, at most 50; none if it may be stored. */
-export type BodyValidator = (body: JsonObject) => readonly Fault[]
+/** All faults of a normalised body, one a path, at most `limit` (default 50); none if it may be stored. */
+export type BodyValidator = (body: JsonObject, limit?: number) => readonly Fault[]
 
 export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
@@ -20,24 +21,78 @@ export interface ValidatorOptions {
   readonly additionalProperties: boolean
 }
 
-/** Compiles the validator of whole documents. Costs milliseconds: once for each collection, at start. */
+/**
+ * Compiles the validator of whole documents. Costs milliseconds: once for each collection, at start. A body decides how
+ * many elements and properties there are, so whatever goes through these stops when there are faults enough.
+ */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
-  const validate = compileJsonSchema(toObjectSchema(fields, options))
+  const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
+  const checks = fields.map(compileCheck)
   const declared = new Set(fields.map(({ name }) => name))
-  return (body) => {
+  return (body, limit = MAX_FAULTS) => {
     const byPath = new Map<string, Fault>()
-    const add = (fault: Fault): void => {
+    const add: AddFault = (fault) => {
       const path = fault.path.slice(0, MAX_PATH)
-      if (byPath.size < MAX_FAULTS && !byPath.has(path)) byPath.set(path, { ...fault, path })
+      if (byPath.size < limit && !byPath.has(path)) byPath.set(path, { ...fault, path })
+      return byPath.size < limit
     }
     for (const name of Object.keys(body)) {
-      if (!declared.has(name) && !isFieldName(name)) add(forbiddenName(name))
+      if (declared.has(name)) continue
+      const fault = isFieldName(name) ? undeclaredName(name, '') : forbiddenName(name)
+      if ((fault.code === 'forbidden_name' || !options.additionalProperties) && !add(fault)) break
     }
-    for (const fault of findUnstorable(body, '')) add(fault)
+    findUnstorable(body, '', add)
     for (const violation of validate(body)) add(describe(violation))
+    for (const [i, { name }] of fields.entries()) {
+      if (Object.hasOwn(body, name)) checks[i]?.(body[name], toPointerPart(name), add)
+    }
     return [...byPath.values()]
   }
 }
+
+/** Goes into a value that may be large. */
+type Check = (value: unknown, path: string, add: AddFault) => void
+
+/** What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays. */
+function compileCheck(field: Field): Check {
+  if (field.type === 'object') return compileObjectCheck(field.properties)
+  return field.items && field.definition.type === 'array'
+    ? compileArrayCheck(field.items, field.definition.maxItems ?? Number.POSITIVE_INFINITY)
+    : () => {}
+}
+
+function compileObjectCheck(properties: readonly Field[]): Check {
+  const declared = new Set(properties.map(({ name }) => name))
+  const checks = properties.map((property) => [property.name, compileCheck(property)] as const)
+  return (value, path, add) => {
+    if (!isObject(value)) return
+    for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
+    for (const [name, check] of checks) {
+      if (Object.hasOwn(value, name)) check(value[name], path + toPointerPart(name), add)
+    }
+  }
+}
+
+function compileArrayCheck(items: Field, maxItems: number): Check {
+  const validate = compileJsonSchema(toBodySchema(items, new Set()))
+  const check = compileCheck(items)
+  return (value, path, add) => {
+    if (!Array.isArray(value) || value.length > maxItems) return
+    for (let i = 0; i < value.length; i++) {
+      const at = path + toPointerPart(i)
+      for (const violation of validate(value[i])) {
+        if (!add(describe({ ...violation, path: at + violation.path }))) return
+      }
+      check(value[i], at, add)
+    }
+  }
+}
+
+const undeclaredName = (name: string, at: string): Fault => ({
+  path: at + toPointerPart(name),
+  code: 'unknown_property',
+  message: 'is not in the schema',
+})
 
 const forbiddenName = (name: string): Fault => ({
   path: toPointerPart(name),
@@ -50,7 +105,6 @@ type Describe = (params: Violation['params']) => readonly [code: string, message
 /** What each keyword of a body's schema says when it is violated. `enum` is explained by whoever may see the field. */
 const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   required: () => ['required', 'is required'],
-  additionalProperties: () => ['unknown_property', 'is not in the schema'],
   type: ({ type }) => ['wrong_type', `must be ${describeType(String(type))}`],
   enum: () => ['not_allowed', 'is not one of the allowed values'],
   format: ({ format }) => ['wrong_format', `must be a valid ${format}`],

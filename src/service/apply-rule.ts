@@ -66,16 +66,20 @@ export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, 
     draft.system.createdAt,
     draft.required,
   )
-  if (faults.length > 0) return blame(rule, faults)
+  if (faults.length > 0) return blame(collection, rule, faults)
   return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
     ? { kind: 'fits', fields }
     : { kind: 'refused' }
 }
 
 /** What the caller holds in a form that a field cannot take is no fault of the body: the rule does not run. */
-export function blame(rule: Rule, faults: readonly Fault[]): Exclude<Applied, Fitting> {
+export function blame(
+  collection: Collection,
+  rule: Rule,
+  faults: readonly Fault[],
+): Exclude<Applied, Fitting> {
   const own = faults.filter((fault) => !comesFromVariable(rule, fault))
-  return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
+  return own.length > 0 ? { kind: 'invalid', faults: explain(collection, rule, own) } : { kind: 'refused' }
 }
 
 /** Whether a rule's `check` holds for a document as it would be stored. */
@@ -104,16 +108,19 @@ export function judgeBody(
     ...missing.map((path): Fault => ({ path, code: 'required', message: 'is required' })),
     ...collection.validate(fields).filter(({ path }) => !missing.includes(path)),
   ]
-  return { fields, faults: faults.map((fault) => explain(collection, fault)) }
+  return { fields, faults }
 }
 
-function explain(collection: Collection, fault: Fault): Fault {
-  if (fault.code !== 'unknown_property') return fault
-  const nearest = suggest(
-    fault.path.slice(1),
-    collection.fields.map(({ name }) => name),
+/** Adds the nearest name to faults of undeclared properties, among those that the rule accepts. */
+function explain(collection: Collection, rule: Rule, faults: readonly Fault[]): readonly Fault[] {
+  const accepted = collection.fields
+    .map(({ name }) => name)
+    .filter((name) => acceptsProperty(rule, name, collection.roleField))
+  return faults.map((fault) =>
+    fault.code === 'unknown_property'
+      ? { ...fault, message: fault.message + suggest(fault.path.slice(1), accepted) }
+      : fault,
   )
-  return { ...fault, message: fault.message + nearest }
 }
 
 /** Faults that `detail` repeats in words; `errors` has them all. */

@@ -54,7 +54,7 @@ export function applyUpdate(
     ...findMissingSecrets(collection, body),
     ...keepChanged(collection.validate(after), before, after),
   ]
-  if (faults.length > 0) return blame(rule, faults)
+  if (faults.length > 0) return blame(collection, rule, faults)
 
   const hashNames = new Set(collection.hashes.map(({ name }) => name))
   const secrets = new Map(

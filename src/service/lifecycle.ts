@@ -4,7 +4,7 @@ import { storeSeed } from './seed.js'
 
 /** Opens the storage once and closes it when the last request is done. */
 export interface Lifecycle {
-  /** `undefined` when the storage is open. Rejects with the cause; after that it is tried again once a second. */
+  /** `undefined` when the storage is open. Rejects with the cause; after that it is tried again when asked, at most once a second. */
   open(): Promise<void> | undefined
   close(): Promise<void>
   /** Runs the work of a request, for which `close` waits. */
@@ -37,8 +37,13 @@ export function createLifecycle(context: ServiceContext): Lifecycle {
   }
   const closeStorage = async (): Promise<void> => {
     if (inFlight > 0) {
+      // Work that never ends must not keep the process for ever: every request is answered by then.
       await new Promise<void>((resolve) => {
-        onIdle = resolve
+        const timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
+        onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
       })
     }
     await opening?.catch(() => {})

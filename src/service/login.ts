@@ -29,13 +29,15 @@ export async function login(
 ): Promise<SignedIn> {
   const credentials = readCredentials(auth, body)
   const identifier = String(normalise(auth.identifier, credentials.identifier))
-  // Of the same length whatever was sent, because it is kept.
+  // Of the same length whatever was sent, because they are kept.
   const key = digestToken(identifier)
-  const wait = context.throttle.attempt(key, origin.client, context.now())
+  const client = digestToken(origin.client())
+  const wait = context.throttle.attempt(key, client, context.now())
   if (wait) throw tooManyAttempts(wait.waitSeconds)
+  scope.enter('hash')
   try {
     const user = await verify(context, scope, auth, { ...credentials, identifier }, await origin.decoy())
-    context.throttle.succeed(key, origin.client)
+    context.throttle.succeed(key, client)
     const session = issueSession(user._id, readStamp(user), context.now(), auth.sessionMilliseconds)
     const expired = await removeExpired(context, scope)
     scope.enter('write')
@@ -44,7 +46,7 @@ export async function login(
   } catch (thrown) {
     // Only a wrong secret is a failure of whoever guesses.
     if (!isServiceError(thrown) || thrown.code !== 'invalid_credentials') {
-      context.throttle.forgive(key, origin.client)
+      context.throttle.forgive(key, client)
     }
     throw thrown
   }
@@ -53,7 +55,7 @@ export async function login(
 /** What a login needs to know of where it comes from. */
 export interface LoginOrigin {
   /** The client's address, as far as the host knows it. */
-  readonly client: string
+  readonly client: () => string
   /** What a secret is compared with where there is no account. */
   readonly decoy: () => Promise<string>
 }

@@ -31,7 +31,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   config: ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions'],
   auth: ['errors', 'types', 'filter', 'storage', 'schema'],
   service: ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions', 'config', 'auth'],
-  http: ['errors', 'types', 'filter', 'query', 'permissions', 'config', 'service'],
+  http: ['errors', 'types', 'filter', 'schema', 'query', 'permissions', 'config', 'auth', 'service'],
   adapters: ['errors', 'filter', 'storage'],
   mounts: ['errors', 'types', 'http'],
   'create-collection-service': [

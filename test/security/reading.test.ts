@@ -188,8 +188,8 @@ describe('own documents', () => {
     },
   }
   const mine = [
-    { _id: A1, title: 'one', createdBy: ANN, createdAt: '2026-01-01' },
-    { _id: A2, title: 'two', createdBy: ANN, createdAt: '2026-01-01' },
+    { _id: A1, title: 'one', createdBy: ANN, createdAt: '2026-01-01', updatedAt: '2026-01-01' },
+    { _id: A2, title: 'two', createdBy: ANN, createdAt: '2026-01-01', updatedAt: '2026-01-01' },
   ]
   const theirs = { _id: B1, title: 'a'.repeat(20000), code: 'taken', createdBy: BEN }
   const options = { caller: AS_ANN }

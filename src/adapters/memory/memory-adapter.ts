@@ -56,7 +56,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
       if (isEverything(filter)) return rows.size
       const matches = compileFilter(filter)
       let total = 0
-      for (const { document } of planScan(filter, rows, indexes)) if (matches(document)) total += 1
+      for (const { document } of planScan(filter, rows, indexes, false)) if (matches(document)) total += 1
       return total
     },
     async write(steps) {
@@ -95,10 +95,11 @@ function buildUniqueIndex(name: string, fields: readonly FieldRef[], rows: Rows)
 function listDocuments({ rows, indexes }: MemoryCollection, query: ListQuery): readonly StoredDocument[] {
   const { filter, sort, skip, limit } = query
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const candidates = planScan(filter, rows, indexes)
   const matches = compileFilter(filter)
   const [first] = sort
-  const isInOrder = !first || (first.field.path === '_id' && !first.descending)
+  const isById = first?.field.path === '_id' && !first.descending
+  const isInOrder = !first || isById
+  const candidates = planScan(filter, rows, indexes, isById)
   return isInOrder
     ? takeInOrder(candidates, matches, skip, end)
     : takeSorted(candidates, matches, sort, end).slice(skip)
@@ -165,7 +166,7 @@ function applyStep(
   }
   if ('remove' in step) {
     const matches = compileFilter(step.remove)
-    const doomed = planScan(step.remove, rows, indexes)
+    const doomed = planScan(step.remove, rows, indexes, false)
       .map(({ document }) => document)
       .filter(matches)
     if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
@@ -177,7 +178,7 @@ function applyStep(
   }
   if ('require' in step) return rows.get(step.require) ? 0 : { reason: 'missing' }
   const refused = compileFilter(step.refuse)
-  for (const { document } of planScan(step.refuse, rows, indexes)) {
+  for (const { document } of planScan(step.refuse, rows, indexes, false)) {
     if (refused(document)) return { reason: 'found' }
   }
   return 0

@@ -14,6 +14,8 @@ export interface Rows {
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
+  /** All rows in whatever order; until the next write. */
+  inAnyOrder(): readonly Row[]
   /** All rows, ascending by `_id`; until the next write. */
   inOrder(): readonly Row[]
 }
@@ -63,6 +65,7 @@ export function createRows(database: Loki, name: string): Rows {
       byId.delete(id)
       sorted = undefined
     },
+    inAnyOrder: () => collection.data,
     inOrder() {
       if (isAscending) return collection.data
       sorted ??= [...collection.data].sort((a, b) => (a._id < b._id ? -1 : 1))

@@ -1,0 +1,57 @@
+import { ConfigError, type ConfigFault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
+import { suggest } from '../schema/names.js'
+
+type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: string]
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
+const isTextList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+const hasMethods = (value: unknown, names: readonly string[]): boolean =>
+  typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
+
+/** What each option of `createCollectionService` may be (contract §7). */
+const OPTIONS: { readonly [name: string]: Expectation } = {
+  authenticate: [isFunction, 'a function of a request'],
+  accounts: [isBoolean, 'true or false'],
+  basePath: [
+    (value) => typeof value === 'string' && /^(?:\/[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
+    'a path like "/api"',
+  ],
+  cors: [
+    (value) =>
+      isObject(value) &&
+      Object.keys(value).join() === 'origins' &&
+      (value.origins === '*' || isTextList(value.origins)),
+    '{ origins } with an array of origins, or "*"',
+  ],
+  clientAddress: [isFunction, 'a function of a request'],
+  hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
+  logger: [(value) => typeof value === 'object' && value !== null, 'an object with info, warn and error'],
+  production: [isBoolean, 'true or false'],
+  now: [isFunction, 'a function that returns milliseconds'],
+}
+
+const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
+
+/** Refuses an adapter that is none, and options that are unknown or of another type. Throws `ConfigError`. */
+export function checkOptions(adapter: unknown, options: unknown): void {
+  const faults: ConfigFault[] = []
+  if (!hasMethods(adapter, ADAPTER_METHODS)) {
+    faults.push({ path: 'adapter', message: `must be an object with ${ADAPTER_METHODS.join(', ')}` })
+  }
+  if (isObject(options)) {
+    for (const [name, value] of Object.entries(options)) {
+      const [isValid, allowed] = (Object.hasOwn(OPTIONS, name) && OPTIONS[name]) || []
+      const known = Object.keys(OPTIONS)
+      if (!isValid) {
+        const nearest = suggest(name, known) || ';'
+        faults.push({ path: `options.${name}`, message: `is unknown${nearest} allowed: ${known.join(', ')}` })
+      } else if (value !== undefined && !isValid(value)) {
+        faults.push({ path: `options.${name}`, message: `must be ${allowed}` })
+      }
+    }
+  } else faults.push({ path: 'options', message: 'must be an object' })
+  if (faults.length > 0) throw new ConfigError(faults)
+}

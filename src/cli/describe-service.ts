@@ -20,7 +20,7 @@ export function describeService(plan: ServicePlan, origin: string): string {
 }
 
 const describeAccounts = (identifier: string, secret: string, isOpen: boolean): string =>
-  `  /auth  ${isOpen ? 'register, ' : ''}login, logout, me · with ${identifier} and ${secret}`
+  `  /auth  ${isOpen ? 'register, ' : ''}login, logout, logout-all, me · with ${identifier} and ${secret}`
 
 function describeSubjects(collection: Collection, operation: Operation): string {
   const rules = [...collection.permissions[operation]].flatMap(([, rule]) =>
@@ -29,9 +29,9 @@ function describeSubjects(collection: Collection, operation: Operation): string 
   return rules.length > 0 ? rules.join(', ') : 'nobody'
 }
 
-function describeRule({ subject, properties, where }: Rule): string {
+function describeRule({ subject, properties, where, check }: Rule): string {
   const limits = [
-    ...(isAnywhere(where) ? [] : ['some documents']),
+    ...(isAnywhere(where) && isAnywhere(check) ? [] : ['some documents']),
     ...(properties.pick === null && properties.omit.size === 0 ? [] : ['some fields']),
   ]
   return limits.length > 0 ? `${subject} (${limits.join(', ')})` : subject

@@ -2,13 +2,13 @@ import type { ConfigFault } from '../errors.js'
 import { readOwn } from '../filter/read-path.js'
 import {
   ALL_PROPERTIES,
+  type CompiledPermissions,
   EVERYONE,
   includesProperty,
   isRole,
   OPERATIONS,
   type Operation,
   OWNER,
-  type PermissionTable,
   type PropertySet,
   type Rule,
 } from '../permissions/grants.js'
@@ -34,7 +34,7 @@ export function compilePermissions(
   permissions: NonNullable<CollectionConfig['permissions']>,
   scope: RuleScope,
   at: string,
-): PermissionTable {
+): CompiledPermissions {
   const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
   for (const [subject, grant] of Object.entries(permissions)) {
     const place = at + toPointerPart(subject)
@@ -168,7 +168,7 @@ function judgeName(
 
 /** Whether everyone may do everything with every document and property, however that is written. */
 export const isOpenToEveryone = (
-  table: PermissionTable,
+  table: CompiledPermissions,
   { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,
 ): boolean =>
   OPERATIONS.every((operation) => {

@@ -1,14 +1,13 @@
 import type { ConfigFault } from '../errors.js'
 import { PatternFault, parsePattern } from '../filter/parse-pattern.js'
-import { isObject } from '../filter/read-path.js'
 import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { RESERVED_FIELD_NAMES, suggest, toPointerPart } from '../schema/names.js'
-import { normaliseProperties } from '../schema/normalise.js'
 import { parseTimestamp } from '../schema/timestamp.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
-import type { CollectionConfig, FieldDefinition, JsonObject } from '../types.js'
+import type { CollectionConfig, FieldDefinition } from '../types.js'
+import { checkDefaults } from './check-defaults.js'
 
 /** What a collection's schema says, compiled. */
 export interface CompiledSchema {
@@ -96,6 +95,7 @@ function settleDefinition(definition: FieldDefinition, at: string, faults: Confi
       checkText(settled, at, faults)
       return settled
     case 'array':
+      refuseImmutable(settled.items, `${at}/items`, faults)
       return { ...settled, items: settleDefinition(settled.items, `${at}/items`, faults) }
     case 'object': {
       checkCase(Object.keys(settled.properties), RESERVED_FIELD_NAMES, `${at}/properties`, faults)
@@ -107,6 +107,17 @@ function settleDefinition(definition: FieldDefinition, at: string, faults: Confi
     }
     default:
       return settled
+  }
+}
+
+/** Elements have no names by which an update could be told from another element. */
+function refuseImmutable(definition: FieldDefinition, at: string, faults: ConfigFault[]): void {
+  if (definition.type !== 'object') return
+  for (const [name, property] of Object.entries(definition.properties)) {
+    const place = `${at}/properties${toPointerPart(name)}`
+    if (property.immutable)
+      faults.push({ path: `${place}/immutable`, message: 'means nothing inside an array' })
+    refuseImmutable(property, place, faults)
   }
 }
 
@@ -180,64 +191,4 @@ function compileIndexes(
     return { fields: refs, unique: index.unique === true }
   })
   return [...marked, ...createdAt, ...declared]
-}
-
-/** Every default must be a value that the field accepts. */
-function checkDefaults(
-  fields: readonly Field[],
-  validate: BodyValidator,
-  at: string,
-  faults: ConfigFault[],
-): void {
-  const sample = collectDefaults(fields)
-  if (!sample) return
-  const places = new Map<string, string>()
-  collectPlaces(fields, '', `${at}/schema`, places)
-  for (const { path, message } of validate(normaliseProperties(fields, sample), Number.POSITIVE_INFINITY)) {
-    for (const [pointer, place] of places) {
-      if (path !== pointer && !path.startsWith(`${pointer}/`)) continue
-      faults.push({
-        path: `${place}/default`,
-        message: `is no value of the field: ${path.slice(pointer.length)} ${message}`,
-      })
-      break
-    }
-  }
-}
-
-function collectDefaults(fields: readonly Field[]): JsonObject | undefined {
-  const entries = fields.flatMap((field): [string, unknown][] => {
-    const sample = sampleOf(field)
-    return sample === undefined ? [] : [[field.name, sample]]
-  })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
-}
-
-function sampleOf({ definition, properties, items }: Field): unknown {
-  if (definition.type === 'hash') return undefined
-  if (definition.type === 'timestamp' && definition.default === '$now') return undefined
-  if (definition.default !== undefined) return definition.default
-  if (definition.type === 'object') return collectDefaults(properties)
-  const inside = items && isObject(items.definition) ? sampleOf(items) : undefined
-  return inside === undefined ? undefined : [inside]
-}
-
-/** JSON pointer of a value in a sample → where in the configuration its field is defined. */
-function collectPlaces(
-  fields: readonly Field[],
-  pointer: string,
-  at: string,
-  places: Map<string, string>,
-): void {
-  for (const field of fields) {
-    const inner = pointer + toPointerPart(field.name)
-    const place = at + toPointerPart(field.name)
-    const { definition } = field
-    if (definition.type !== 'hash' && definition.default !== undefined) places.set(inner, place)
-    else if (definition.type === 'object')
-      collectPlaces(field.properties, inner, `${place}/properties`, places)
-    else if (field.items?.type === 'object') {
-      collectPlaces(field.items.properties, `${inner}/0`, `${place}/items/properties`, places)
-    }
-  }
 }

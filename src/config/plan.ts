@@ -1,4 +1,4 @@
-import type { PermissionTable } from '../permissions/grants.js'
+import type { CompiledPermissions } from '../permissions/grants.js'
 import type { Field } from '../schema/field.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
@@ -13,7 +13,7 @@ export interface Collection {
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
   readonly additionalProperties: boolean
-  readonly permissions: PermissionTable
+  readonly permissions: CompiledPermissions
   readonly validate: BodyValidator
   /** The name of the role field, on the collection of accounts. */
   readonly roleField: string | null
@@ -30,7 +30,7 @@ export interface AuthPlan {
   readonly cost: number
 }
 
-/** A configuration, compiled and frozen. */
+/** A configuration, compiled. Nobody changes it afterwards. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
   /** `null` where `users` keeps no secrets. */

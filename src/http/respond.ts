@@ -85,9 +85,10 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
 
   return async (incoming) => {
     const { requestSeconds } = context.plan.limits
+    // Errors are kept nowhere: whether somebody was signed in is then no difference.
     const answered = await runWithDeadline(requestSeconds, incoming.onGone, (scope) =>
       options.track(() => answer(incoming, scope)),
-    ).catch((thrown: unknown) => withIdentityHeaders(fail(thrown)))
+    ).catch((thrown: unknown) => addHeaders(fail(thrown), NO_STORE))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
     return { status: answered.status, headers, body: answered.body }
   }
@@ -105,9 +106,6 @@ function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest
   if (typeof address === 'string') return address
   throw new TypeError('options.clientAddress must return a string')
 }
-
-/** Whether somebody was signed in is not told apart in errors: none of them is kept anywhere. */
-const withIdentityHeaders = (answer: Answer): Answer => addHeaders(answer, NO_STORE)
 
 const addHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
   ...answer,

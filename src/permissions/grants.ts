@@ -38,6 +38,6 @@ export interface Rule {
 }
 
 /** For each operation, the subjects that mention it, in the configuration's order; `null` where they refuse it. */
-export type PermissionTable = {
+export type CompiledPermissions = {
   readonly [operation in Operation]: ReadonlyMap<string, Rule | null>
 }

@@ -11,10 +11,10 @@ import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { bindingOf, type Clock, type KnownCaller } from './caller.js'
 import {
+  type CompiledPermissions,
   EVERYONE,
   includesProperty,
   OWNER,
-  type PermissionTable,
   type PropertySet,
   type Rule,
   SIGNED_IN,
@@ -25,7 +25,7 @@ export interface GatedCollection {
   readonly fields: readonly Field[]
   readonly paths: ReadonlyMap<string, Field>
   readonly additionalProperties: boolean
-  readonly permissions: PermissionTable
+  readonly permissions: CompiledPermissions
 }
 
 /**

@@ -37,3 +37,8 @@ export function suggest(name: string, known: readonly string[]): string {
 /** RFC 6901: a name as a part of a JSON pointer. */
 export const toPointerPart = (name: string | number): string =>
   `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Whether a text is a UUID as it is stored: in lower case. */
+export const isUuid = (text: string): boolean => UUID.test(text)

@@ -6,6 +6,7 @@ import { filterAfter, writeCursor } from '../query/cursor.js'
 import { project } from '../query/projection.js'
 import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
+import { isUuid } from '../schema/names.js'
 import type { ListQuery, StoredDocument } from '../storage.js'
 import type { Document } from '../types.js'
 import type { RequestScope, ServiceContext } from './context.js'
@@ -100,8 +101,6 @@ export async function readDocument(
   return { shown, projected: projectShown(query, shown) }
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** The stored document of an `_id`, whoever may read it. */
 export async function findById(
   context: ServiceContext,
@@ -109,7 +108,7 @@ export async function findById(
   collection: string,
   id: string,
 ): Promise<StoredDocument | undefined> {
-  if (!UUID.test(id) || !ID_FIELD?.ref) return undefined
+  if (!isUuid(id) || !ID_FIELD?.ref) return undefined
   return findOne(context, scope, collection, { kind: 'eq', field: ID_FIELD.ref, value: id })
 }
 

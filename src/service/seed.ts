@@ -2,7 +2,7 @@ import type { Collection } from '../config/plan.js'
 import type { Fault } from '../errors.js'
 import { isObject } from '../filter/read-path.js'
 import { keepProperties } from '../permissions/write-rules.js'
-import { suggest, toPointerPart } from '../schema/names.js'
+import { isUuid, suggest, toPointerPart } from '../schema/names.js'
 import { parseTimestamp } from '../schema/timestamp.js'
 import type { StorageAdapter, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
@@ -85,8 +85,6 @@ async function prepare(
 
 const MAX_FAULTS = 50
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 interface GivenSystemFields {
   readonly _id?: string
   readonly createdAt?: string
@@ -111,7 +109,7 @@ const readTime = (value: unknown): string | undefined =>
   typeof value === 'string' ? parseTimestamp(value) : undefined
 
 const SYSTEM_READERS: { readonly [name: string]: (value: unknown) => string | null | undefined } = {
-  _id: (value) => (typeof value === 'string' && UUID.test(value) ? value : undefined),
+  _id: (value) => (typeof value === 'string' && isUuid(value) ? value : undefined),
   createdAt: readTime,
   updatedAt: readTime,
   createdBy: (value) => (typeof value === 'string' || value === null ? value : undefined),

@@ -1,23 +1,10 @@
-import { type FieldRef, isEverything } from '../../filter/filter.js'
+import { everything, type Filter } from '../../filter/filter.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
-import type {
-  CollectionPlan,
-  ListQuery,
-  StorageAdapter,
-  StoredDocument,
-  WriteResult,
-  WriteStep,
-} from '../../storage.js'
+import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { freezeCopy } from './freeze.js'
 import { takeSorted } from './order.js'
 import { planScan } from './plan-scan.js'
 import { createDatabase, createRows, type Row, type Rows } from './rows.js'
-import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
-
-interface MemoryCollection {
-  readonly rows: Rows
-  readonly indexes: readonly UniqueIndex[]
-}
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
 
@@ -35,28 +22,37 @@ export interface MemoryAdapterOptions {
  */
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
   const database = createDatabase()
-  const collections = new Map<string, MemoryCollection>()
+  const collections = new Map<string, Rows>()
 
-  const find = (name: string): MemoryCollection => {
-    const collection = collections.get(name)
-    if (!collection) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
-    return collection
+  const find = (name: string): Rows => {
+    const rows = collections.get(name)
+    if (!rows) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
+    return rows
   }
 
   return {
     ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
-      for (const plan of plans) openCollection(collections, plan, () => createRows(database, plan.name))
+      for (const { name, indexes } of plans) {
+        const rows = collections.get(name) ?? createRows(database, name)
+        collections.set(name, rows)
+        // What another service has asked for before stays.
+        for (const { fields, unique } of indexes) {
+          if (unique) rows.addUnique(fields)
+          rows.addSorted(fields)
+        }
+      }
     },
     async list(name, query) {
       return listDocuments(find(name), query)
     },
     async count(name, filter) {
-      const { rows, indexes } = find(name)
-      if (isEverything(filter)) return rows.size
+      const rows = find(name)
+      const scan = planScan(filter, [], rows)
+      if (scan.isExact) return scan.size
       const matches = compileFilter(filter)
       let total = 0
-      for (const { document } of planScan(filter, rows, indexes, false)) if (matches(document)) total += 1
+      for (const { document } of scan.candidates) if (matches(document)) total += 1
       return total
     },
     async write(steps) {
@@ -66,48 +62,18 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   }
 }
 
-/** Adds what a plan asks for; what another service has asked for before stays. */
-function openCollection(
-  collections: Map<string, MemoryCollection>,
-  { name, indexes }: CollectionPlan,
-  create: () => Rows,
-): void {
-  const collection = collections.get(name) ?? { rows: create(), indexes: [] }
-  const known = new Set(collection.indexes.map(({ fields }) => JSON.stringify(fields)))
-  const added = indexes
-    .filter(({ unique, fields }) => unique && !known.has(JSON.stringify(fields)))
-    .map(({ fields }) => buildUniqueIndex(name, fields, collection.rows))
-  collections.set(name, { rows: collection.rows, indexes: [...collection.indexes, ...added] })
-}
-
-function buildUniqueIndex(name: string, fields: readonly FieldRef[], rows: Rows): UniqueIndex {
-  const index = createUniqueIndex(fields)
-  for (const { document } of rows.inOrder()) {
-    if (index.findConflict(document) !== undefined) {
-      const names = fields.map(({ path }) => path).join(' and ')
-      throw new Error(`documents of ${name} have the same ${names}, which is to be unique`)
-    }
-    index.add(document)
-  }
-  return index
-}
-
-function listDocuments({ rows, indexes }: MemoryCollection, query: ListQuery): readonly StoredDocument[] {
-  const { filter, sort, skip, limit } = query
+function listDocuments(rows: Rows, { filter, sort, skip, limit }: ListQuery): readonly StoredDocument[] {
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const matches = compileFilter(filter)
-  const [first] = sort
-  const isById = first?.field.path === '_id' && !first.descending
-  const isInOrder = !first || isById
-  const candidates = planScan(filter, rows, indexes, isById)
-  return isInOrder
-    ? takeInOrder(candidates, matches, skip, end)
-    : takeSorted(candidates, matches, sort, end).slice(skip)
+  const scan = planScan(filter, sort, rows)
+  const matches = compileFilter(scan.isExact ? everything : filter)
+  return scan.isSorted
+    ? takeInOrder(scan.candidates, matches, skip, end)
+    : takeSorted(scan.candidates, matches, sort, end).slice(skip)
 }
 
 /** The documents that match from `skip` to `end`, in the order in which they come. */
 function takeInOrder(
-  rows: readonly Row[],
+  rows: Iterable<Row>,
   matches: Predicate,
   skip: number,
   end: number,
@@ -124,7 +90,7 @@ function takeInOrder(
 }
 
 /** Applies the steps in turn; the first that fails has all before it taken back. */
-function writeAll(steps: readonly WriteStep[], find: (name: string) => MemoryCollection): WriteResult {
+function writeAll(steps: readonly WriteStep[], find: (name: string) => Rows): WriteResult {
   const undo: (() => void)[] = []
   let removed = 0
   for (const [i, step] of steps.entries()) {
@@ -141,69 +107,50 @@ function writeAll(steps: readonly WriteStep[], find: (name: string) => MemoryCol
 /** Applies one step: how many documents it removed, or why it cannot be. */
 function applyStep(
   step: WriteStep,
-  collection: MemoryCollection,
+  rows: Rows,
   undo: (() => void)[],
 ): number | Pick<Refusal, 'reason' | 'fields'> {
-  const { rows, indexes } = collection
   if ('insert' in step) {
     const document = freezeCopy(step.insert)
     if (rows.get(document._id)) return { reason: 'unique', fields: ['_id'] }
-    const taken = findTaken(indexes, document)
+    const taken = findTaken(rows, document)
     if (taken) return taken
-    insert(collection, document)
-    undo.push(() => remove(collection, document))
+    rows.insert(document)
+    undo.push(() => rows.remove(document._id))
     return 0
   }
   if ('replace' in step) {
     const before = rows.get(step.replace._id)?.document
     if (before?._version !== step.version) return { reason: 'changed' }
     const document = freezeCopy(step.replace)
-    const taken = findTaken(indexes, document)
+    const taken = findTaken(rows, document)
     if (taken) return taken
-    replace(collection, before, document)
-    undo.push(() => replace(collection, document, before))
+    rows.replace(document)
+    undo.push(() => rows.replace(before))
     return 0
   }
   if ('remove' in step) {
-    const matches = compileFilter(step.remove)
-    const doomed = planScan(step.remove, rows, indexes, false)
-      .map(({ document }) => document)
-      .filter(matches)
+    const doomed = findMatching(rows, step.remove)
     if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
     for (const document of doomed) {
-      remove(collection, document)
-      undo.push(() => insert(collection, document))
+      rows.remove(document._id)
+      undo.push(() => rows.insert(document))
     }
     return doomed.length
   }
   if ('require' in step) return rows.get(step.require) ? 0 : { reason: 'missing' }
-  const refused = compileFilter(step.refuse)
-  for (const { document } of planScan(step.refuse, rows, indexes, false)) {
-    if (refused(document)) return { reason: 'found' }
-  }
-  return 0
+  return findMatching(rows, step.refuse).length > 0 ? { reason: 'found' } : 0
+}
+
+function findMatching(rows: Rows, filter: Filter): readonly StoredDocument[] {
+  const matches = compileFilter(filter)
+  return Array.from(planScan(filter, [], rows).candidates, ({ document }) => document).filter(matches)
 }
 
 function findTaken(
-  indexes: readonly UniqueIndex[],
+  { unique }: Rows,
   document: StoredDocument,
 ): Pick<Refusal, 'reason' | 'fields'> | undefined {
-  const index = indexes.find((candidate) => candidate.findConflict(document) !== undefined)
+  const index = unique.find((candidate) => candidate.findConflict(document) !== undefined)
   return index && { reason: 'unique', fields: index.fields.map(({ path }) => path) }
-}
-
-function insert({ rows, indexes }: MemoryCollection, document: StoredDocument): void {
-  rows.insert(document)
-  for (const index of indexes) index.add(document)
-}
-
-function replace({ rows, indexes }: MemoryCollection, before: StoredDocument, after: StoredDocument): void {
-  for (const index of indexes) index.remove(before)
-  rows.replace(after)
-  for (const index of indexes) index.add(after)
-}
-
-function remove({ rows, indexes }: MemoryCollection, document: StoredDocument): void {
-  rows.remove(document._id)
-  for (const index of indexes) index.remove(document)
 }

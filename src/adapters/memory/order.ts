@@ -43,7 +43,7 @@ const MAX_KEPT = 1000
 
 /** The first `count` of the documents that match, in an order, from however many. */
 export function takeSorted(
-  rows: readonly Row[],
+  rows: Iterable<Row>,
   matches: Predicate,
   sort: readonly SortKey[],
   count: number,
@@ -53,13 +53,13 @@ export function takeSorted(
   return sorted.slice(0, count).map(({ document }) => document)
 }
 
-function sortAll(rows: readonly Row[], matches: Predicate, order: Order): readonly Keyed[] {
+function sortAll(rows: Iterable<Row>, matches: Predicate, order: Order): readonly Keyed[] {
   const all: Keyed[] = []
   for (const { document } of rows) if (matches(document)) all.push({ document, keys: order.keysOf(document) })
   return all.sort((a, b) => order.compare(a.keys, b.keys))
 }
 
-function keepFirst(rows: readonly Row[], matches: Predicate, order: Order, count: number): readonly Keyed[] {
+function keepFirst(rows: Iterable<Row>, matches: Predicate, order: Order, count: number): readonly Keyed[] {
   const kept: Keyed[] = []
   for (const { document } of rows) {
     if (!matches(document)) continue

@@ -1,37 +1,149 @@
+import type { Ordered } from '../../filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
+import type { SortKey } from '../../storage.js'
 import type { Row, Rows } from './rows.js'
-import type { UniqueIndex } from './unique-index.js'
+import type { SortedIndex } from './sorted-index.js'
+import type { Rank } from './sorted-list.js'
 
-/**
- * Where the documents that can match a filter are looked for: the narrowest of an id, a unique value, and everything,
- * then ascending by `_id` where that `isOrdered`.
- */
-export function planScan(
-  filter: Filter,
-  rows: Rows,
-  indexes: readonly UniqueIndex[],
-  isOrdered: boolean,
-): readonly Row[] {
-  for (const condition of filter.kind === 'and' ? filter.filters : [filter]) {
+/** Where the documents that can match a filter are looked for: a superset of what matches. */
+export interface Scan {
+  readonly candidates: Iterable<Row>
+  /** How many candidates there are. */
+  readonly size: number
+  /** Whether they come in the order that was asked for. */
+  readonly isSorted: boolean
+  /** Whether every candidate matches. */
+  readonly isExact: boolean
+}
+
+/** Chooses the narrowest way: an id or a unique value, then an index that gives the order, then the shortest range. */
+export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Scan {
+  const conditions = filter.kind === 'and' ? filter.filters : [filter]
+  const found = findOne(conditions, rows)
+  if (found) return found
+  let best: Scan = {
+    candidates: rows.inAnyOrder(),
+    size: rows.size,
+    isSorted: sort.length === 0,
+    isExact: conditions.length === 0,
+  }
+  for (const index of rows.sorted) {
+    const scan = planIndex(index, conditions, sort)
+    if (isBetter(scan, best)) best = scan
+  }
+  return best
+}
+
+/** A range in order stops early, but only a much shorter one is worth sorting instead. */
+function isBetter(scan: Scan, best: Scan): boolean {
+  const [cost, bestCost] = [scan, best].map(({ size, isSorted }) => (isSorted ? size : size * SORTING))
+  return (cost ?? 0) < (bestCost ?? 0) || (cost === bestCost && scan.isExact && !best.isExact)
+}
+
+/** How many documents of a range in order one document of a range to be sorted costs. */
+const SORTING = 8
+
+/** The one document that a condition on `_id` or a unique field leaves, if there is such a condition. */
+function findOne(conditions: readonly Filter[], rows: Rows): Scan | undefined {
+  for (const condition of conditions) {
     if (condition.kind !== 'eq' || condition.field.each) continue
-    const id = findId(condition.field, condition.value, indexes)
+    const id = findId(condition.field, condition.value, rows)
     if (id === undefined) continue
     const row = id === null ? undefined : rows.get(id)
-    return row ? [row] : []
+    const candidates = row ? [row] : []
+    return { candidates, size: candidates.length, isSorted: true, isExact: conditions.length === 1 }
   }
-  return isOrdered ? rows.inOrder() : rows.inAnyOrder()
+  return undefined
 }
 
 /** The only id that can match; `null` where there is none, `undefined` where the field does not tell. */
-function findId(
-  { path, type }: FieldRef,
-  value: Scalar,
-  indexes: readonly UniqueIndex[],
-): string | null | undefined {
+function findId({ path, type }: FieldRef, value: Scalar, rows: Rows): string | null | undefined {
   if (path === '_id') return typeof value === 'string' ? value : null
-  for (const index of indexes) {
+  for (const index of rows.unique) {
     const [field, ...others] = index.fields
     if (others.length === 0 && field?.path === path && field.type === type) return index.lookUp(value) ?? null
   }
   return undefined
+}
+
+interface Bounds {
+  readonly lower?: { readonly value: Scalar; readonly isIncluded: boolean }
+  readonly upper?: { readonly value: Scalar; readonly isIncluded: boolean }
+}
+
+/** The range of an index that equalities on its first fields, and bounds on the next one, leave. */
+function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): Scan {
+  const used = new Set<Filter>()
+  const prefix: Ordered[] = []
+  for (const field of index.fields) {
+    const equality = conditions.find((condition) => condition.kind === 'eq' && isOn(condition.field, field))
+    if (equality?.kind !== 'eq') break
+    used.add(equality)
+    prefix.push(equality.value)
+  }
+  const next = index.fields[prefix.length]
+  const bounds = next ? findBounds(next, conditions, used) : {}
+  const [first, end] = findRange(index, prefix, bounds)
+  const direction = findDirection(index, prefix.length, sort)
+  return {
+    candidates: index.rows.slice(first, end, direction === 'descending'),
+    size: Math.max(0, end - first),
+    isSorted: direction !== undefined || sort.length === 0,
+    isExact: conditions.every((condition) => used.has(condition)),
+  }
+}
+
+const isOn = (field: FieldRef, other: FieldRef): boolean =>
+  field.path === other.path && field.type === other.type && !field.each
+
+/** The first bound of each side; further ones are left for the filter. */
+function findBounds(field: FieldRef, conditions: readonly Filter[], used: Set<Filter>): Bounds {
+  const find = (kinds: readonly string[]): Bounds['lower'] => {
+    for (const condition of conditions) {
+      if (!kinds.includes(condition.kind) || !('value' in condition) || !isOn(condition.field, field))
+        continue
+      used.add(condition)
+      return { value: condition.value, isIncluded: condition.kind === 'gte' || condition.kind === 'lte' }
+    }
+    return undefined
+  }
+  const lower = find(['gt', 'gte'])
+  const upper = find(['lt', 'lte'])
+  return { ...(lower ? { lower } : {}), ...(upper ? { upper } : {}) }
+}
+
+function findRange(
+  index: SortedIndex,
+  prefix: readonly Ordered[],
+  { lower, upper }: Bounds,
+): readonly [Rank, Rank] {
+  const rankOf = (values: readonly Ordered[], isBehind: boolean): Rank =>
+    index.rows.findRank((row) => {
+      const order = index.comparePrefix(row, values)
+      return isBehind ? order <= 0 : order < 0
+    })
+  // Only an upper bound: missing values stand before all others, and are below nothing.
+  const start = lower ? [...prefix, lower.value] : upper ? [...prefix, undefined] : prefix
+  const isBehindStart = lower ? !lower.isIncluded : upper !== undefined
+  const first = start.length === 0 ? 0 : rankOf(start, isBehindStart)
+  const stop = upper ? [...prefix, upper.value] : prefix
+  const end = stop.length === 0 ? index.rows.length : rankOf(stop, upper ? upper.isIncluded : true)
+  return [first, end]
+}
+
+/** In which direction an index gives an order, if it does: its fields behind the fixed ones, then `_id`. */
+function findDirection(
+  index: SortedIndex,
+  fixed: number,
+  sort: readonly SortKey[],
+): 'ascending' | 'descending' | undefined {
+  const [firstKey] = sort
+  if (!firstKey || sort.some(({ descending }) => descending !== firstKey.descending)) return undefined
+  const paths = index.fields.map(({ path }) => path)
+  // A key that an equality fixes orders nothing.
+  const keys = sort.map(({ field }) => field.path).filter((path) => !paths.slice(0, fixed).includes(path))
+  const given = [...paths.slice(fixed), '_id']
+  const isGiven = keys.length === given.length && keys.every((path, i) => path === given[i])
+  if (!isGiven) return undefined
+  return firstKey.descending ? 'descending' : 'ascending'
 }

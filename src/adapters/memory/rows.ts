@@ -1,5 +1,8 @@
 import Loki from 'lokijs'
+import type { FieldRef } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
+import { createSortedIndex, type SortedIndex } from './sorted-index.js'
+import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 
 /** What LokiJS keeps: it writes a `$loki` of its own into a row, and never sees the frozen document's fields. */
 export interface Row {
@@ -7,8 +10,11 @@ export interface Row {
   document: StoredDocument
 }
 
-/** The documents of one collection, by `_id` and in the order of `_id`. */
+/** The documents of one collection, with their indexes. */
 export interface Rows {
+  readonly unique: readonly UniqueIndex[]
+  /** The first is that of `_id` alone. */
+  readonly sorted: readonly SortedIndex[]
   readonly size: number
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
@@ -16,8 +22,9 @@ export interface Rows {
   remove(id: string): void
   /** All rows in whatever order; until the next write. */
   inAnyOrder(): readonly Row[]
-  /** All rows, ascending by `_id`; until the next write. */
-  inOrder(): readonly Row[]
+  /** Adds an index over the documents that are there, unless there is one. Throws where they are not unique. */
+  addUnique(fields: readonly FieldRef[]): void
+  addSorted(fields: readonly FieldRef[]): void
 }
 
 /** A database that lives in memory only, whatever runtime it finds itself in. */
@@ -36,12 +43,25 @@ export function createRows(database: Loki, name: string): Rows {
     clone: false,
   })
   const byId = new Map<string, Row>()
-  let last = ''
-  // Ids ascend as a rule, and then LokiJS's own order is that of `_id`; else a sorted copy is kept while it lasts.
-  let isAscending = true
-  let sorted: readonly Row[] | undefined
+  const unique: UniqueIndex[] = []
+  const sorted: SortedIndex[] = [createSortedIndex([])]
+
+  const enter = (row: Row): void => {
+    for (const index of unique) index.add(row.document)
+    for (const index of sorted) index.rows.insert(row)
+  }
+  const leave = (row: Row): void => {
+    for (const index of unique) index.remove(row.document)
+    for (const index of sorted) index.rows.remove(row)
+  }
+  const isKnown = (
+    indexes: readonly { readonly fields: readonly FieldRef[] }[],
+    fields: readonly FieldRef[],
+  ): boolean => indexes.some((index) => JSON.stringify(index.fields) === JSON.stringify(fields))
 
   return {
+    unique,
+    sorted,
     get size() {
       return byId.size
     },
@@ -50,26 +70,41 @@ export function createRows(database: Loki, name: string): Rows {
       const row: Row = { _id: document._id, document }
       collection.insert(row)
       byId.set(row._id, row)
-      if (row._id > last) last = row._id
-      else isAscending = false
-      sorted = undefined
+      enter(row)
     },
     replace(document) {
       const row = byId.get(document._id)
-      if (row) row.document = document
+      if (!row) return
+      // An index finds a row by what the row holds.
+      leave(row)
+      row.document = document
+      enter(row)
     },
     remove(id) {
       const row = byId.get(id)
       if (!row) return
+      leave(row)
       collection.remove(row as Row & LokiObj)
       byId.delete(id)
-      sorted = undefined
     },
     inAnyOrder: () => collection.data,
-    inOrder() {
-      if (isAscending) return collection.data
-      sorted ??= [...collection.data].sort((a, b) => (a._id < b._id ? -1 : 1))
-      return sorted
+    addUnique(fields) {
+      if (isKnown(unique, fields)) return
+      const index = createUniqueIndex(fields)
+      for (const { document } of collection.data) {
+        if (index.findConflict(document) !== undefined) {
+          const names = fields.map(({ path }) => path).join(' and ')
+          throw new Error(`documents of ${name} have the same ${names}, which is to be unique`)
+        }
+        index.add(document)
+      }
+      unique.push(index)
+    },
+    addSorted(fields) {
+      if (isKnown(sorted, fields)) return
+      const index = createSortedIndex(fields)
+      for (const row of collection.data) index.rows.insert(row)
+      sorted.push(index)
     },
   }
 }

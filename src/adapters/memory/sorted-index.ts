@@ -1,0 +1,42 @@
+import { compare, holdsType, type Ordered } from '../../filter/compare.js'
+import type { FieldRef } from '../../filter/filter.js'
+import { compilePath } from '../../filter/read-path.js'
+import type { Row } from './rows.js'
+import { createSortedList, type SortedList } from './sorted-list.js'
+
+/** Rows in the order of some fields, then of `_id`. A value of another type than its field's counts as missing. */
+export interface SortedIndex {
+  readonly fields: readonly FieldRef[]
+  readonly rows: SortedList<Row>
+  /** How the first fields of a row compare with values. */
+  comparePrefix(row: Row, values: readonly Ordered[]): number
+}
+
+export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
+  const readers = fields.map(({ path, type }) => {
+    const read = compilePath(path)
+    const holds = holdsType(type)
+    return (row: Row): Ordered => {
+      const value = read(row.document)
+      return holds(value) ? (value as Ordered) : undefined
+    }
+  })
+  const compareRows = (a: Row, b: Row): number => {
+    for (const read of readers) {
+      const order = compare(read(a), read(b))
+      if (order !== 0) return order
+    }
+    return a._id < b._id ? -1 : a._id > b._id ? 1 : 0
+  }
+  return {
+    fields,
+    rows: createSortedList(compareRows),
+    comparePrefix(row, values) {
+      for (let i = 0; i < values.length; i++) {
+        const order = compare(readers[i]?.(row), values[i])
+        if (order !== 0) return order
+      }
+      return 0
+    },
+  }
+}

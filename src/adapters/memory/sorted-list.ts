@@ -1,0 +1,105 @@
+/** Where an element stands: how many come before it, up to the length of the list. */
+export type Rank = number
+
+/** Elements in an order, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
+export interface SortedList<T> {
+  readonly length: number
+  /** The elements must differ by the order. */
+  insert(element: T): void
+  remove(element: T): void
+  /** How many elements come before the first for which `isBefore` is false; it holds for a beginning of the list. */
+  findRank(isBefore: (element: T) => boolean): Rank
+  /** The elements from `first` up to, and without, `end`; backwards from the last of them where so asked. */
+  slice(first: Rank, end: Rank, isBackwards: boolean): Iterable<T>
+}
+
+/** A chunk of twice this length is split. */
+const CHUNK = 512
+
+export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList<T> {
+  const chunks: T[][] = []
+  let length = 0
+
+  /** The first chunk whose last element is not before; the number of chunks if there is none. */
+  const findChunk = (isBefore: (element: T) => boolean): number => {
+    let low = 0
+    let high = chunks.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const last = chunks[middle]?.at(-1)
+      if (last !== undefined && isBefore(last)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  const findInside = (chunk: readonly T[], isBefore: (element: T) => boolean): number => {
+    let low = 0
+    let high = chunk.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isBefore(chunk[middle] as T)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  return {
+    get length() {
+      return length
+    },
+    insert(element) {
+      const isBefore = (other: T): boolean => compare(other, element) < 0
+      // Behind everything means at the end of the last chunk: ids and times ascend.
+      const index = Math.min(findChunk(isBefore), chunks.length - 1)
+      const chunk = chunks[index]
+      length += 1
+      if (!chunk) {
+        chunks.push([element])
+        return
+      }
+      chunk.splice(findInside(chunk, isBefore), 0, element)
+      if (chunk.length >= 2 * CHUNK) chunks.splice(index + 1, 0, chunk.splice(CHUNK))
+    },
+    remove(element) {
+      const isBefore = (other: T): boolean => compare(other, element) < 0
+      const index = findChunk(isBefore)
+      const chunk = chunks[index]
+      const place = chunk ? findInside(chunk, isBefore) : 0
+      if (chunk?.[place] !== element) return
+      chunk.splice(place, 1)
+      length -= 1
+      if (chunk.length === 0) chunks.splice(index, 1)
+    },
+    findRank(isBefore) {
+      const index = findChunk(isBefore)
+      let rank = 0
+      for (let i = 0; i < index; i++) rank += chunks[i]?.length ?? 0
+      const chunk = chunks[index]
+      return chunk ? rank + findInside(chunk, isBefore) : rank
+    },
+    *slice(first, end, isBackwards) {
+      let index = 0
+      let before = 0
+      const start = isBackwards ? end - 1 : first
+      if (first >= end) return
+      while (index < chunks.length - 1 && before + (chunks[index]?.length ?? 0) <= start) {
+        before += chunks[index]?.length ?? 0
+        index += 1
+      }
+      let place = start - before
+      for (let left = end - first; left > 0; left--) {
+        const chunk = chunks[index]
+        if (!chunk) return
+        yield chunk[place] as T
+        place += isBackwards ? -1 : 1
+        if (place >= chunk.length) {
+          index += 1
+          place = 0
+        } else if (place < 0) {
+          index -= 1
+          place = (chunks[index]?.length ?? 0) - 1
+        }
+      }
+    },
+  }
+}

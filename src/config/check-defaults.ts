@@ -17,7 +17,9 @@ export function checkDefaults(
   if (!sample) return
   const places = new Map<string, string>()
   collectPlaces(fields, '', `${at}/schema`, places)
-  for (const { path, message } of validate(normaliseProperties(fields, sample), Number.POSITIVE_INFINITY)) {
+  for (const { path, message } of validate(normaliseProperties(fields, sample), {
+    limit: Number.POSITIVE_INFINITY,
+  })) {
     for (const [pointer, place] of places) {
       if (path !== pointer && !path.startsWith(`${pointer}/`)) continue
       faults.push({

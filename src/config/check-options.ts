@@ -38,20 +38,28 @@ const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 /** Refuses an adapter that is none, and options that are unknown or of another type. Throws `ConfigError`. */
 export function checkOptions(adapter: unknown, options: unknown): void {
   const faults: ConfigFault[] = []
-  if (!hasMethods(adapter, ADAPTER_METHODS)) {
-    faults.push({ path: 'adapter', message: `must be an object with ${ADAPTER_METHODS.join(', ')}` })
+  try {
+    faults.push(...judgeAdapter(adapter), ...judgeOptions(options))
+  } catch {
+    // A getter or a proxy that throws.
+    faults.push({ path: 'options', message: 'cannot be read' })
   }
-  if (isObject(options)) {
-    for (const [name, value] of Object.entries(options)) {
-      const [isValid, allowed] = (Object.hasOwn(OPTIONS, name) && OPTIONS[name]) || []
-      const known = Object.keys(OPTIONS)
-      if (!isValid) {
-        const nearest = suggest(name, known) || ';'
-        faults.push({ path: `options.${name}`, message: `is unknown${nearest} allowed: ${known.join(', ')}` })
-      } else if (value !== undefined && !isValid(value)) {
-        faults.push({ path: `options.${name}`, message: `must be ${allowed}` })
-      }
-    }
-  } else faults.push({ path: 'options', message: 'must be an object' })
   if (faults.length > 0) throw new ConfigError(faults)
+}
+
+const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
+  hasMethods(adapter, ADAPTER_METHODS)
+    ? []
+    : [{ path: 'adapter', message: `must be an object with ${ADAPTER_METHODS.join(', ')}` }]
+
+function judgeOptions(options: unknown): readonly ConfigFault[] {
+  if (!isObject(options)) return [{ path: 'options', message: 'must be an object' }]
+  const known = Object.keys(OPTIONS)
+  return Object.entries(options).flatMap(([name, value]): ConfigFault[] => {
+    const [isValid, allowed] = (Object.hasOwn(OPTIONS, name) && OPTIONS[name]) || []
+    const path = `options.${name}`
+    if (!isValid)
+      return [{ path, message: `is unknown${suggest(name, known) || ';'} allowed: ${known.join(', ')}` }]
+    return value === undefined || isValid(value) ? [] : [{ path, message: `must be ${allowed}` }]
+  })
 }

@@ -128,9 +128,9 @@ const judgeVariables = (value: unknown, scope: RuleScope): string | undefined =>
 function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): string | undefined {
   if (findVariables(value).length > 0) return undefined
   const at = toPointerPart(name)
-  const fault = validate(normaliseProperties(fields, { [name]: value }), Number.POSITIVE_INFINITY).find(
-    ({ path }) => path === at || path.startsWith(`${at}/`),
-  )
+  const fault = validate(normaliseProperties(fields, { [name]: value }), {
+    limit: Number.POSITIVE_INFINITY,
+  }).find(({ path }) => path === at || path.startsWith(`${at}/`))
   return fault && `is no value of the field: ${fault.path.slice(at.length)} ${fault.message}`
 }
 

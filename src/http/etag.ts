@@ -7,14 +7,17 @@ import type { IncomingRequest } from './answer.js'
 export const etagOf = (shown: Document): string => `"${digestText(JSON.stringify(shown)).slice(0, 32)}"`
 
 /** RFC 9110 §8.8.3: tags, weak or not, separated by commas. */
-const TAG_LIST = /^\s*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*)*)+$/
+const TAG_LIST =
+  /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*)?)*$/
 
 const MAX_HEADER = 8192
+
+const isTagList = (header: string): boolean => header.length <= MAX_HEADER && TAG_LIST.test(header)
 
 /** The tags of a header; `*` for any. Throws `precondition_failed` for what is neither, since it cannot hold. */
 function readTags(header: string): '*' | readonly string[] {
   if (header.trim() === '*') return '*'
-  if (header.length > MAX_HEADER || !TAG_LIST.test(header)) {
+  if (!isTagList(header)) {
     throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
   }
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
@@ -37,11 +40,8 @@ export function readExpectation(incoming: IncomingRequest): (shown: Document) =>
 export function isKnown(incoming: IncomingRequest, etag: string): boolean {
   const header = incoming.header('if-none-match')
   // What cannot be read says nothing: the answer is then the whole document.
-  return (
-    header !== undefined &&
-    (header.trim() === '*' || TAG_LIST.test(header.slice(0, MAX_HEADER))) &&
-    isListed(header, etag)
-  )
+  const isReadable = header !== undefined && (header.trim() === '*' || isTagList(header))
+  return isReadable && isListed(header, etag)
 }
 
 function isListed(header: string, etag: string): boolean {

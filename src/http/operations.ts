@@ -82,7 +82,8 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         const rules = authorizeCreate(context, collection, caller)
         const body = await readBody(exchange)
         const document = await createDocument(context, scope, collection, caller, rules, body)
-        return json(201, document, { location: `${exchange.prefix}/${collection.name}/${document._id}` })
+        const location = `${exchange.prefix}/${collection.name}/${document._id}`
+        return json(201, document, { location, etag: etagOf(document) })
       }
       const access = authorizeList(context, collection, caller)
       const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project')
@@ -117,11 +118,13 @@ function pageHeaders(
   if (!next) return headers
   // What a client need not encode in a query could end the target of a link.
   const written = query.replace(/["<>\\^`{|}]/g, encodeURIComponent)
-  const others = written.split('&').filter((part) => !/^(?:after|skip)=/.test(decodeURIComponent(part)))
-  const byKey = [...others, `after=${next.cursor}`].join('&')
-  const target =
-    byKey.length <= context.plan.limits.queryBytes ? byKey : [...others, `skip=${next.skip}`].join('&')
-  return { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
+  const others = written
+    .split('&')
+    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
+  const target = [`after=${next.cursor}`, `skip=${next.skip}`]
+    .map((place) => [...others, place].join('&'))
+    .find((text) => text.length <= context.plan.limits.queryBytes)
+  return target === undefined ? headers : { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
 }
 
 type DocumentRoute = Extract<Route, { readonly kind: 'document' }>

@@ -155,9 +155,11 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
 }
 
 /** Ends the order with `_id`, in the direction of the last key: then it is total (contract §3.6). */
-function completeSort(sort: readonly SortKey[], idField: Field): readonly SortKey[] {
-  if (!idField.ref || sort.some(({ field }) => field.path === idField.path)) return sort
-  return [...sort, { field: idField.ref, descending: sort.at(-1)?.descending ?? false }]
+function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
+  const place = keys.findIndex(({ field }) => field.path === idField.path)
+  // Behind an `_id` there are no ties to order.
+  if (place >= 0) return keys.slice(0, place + 1)
+  return idField.ref ? [...keys, { field: idField.ref, descending: keys.at(-1)?.descending ?? false }] : keys
 }
 
 function readWhole(text: string | undefined): number | undefined {

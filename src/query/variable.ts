@@ -1,4 +1,5 @@
 import { isObject, readOwn } from '../filter/read-path.js'
+import { findUnstorable } from '../schema/json-domain.js'
 import type { JsonObject } from '../types.js'
 
 /** What the variables of a configuration stand for in one request. */
@@ -35,7 +36,11 @@ export const userPathOf = (variable: string): string | undefined =>
 export function bindValue(value: unknown, binding: Binding): { readonly value: unknown } | undefined {
   if (isVariable(value)) {
     const bound = readVariable(value, binding)
-    const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null)
+    // A host's callers may hold what is no JSON.
+    const isHeld =
+      bound !== undefined &&
+      [bound].flat().every((value) => value !== null) &&
+      findUnstorable(bound, '', () => false)
     return isHeld ? { value: bound } : undefined
   }
   if (Array.isArray(value)) {

@@ -40,20 +40,21 @@ function readPointer(value: unknown, pointer: string): unknown {
 }
 
 /**
- * The faults that an update answers for: of what it changes, and of what it removes though required. What was stored
- * before and stays as it is may break a rule that the configuration has now (contract §2).
+ * Whether an update answers for a fault: of what it changes, of what it removes though required, and of a name that it
+ * must not use. What was stored before and stays as it is may break a rule that the configuration has now (contract §2).
  */
-export function keepChanged(
-  faults: readonly Fault[],
+export function isChange(
+  { path, code }: Fault,
+  body: JsonObject,
   before: JsonObject,
   after: JsonObject,
-): readonly Fault[] {
-  return faults.filter(({ path, code }) => {
-    const parent = path.slice(0, path.lastIndexOf('/'))
-    // In an object that is new everything is.
-    if (code === 'required' && parent !== '' && !isObject(readPointer(before, parent))) return true
-    return !isEqualJson(readPointer(before, path), readPointer(after, path))
-  })
+): boolean {
+  // Else a right guess of what is stored under a name no longer declared would be told from a wrong one.
+  if (code === 'unknown_property' || code === 'forbidden_name') return readPointer(body, path) !== undefined
+  const parent = path.slice(0, path.lastIndexOf('/'))
+  // In an object that is new everything is.
+  if (code === 'required' && parent !== '' && !isObject(readPointer(before, parent))) return true
+  return !isEqualJson(readPointer(before, path), readPointer(after, path))
 }
 
 /** Faults of immutable properties that are another in `after`. */
@@ -68,8 +69,8 @@ export function findImmutableChanges(
     const [old, present] = [readOwn(before, field.name), readOwn(after, field.name)]
     if (isEqualJson(old, present)) return []
     if (field.definition.immutable) return [immutable(path)]
-    if (!isObject(old)) return []
-    return findImmutableChanges(field.properties, old, isObject(present) ? present : {}, path)
+    const [inside, now] = [old, present].map((value) => (isObject(value) ? value : {}))
+    return findImmutableChanges(field.properties, inside ?? {}, now ?? {}, path)
   })
 }
 

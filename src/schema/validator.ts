@@ -12,8 +12,18 @@ const MAX_FAULTS = 50
 /** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
 const MAX_PATH = 256
 
-/** All faults of a normalised body, one a path, at most `limit` (default 50); none if it may be stored. */
-export type BodyValidator = (body: JsonObject, limit?: number) => readonly Fault[]
+/** Which faults are looked for. */
+export interface FaultOptions {
+  /** At most so many. Default 50. */
+  readonly limit?: number
+  /** Found already; a path has one fault. */
+  readonly known?: readonly Fault[]
+  /** Others are passed over, and do not count. */
+  readonly isRelevant?: (fault: Fault) => boolean
+}
+
+/** All faults of a normalised body, one a path; none if it may be stored. */
+export type BodyValidator = (body: JsonObject, options?: FaultOptions) => readonly Fault[]
 
 export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
@@ -29,9 +39,10 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
   const checks = fields.map(compileCheck)
   const declared = new Set(fields.map(({ name }) => name))
-  return (body, limit = MAX_FAULTS) => {
-    const byPath = new Map<string, Fault>()
+  return (body, { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {}) => {
+    const byPath = new Map<string, Fault>(known.map((fault) => [fault.path, fault]))
     const add: AddFault = (fault) => {
+      if (!isRelevant(fault)) return byPath.size < limit
       const path = fault.path.slice(0, MAX_PATH)
       if (byPath.size < limit && !byPath.has(path)) byPath.set(path, { ...fault, path })
       return byPath.size < limit

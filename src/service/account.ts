@@ -51,6 +51,17 @@ export async function findSession(
   return { id, stored, user, caller: callerOf(auth, user) }
 }
 
+/** A session as it is stored now. Throws `invalid_token` where it is no more. */
+export async function refreshSession(
+  context: ServiceContext,
+  scope: RequestScope,
+  session: Session,
+): Promise<Session> {
+  const stored = await findOne(context, scope, SESSIONS, sessionFilter(session.id))
+  if (!stored) throw invalidToken()
+  return { ...session, stored }
+}
+
 export const invalidToken = (): ServiceError =>
   new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')
 

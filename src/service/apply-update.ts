@@ -4,7 +4,7 @@ import { isObject, readOwn } from '../filter/read-path.js'
 import type { Rule } from '../permissions/grants.js'
 import { acceptsProperty, bindSet, type Kept } from '../permissions/write-rules.js'
 import type { Binding } from '../query/variable.js'
-import { findImmutableChanges, immutable, keepChanged, mergePatch } from '../schema/changes.js'
+import { findImmutableChanges, immutable, isChange, mergePatch } from '../schema/changes.js'
 import type { Field } from '../schema/field.js'
 import { toPointerPart } from '../schema/names.js'
 import { applyDefaults, normalise } from '../schema/normalise.js'
@@ -49,11 +49,12 @@ export function applyUpdate(
   const before = readFields(stored)
   const replaced = mode === 'put' ? findReplaced(collection, rule, draft) : new Set<string>()
   const after = orderFields(collection, buildFields(collection, before, body, replaced, draft))
-  const faults = [
+  const known = [
     ...findImmutableFaults(collection, before, after, kept.body, draft),
     ...findMissingSecrets(collection, body),
-    ...keepChanged(collection.validate(after), before, after),
   ]
+  const isRelevant = (fault: Fault): boolean => isChange(fault, body, before, after)
+  const faults = collection.validate(after, { known, isRelevant })
   if (faults.length > 0) return blame(collection, rule, faults)
 
   const hashNames = new Set(collection.hashes.map(({ name }) => name))
@@ -103,6 +104,12 @@ function buildFields(
 ): JsonObject {
   const byName = new Map(collection.fields.map((field) => [field.name, field]))
   const after = new Map(Object.entries(before).filter(([name]) => !replaced.has(name)))
+  for (const name of replaced) {
+    const field = byName.get(name)
+    // Of an object that goes stays what a PUT cannot speak of.
+    const left = field && carryOver(field, before[name], {})
+    if (isObject(left) && isObject(before[name]) && Object.keys(left).length > 0) after.set(name, left)
+  }
   for (const [name, value] of Object.entries(body)) {
     const field = byName.get(name)
     const merged = mode === 'patch' ? mergePatch(readOwn(before, name), value) : value

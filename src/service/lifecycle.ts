@@ -35,18 +35,22 @@ export function createLifecycle(context: ServiceContext): Lifecycle {
       throw cause
     }
   }
-  const closeStorage = async (): Promise<void> => {
+  const waitUntilIdle = async (): Promise<void> => {
+    await opening?.catch(() => {})
     if (inFlight > 0) {
-      // Work that never ends must not keep the process for ever: every request is answered by then.
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
-        onIdle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
+        onIdle = resolve
       })
     }
-    await opening?.catch(() => {})
+  }
+  const closeStorage = async (): Promise<void> => {
+    // Work that never ends must not keep the process for ever: every request is answered by then.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
+    })
+    await Promise.race([waitUntilIdle(), late])
+    clearTimeout(timer)
     if (opening) await adapter.close()
   }
   return {

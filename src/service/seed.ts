@@ -2,6 +2,7 @@ import type { Collection } from '../config/plan.js'
 import type { Fault } from '../errors.js'
 import { isObject } from '../filter/read-path.js'
 import { keepProperties } from '../permissions/write-rules.js'
+import { findUnstorable } from '../schema/json-domain.js'
 import { isUuid, suggest, toPointerPart } from '../schema/names.js'
 import { parseTimestamp } from '../schema/timestamp.js'
 import type { StorageAdapter, WriteStep } from '../storage.js'
@@ -68,6 +69,10 @@ async function prepare(
     faults.push({ path: at, code: 'wrong_type', message: 'must be an object' })
     return undefined
   }
+  const before = faults.length
+  findUnstorable(document, at, (fault) => faults.push(fault) < MAX_FAULTS)
+  // What is no JSON cannot be read any further.
+  if (faults.length > before) return undefined
   const given = readSystemFields(document, at, faults)
   const system = {
     ...createSystemFields(context, collection, null, given._id ?? context.createId()),

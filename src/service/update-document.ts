@@ -10,7 +10,7 @@ import { bindRuleWhere, type ReadAccess } from '../permissions/read-gate.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { invalidToken, type Session } from './account.js'
+import { refreshSession, type Session } from './account.js'
 import { chooseRule } from './apply-rule.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
 import { denied, gateOf, notFound, showWritten } from './authorize.js'
@@ -86,6 +86,7 @@ export async function updateDocument(
 ): Promise<Document> {
   const { collection, caller } = target
   const hashed = new Map<string, string>()
+  let { session } = target
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { stored, access, rules } = await findTarget(context, scope, target)
     const now = context.clock()
@@ -101,8 +102,10 @@ export async function updateDocument(
     )
     if (!updated.writes) return access.show(stored)
     const hashes = await hashAll(context, scope, updated, hashed)
-    const after = await replace(context, scope, target, stored, updated.fields, hashes, now)
+    const after = await replace(context, scope, { ...target, session }, stored, updated.fields, hashes, now)
     if (after) return showWritten(context, collection, caller, after)
+    // Where the session itself was written meanwhile, it may still be one.
+    if (session) session = await refreshSession(context, scope, session)
   }
   throw overtaken()
 }
@@ -144,7 +147,6 @@ async function replace(
   scope.enter('write')
   const result = await context.adapter.write(steps, lazySignal(scope))
   if (result.ok) return document
-  if (result.step > 0) throw invalidToken()
   if (result.reason === 'unique') throw conflict(result.fields ?? [])
   return undefined
 }

@@ -1,0 +1,323 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createMemoryAdapter, type Filter, type Hasher, type StorageAdapter } from '../../src/index.js'
+import { createTestService, type Sent, type TestService } from '../support/service.js'
+
+const config = {
+  collections: {
+    things: {
+      schema: { x: { type: 'string' } },
+      permissions: { '*': { create: true, read: true, update: true } },
+    },
+    users: {
+      schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } },
+      permissions: { '*': { create: { pick: ['email', 'password'] } } },
+    },
+  },
+}
+const hurried = { ...config, limits: { requestSeconds: 0.05 } }
+
+const everything: Filter = { kind: 'and', filters: [] }
+const never = <T>(): Promise<T> => new Promise<T>(() => {})
+
+function defer<T = void>() {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+const codeOf = ({ status, body }: Sent): [number, string] => [status, body.code]
+
+/** Sends a request whose client may leave. */
+async function sendFrom({ handler }: TestService, path: string, body: BodyInit, signal: AbortSignal) {
+  const init: RequestInit & { duplex: 'half' } = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal,
+    duplex: 'half',
+  }
+  return (await handler(new Request(`http://service.test${path}`, init))).status
+}
+
+/** A storage whose writes wait until they are let go on, and what happens in which order. */
+function createSlowStorage() {
+  const inner = createMemoryAdapter()
+  const steps: string[] = []
+  const started = defer()
+  const gate = defer()
+  const adapter: StorageAdapter = {
+    ...inner,
+    async write(...args) {
+      started.resolve()
+      await gate.promise
+      const result = await inner.write(...args)
+      steps.push('written')
+      return result
+    },
+    async close() {
+      steps.push('closed')
+      await inner.close()
+    },
+  }
+  return { adapter, steps, started: started.promise, letGo: gate.resolve, inner }
+}
+
+describe('closing waits, before the storage is closed,', () => {
+  test('for a write whose request was answered already, because its time was over', async () => {
+    const { adapter, steps, letGo, inner } = createSlowStorage()
+    const { send, handler } = createTestService({ ...config, limits: { requestSeconds: 0.2 } }, { adapter })
+    const answer = await send('POST /things', { body: { x: 'a' }, mayFail: true })
+    expect(codeOf(answer)).toEqual([503, 'outcome_unknown'])
+    const closing = handler.close()
+    expect(steps).toEqual([])
+    letGo()
+    await closing
+    expect(steps).toEqual(['written', 'closed'])
+    expect(await inner.count('things', everything, {})).toBe(1)
+  })
+
+  test('for a write whose client has left', async () => {
+    const { adapter, steps, started, letGo, inner } = createSlowStorage()
+    const service = createTestService(config, { adapter })
+    const client = new AbortController()
+    const answer = sendFrom(service, '/things', '{"x":"a"}', client.signal)
+    await started
+    client.abort()
+    expect(await answer).toBe(503)
+    const closing = service.handler.close()
+    expect(steps).toEqual([])
+    letGo()
+    await closing
+    expect(steps).toEqual(['written', 'closed'])
+    expect(await inner.count('things', everything, {})).toBe(1)
+  })
+
+  test('for every write of several', async () => {
+    const { adapter, steps, started, letGo } = createSlowStorage()
+    const service = createTestService(config, { adapter })
+    const client = new AbortController()
+    const answers = ['a', 'b', 'c'].map((x) =>
+      sendFrom(service, '/things', JSON.stringify({ x }), client.signal),
+    )
+    await started
+    const stayed = service.send('POST /things', { body: { x: 'd' } })
+    client.abort()
+    expect(await Promise.all(answers)).toEqual([503, 503, 503])
+    const closing = service.handler.close()
+    letGo()
+    expect((await stayed).status).toBe(201)
+    await closing
+    expect(steps.at(-1)).toBe('closed')
+    expect(steps.filter((step) => step === 'closed')).toHaveLength(1)
+    expect(steps).toContain('written')
+  })
+})
+
+describe('closing does not wait for ever', () => {
+  test.each<[what: string, broken: Partial<StorageAdapter>, line: string, code: string]>([
+    ['a list', { list: never }, 'GET /things', 'storage_unavailable'],
+    ['a count', { count: never }, 'GET /things/count', 'storage_unavailable'],
+    ['a write', { write: never }, 'POST /things', 'outcome_unknown'],
+  ])('for a storage that never answers: %s', async (_, broken, line, code) => {
+    let closed = 0
+    const adapter: StorageAdapter = {
+      ...createMemoryAdapter(),
+      ...broken,
+      async close() {
+        closed += 1
+      },
+    }
+    const { send, handler } = createTestService(hurried, { adapter })
+    const body = line.startsWith('POST') ? { body: { x: 'a' } } : {}
+    expect(codeOf(await send(line, { ...body, mayFail: true }))).toEqual([503, code])
+    await handler.close()
+    expect(closed).toBe(1)
+  })
+
+  test('for a storage that never opens', async () => {
+    const adapter: StorageAdapter = { ...createMemoryAdapter(), open: never }
+    const { send, handler } = createTestService(hurried, { adapter })
+    expect(codeOf(await send('GET /things', { mayFail: true }))).toEqual([503, 'storage_unavailable'])
+    await handler.close()
+  }, 2000)
+
+  test('for a host that never says who asks', async () => {
+    const { send, handler } = createTestService(hurried, { authenticate: never })
+    expect(codeOf(await send('GET /things', { mayFail: true }))).toEqual([503, 'overloaded'])
+    await expect(handler.close()).resolves.toBeUndefined()
+  })
+})
+
+describe('once closed', () => {
+  test('every request that needs the storage is 503, whoever asks', async () => {
+    const { send, handler } = createTestService(config)
+    expect((await send('POST /things', { body: { x: 'a' } })).status).toBe(201)
+    await handler.close()
+    for (const line of ['GET /things', 'GET /things/count', 'POST /things', 'POST /auth/login']) {
+      const answer = await send(line, { mayFail: true, ...(line.startsWith('POST') ? { body: {} } : {}) })
+      expect(codeOf(answer), line).toEqual([503, 'storage_unavailable'])
+    }
+    const caller = { id: 'ann' }
+    expect((await send('GET /things', { caller, mayFail: true })).status).toBe(503)
+  })
+
+  test('a request that comes while work is waited for is 503 too', async () => {
+    const { adapter, started, letGo, steps } = createSlowStorage()
+    const { send, handler } = createTestService(config, { adapter })
+    const first = send('POST /things', { body: { x: 'a' } })
+    await started
+    const closing = handler.close()
+    const late = await send('POST /things', { body: { x: 'b' }, mayFail: true })
+    expect(codeOf(late)).toEqual([503, 'storage_unavailable'])
+    letGo()
+    expect((await first).status).toBe(201)
+    await closing
+    expect(steps).toEqual(['written', 'closed'])
+  })
+
+  test('closing again does nothing more', async () => {
+    const { adapter, steps, letGo } = createSlowStorage()
+    letGo()
+    const { send, handler } = createTestService(config, { adapter })
+    await send('POST /things', { body: { x: 'a' } })
+    await Promise.all([handler.close(), handler.close(), handler.as(null).close()])
+    await handler.close()
+    expect(steps).toEqual(['written', 'closed'])
+  })
+})
+
+describe('a body that breaks off', () => {
+  const parts = ['{"email":"ann@example.com",', '"password":"correct horse","x":']
+
+  test.each<[what: string, reason: unknown]>([
+    ['an error', new Error('the connection is gone')],
+    ['nothing', undefined],
+    ['text', 'gone'],
+  ])('is a request_timeout, of which nothing is logged or stored: %s', async (_, reason) => {
+    for (const path of ['/things', '/auth/register', '/auth/login', '/users']) {
+      const { send, handler, logged, adapter } = createTestService(config)
+      await handler.ready()
+      const left = [...parts]
+      const raw = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const part = left.shift()
+          if (part === undefined) controller.error(reason)
+          else controller.enqueue(new TextEncoder().encode(part))
+        },
+      })
+      expect(codeOf(await send(`POST ${path}`, { raw })), path).toEqual([408, 'request_timeout'])
+      expect(logged).toEqual([])
+      await handler.close()
+      for (const name of ['things', 'users']) expect(await adapter.count(name, everything, {})).toBe(0)
+    }
+  })
+})
+
+describe('a request that is aborted stores nothing', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  const body = JSON.stringify({ email: 'ann@example.com', password: 'correct horse' })
+
+  /** A hasher that waits until it is let go on. */
+  function createSlowHasher() {
+    const started = defer()
+    const gate = defer()
+    const wait = async () => {
+      started.resolve()
+      await gate.promise
+      return 'a hash'
+    }
+    const hasher: Hasher = { hash: wait, verify: async () => (await wait()) !== '' }
+    return { hasher, started: started.promise, letGo: gate.resolve }
+  }
+
+  async function storedAfter({ handler, adapter }: TestService): Promise<number[]> {
+    await handler.close()
+    const names = ['things', 'users', '_sessions']
+    return Promise.all(names.map((name) => adapter.count(name, everything, {})))
+  }
+
+  test.each(['/auth/register', '/users'])('before it begins: %s', async (path) => {
+    const { hasher, letGo } = createSlowHasher()
+    const hash = vi.spyOn(hasher, 'hash')
+    const service = createTestService(config, { hasher })
+    await service.handler.ready()
+    letGo()
+    await sendFrom(service, path, body, AbortSignal.abort())
+    expect(await storedAfter(service)).toEqual([0, 0, 0])
+    expect(hash).not.toHaveBeenCalled()
+  })
+
+  test.each(['/auth/register', '/users', '/things'])('while its body arrives: %s', async (path) => {
+    const { hasher, letGo } = createSlowHasher()
+    const hash = vi.spyOn(hasher, 'hash')
+    const service = createTestService(config, { hasher })
+    await service.handler.ready()
+    letGo()
+    const client = new AbortController()
+    const asked = defer()
+    const gone = defer()
+    const raw = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          asked.resolve()
+          await gone.promise
+          try {
+            controller.enqueue(new TextEncoder().encode(body))
+            controller.close()
+          } catch {
+            // Whoever has left reads no more.
+          }
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const answer = sendFrom(service, path, raw, client.signal)
+    await asked.promise
+    client.abort()
+    gone.resolve()
+    expect(await answer).toBe(408)
+    expect(await storedAfter(service)).toEqual([0, 0, 0])
+    expect(hash).not.toHaveBeenCalled()
+  })
+
+  test.each(['/auth/register', '/users'])('while its secret is hashed: %s', async (path) => {
+    const { hasher, started, letGo } = createSlowHasher()
+    const service = createTestService(config, { hasher })
+    const client = new AbortController()
+    const answer = sendFrom(service, path, body, client.signal)
+    await started
+    client.abort()
+    expect(await answer).toBe(503)
+    letGo()
+    expect(await storedAfter(service)).toEqual([0, 0, 0])
+  })
+
+  test('while the secret of a login is compared: no session is opened', async () => {
+    const { hasher, started, letGo } = createSlowHasher()
+    const service = createTestService(config, {
+      hasher: { hash: async () => 'a hash', verify: hasher.verify },
+      documents: { users: [{ email: 'ann@example.com', password: 'correct horse' }] },
+    })
+    const client = new AbortController()
+    const answer = sendFrom(service, '/auth/login', body, client.signal)
+    await started
+    client.abort()
+    expect(await answer).toBe(503)
+    letGo()
+    expect(await storedAfter(service)).toEqual([0, 1, 0])
+  })
+
+  test('while its time runs out: what is hashed too late is not stored', async () => {
+    const { hasher, letGo } = createSlowHasher()
+    const service = createTestService(hurried, { hasher })
+    const answer = await service.send('POST /auth/register', { raw: body, mayFail: true })
+    expect(codeOf(answer)).toEqual([503, 'overloaded'])
+    letGo()
+    expect(await storedAfter(service)).toEqual([0, 0, 0])
+  })
+})

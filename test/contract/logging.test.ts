@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { createMemoryAdapter, type Logger, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { createTestService, type SendOptions } from '../support/service.js'
+
+const config = {
+  collections: {
+    things: { schema: { x: { type: 'string' } }, permissions: { '*': { create: true, read: true } } },
+    users: {
+      schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } },
+      permissions: { owner: { read: true } },
+    },
+  },
+  limits: { requestSeconds: 0.05 },
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {})
+const CREATE = { body: { x: 'a' } }
+const SIGN_UP = { body: { email: 'ann@example.com', password: 'correct horse' } }
+
+/** A log by level, each entry as the `requestId` that it names. */
+function createJournal() {
+  const entries: (readonly [level: string, requestId: unknown, hasCause: boolean])[] = []
+  const note =
+    (level: keyof Logger): Logger[keyof Logger] =>
+    (_message, details) =>
+      void entries.push([level, details?.requestId, details?.cause !== undefined])
+  const logger: Logger = { info: note('info'), warn: note('warn'), error: note('error') }
+  return { entries, logger }
+}
+
+const rejects = (code: 'storage_unavailable' | 'outcome_unknown', cause?: unknown) => async () => {
+  throw new ServiceError(code, 'lost', cause === undefined ? {} : { cause })
+}
+
+describe('what the storage does not do in time is a warning, with the requestId of the answer', () => {
+  test.each<[what: string, broken: Partial<StorageAdapter>, line: string, sent: SendOptions, code: string]>([
+    ['opening', { open: never }, 'GET /things', {}, 'storage_unavailable'],
+    ['a list', { list: never }, 'GET /things', {}, 'storage_unavailable'],
+    ['a count', { count: never }, 'GET /things/count', {}, 'storage_unavailable'],
+    ['a session', { list: never }, 'GET /things', { token: 'a'.repeat(43) }, 'storage_unavailable'],
+    ['a write', { write: never }, 'POST /things', CREATE, 'outcome_unknown'],
+    ['an account', { write: never }, 'POST /auth/register', SIGN_UP, 'outcome_unknown'],
+    ['a login', { list: never }, 'POST /auth/login', SIGN_UP, 'storage_unavailable'],
+    [
+      'a list that is lost',
+      { list: rejects('storage_unavailable') },
+      'GET /things',
+      {},
+      'storage_unavailable',
+    ],
+    [
+      'a write that is lost',
+      { write: rejects('outcome_unknown') },
+      'POST /things',
+      CREATE,
+      'outcome_unknown',
+    ],
+  ])('%s', async (_, broken, line, sent, code) => {
+    const { entries, logger } = createJournal()
+    const adapter = { ...createMemoryAdapter(), ...broken }
+    const { send } = createTestService(config, { adapter, logger })
+    const answer = await send(line, { ...sent, mayFail: true })
+    expect([answer.status, answer.body.code]).toEqual([503, code])
+    expect(entries).toEqual([['warn', answer.body.requestId, false]])
+  })
+
+  test('secrets that wait too long are one too', async () => {
+    const { entries, logger } = createJournal()
+    const { send } = createTestService(config, { logger, hasher: { hash: never, verify: never } })
+    const answer = await send('POST /auth/register', { ...SIGN_UP, mayFail: true })
+    expect([answer.status, answer.body.code]).toEqual([503, 'overloaded'])
+    expect(entries).toEqual([['warn', answer.body.requestId, false]])
+  })
+})
+
+test('what has a cause is an error, and said once', async () => {
+  const { entries, logger } = createJournal()
+  const list = rejects('storage_unavailable', new Error('the connection is lost'))
+  const { send } = createTestService(config, { adapter: { ...createMemoryAdapter(), list }, logger })
+  const answer = await send('GET /things', { mayFail: true })
+  expect(answer.status).toBe(503)
+  expect(entries).toEqual([['error', answer.body.requestId, true]])
+})
+
+test.each<[line: string, sent: SendOptions, status: number]>([
+  ['GET /nothing', {}, 404],
+  ['GET /things?q[y]=1', {}, 400],
+  ['GET /things', { token: 'none' }, 401],
+  ['GET /users', {}, 401],
+  ['POST /things', { body: { y: 1 } }, 400],
+  ['POST /things', { raw: '{' }, 400],
+  ['POST /auth/login', SIGN_UP, 401],
+])('what the client did wrong is not logged: %s', async (line, sent, status) => {
+  const { entries, logger } = createJournal()
+  const { send } = createTestService({ ...config, limits: {} }, { logger })
+  expect((await send(line, sent)).status).toBe(status)
+  expect(entries).toEqual([])
+})

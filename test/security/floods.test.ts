@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest'
+import { createThrottle, type Throttle } from '../../src/auth/throttle.js'
+import { createMemoryAdapter, type Hasher, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { createTestService, type Sent, type TestService } from '../support/service.js'
+
+const TEXT = { type: 'string' }
+const NAMES = Array.from({ length: 10 }, (_, i) => `p${i}`)
+const row = {
+  type: 'object',
+  properties: Object.fromEntries(NAMES.map((name) => [name, { ...TEXT, required: true }])),
+}
+
+const ALL = { '*': { create: true, read: true, update: true } }
+
+const config = {
+  collections: {
+    things: {
+      schema: {
+        name: TEXT,
+        rows: { type: 'array', items: row },
+        few: { type: 'array', items: row, maxItems: 10 },
+        words: { type: 'array', items: TEXT },
+        inner: { type: 'object', properties: { name: TEXT } },
+        grid: { type: 'array', items: { type: 'array', items: TEXT } },
+      },
+      permissions: ALL,
+    },
+    free: { schema: { name: TEXT }, additionalProperties: true, permissions: ALL },
+    narrow: {
+      schema: { name: TEXT },
+      permissions: { '*': { create: { pick: ['name'] }, read: true } },
+    },
+    users: {
+      schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } },
+      permissions: { owner: { read: true } },
+    },
+  },
+}
+
+const elements = (text: string): string => `[${Array(300_000).fill(text).join()}]`
+const names = (prefix = 'u'): string =>
+  `{${Array.from({ length: 80_000 }, (_, i) => `"${prefix}${i}":0`).join()}}`
+
+/** The paths of an answer that refuses a body: few, and none twice. */
+function refusedAt({ status, body, text }: Sent): string[] {
+  expect([status, body.code]).toEqual([400, 'validation_failed'])
+  const paths: string[] = body.errors.map(({ path }: { path: string }) => path)
+  expect(new Set(paths).size).toBe(paths.length)
+  expect(paths.length).toBeLessThanOrEqual(50)
+  expect(text.length).toBeLessThan(65_536)
+  return paths
+}
+
+const firstFifty = (path: (i: number) => string): string[] => Array.from({ length: 50 }, (_, i) => path(i))
+
+describe('a body below the limit with faults without number is told the first fifty', () => {
+  const bodies: readonly (readonly [what: string, path: string, raw: string, expected: string[]])[] = [
+    [
+      '300,000 objects that lack ten properties each',
+      '/things',
+      `{"rows":${elements('{}')}}`,
+      firstFifty((i) => `/rows/${Math.floor(i / 10)}/p${i % 10}`),
+    ],
+    ['300,000 objects where ten are allowed', '/things', `{"few":${elements('{}')}}`, ['/few']],
+    ['300,000 wrong scalars', '/things', `{"words":${elements('1')}}`, firstFifty((i) => `/words/${i}`)],
+    [
+      '300,000 wrong scalars in an array of an array',
+      '/things',
+      `{"grid":[["a"],${elements('1')}]}`,
+      firstFifty((i) => `/grid/1/${i}`),
+    ],
+    ['80,000 undeclared names', '/things', names(), firstFifty((i) => `/u${i}`)],
+    [
+      '80,000 undeclared names in an object',
+      '/things',
+      `{"inner":${names()}}`,
+      firstFifty((i) => `/inner/u${i}`),
+    ],
+    [
+      '80,000 undeclared names in an element',
+      '/things',
+      `{"rows":[{${NAMES.map((name) => `"${name}":""`).join()}},${names()}]}`,
+      firstFifty((i) => (i < 10 ? `/rows/1/p${i}` : `/rows/1/u${i - 10}`)),
+    ],
+    ['80,000 names that nothing may have', '/free', names('-'), firstFifty((i) => `/-${i}`)],
+  ]
+
+  test.each(bodies)('%s', async (_, path, raw, expected) => {
+    expect(raw.length).toBeLessThan(1_048_576)
+    const { send, handler } = createTestService(config)
+    expect(refusedAt(await send(`POST ${path}`, { raw })).sort()).toEqual(expected.sort())
+    expect((await send(`GET ${path}/count`)).body).toEqual({ total: 0 })
+    await handler.close()
+  })
+
+  test.each(['PATCH', 'PUT'])('in a %s too', async (method) => {
+    const { send } = createTestService(config)
+    const { _id } = (await send('POST /things', { body: { name: 'a' } })).body
+    const raw = `{"words":${elements('1')}}`
+    expect(refusedAt(await send(`${method} /things/${_id}`, { raw }))).toHaveLength(50)
+  })
+
+  test('80,000 names that are no credentials', async () => {
+    const { send } = createTestService(config)
+    expect(refusedAt(await send('POST /auth/login', { raw: names() }))).toContain('/email')
+  })
+
+  test('80,000 names that the rule drops are no faults', async () => {
+    const { send } = createTestService(config)
+    const { status, body } = await send('POST /narrow', { raw: `${names().slice(0, -1)},"name":"a"}` })
+    expect(status).toBe(201)
+    expect(Object.keys(body).filter((name) => name.startsWith('u') && name !== 'updatedAt')).toEqual([])
+    expect(body.name).toBe('a')
+  })
+
+  test('300,000 right elements are stored', async () => {
+    const { send } = createTestService(config)
+    const { status, body } = await send('POST /things', { raw: `{"words":${elements('""')}}` })
+    expect(status).toBe(201)
+    expect(body.words).toHaveLength(300_000)
+  })
+})
+
+describe('case-insensitive patterns of 500 letters, many of them in one query', () => {
+  const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+  const letters = (start: number): string =>
+    Array.from({ length: 500 }, (_, i) => LETTERS[(i * 7 + start) % 26]).join('')
+  const ask = (patterns: readonly string[]): string =>
+    patterns.map((pattern) => `q[name][$regex]=${encodeURIComponent(pattern)}`).join('&')
+
+  test.each<[what: string, count: number, pattern: (i: number) => string, total: number]>([
+    ['letters', 90, letters, 1],
+    ['letters beyond ASCII', 14, (i) => 'éßſкΣ'.repeat(100).slice(i), 0],
+    ['classes', 90, (i) => '[a-z]'.repeat(100).slice(5 * i), 1],
+    ['large classes', 90, (i) => `[^${letters(i).slice(0, 20)}]`.repeat(22), 0],
+  ])('are answered: %s', async (_, count, pattern, total) => {
+    const { send } = createTestService({ ...config, limits: { queryBytes: 200_000 } })
+    await send('POST /things', { body: { name: letters(0).toUpperCase() } })
+    await send('POST /things', { body: { name: 'none' } })
+    const patterns = Array.from({ length: count }, (_, i) => pattern(i))
+    const answer = await send(`GET /things/count?${ask(patterns)}&q[name][$options]=i`)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ total })
+  })
+})
+
+const NOW = Date.parse('2026-11-20T08:00:00Z')
+
+describe('the throttle', () => {
+  const MANY = 30_000
+  /** How many of the attempts at one identifier are let through. */
+  const attempt = (throttle: Throttle, identifier: string, clients: readonly string[]): number =>
+    clients.filter((client) => throttle.attempt(identifier, client, NOW) === undefined).length
+  const clients = (count: number, name = 'client'): string[] =>
+    Array.from({ length: count }, (_, i) => `${name} ${i}`)
+  const one = (count: number): string[] => Array(count).fill('one')
+
+  test('lets ten of one client through, and a hundred of all', () => {
+    const throttle = createThrottle()
+    expect(attempt(throttle, 'ann', one(30))).toBe(10)
+    expect(attempt(throttle, 'ann', clients(300))).toBe(90)
+    expect(attempt(throttle, 'bob', one(1))).toBe(1)
+  })
+
+  test('keeps an identifier locked, however many others are tried and forgiven', () => {
+    const throttle = createThrottle()
+    attempt(throttle, 'ann', one(10))
+    attempt(throttle, 'eve', clients(100))
+    for (let i = 0; i < MANY; i++) {
+      expect(throttle.attempt(`other ${i}`, `client ${i}`, NOW)).toBeUndefined()
+      throttle.forgive(`other ${i}`, `client ${i}`)
+    }
+    expect(attempt(throttle, 'ann', one(1))).toBe(0)
+    expect(attempt(throttle, 'eve', ['a new client'])).toBe(0)
+  })
+
+  test('keeps an identifier locked, however many attempts at others are refused', () => {
+    const throttle = createThrottle()
+    attempt(throttle, 'ann', one(10))
+    attempt(throttle, 'eve', clients(100))
+    expect(attempt(throttle, 'bob', clients(MANY))).toBe(100)
+    expect(attempt(throttle, 'ann', one(1))).toBe(0)
+    expect(attempt(throttle, 'eve', ['a new client'])).toBe(0)
+  })
+
+  test('never lets more than a hundred of rotating clients try one identifier', () => {
+    const throttle = createThrottle()
+    expect(attempt(throttle, 'ann', clients(MANY))).toBe(100)
+    expect(attempt(throttle, 'ann', clients(MANY, 'other'))).toBe(0)
+  })
+
+  test('keeps nothing of what was forgiven', () => {
+    const throttle = createThrottle()
+    attempt(throttle, 'ann', one(9))
+    for (let i = 0; i < 1000; i++) {
+      const client = i % 2 === 0 ? 'one' : `client ${i}`
+      expect(throttle.attempt('ann', client, NOW)).toBeUndefined()
+      throttle.forgive('ann', client)
+    }
+    expect(attempt(throttle, 'ann', one(5))).toBe(1)
+    expect(attempt(throttle, 'ann', clients(300))).toBe(90)
+  })
+
+  test('takes it that something is forgiven which it does not know', () => {
+    const throttle = createThrottle()
+    for (let i = 0; i < 20; i++) throttle.forgive('ann', 'one')
+    expect(attempt(throttle, 'ann', one(30))).toBe(10)
+  })
+
+  test('begins a window anew after an attempt that was forgiven', () => {
+    const throttle = createThrottle()
+    throttle.attempt('ann', 'one', NOW)
+    throttle.forgive('ann', 'one')
+    const later = NOW + 14 * 60_000
+    for (let i = 0; i < 10; i++) throttle.attempt('ann', 'one', later)
+    expect(throttle.attempt('ann', 'one', later)).toEqual({ waitSeconds: 900 })
+  })
+})
+
+describe('signing in', () => {
+  const hasher: Hasher = { hash: async (secret) => `hash of ${secret}`, verify: async () => false }
+
+  /** Accounts whose storage can be lost, and whose clients say who they are. */
+  function createGate() {
+    const inner = createMemoryAdapter()
+    const state = { isLost: false }
+    const adapter: StorageAdapter = {
+      ...inner,
+      async list(...args) {
+        if (state.isLost) throw new ServiceError('storage_unavailable', 'lost')
+        return inner.list(...args)
+      },
+    }
+    const service = createTestService(config, {
+      adapter,
+      hasher,
+      now: () => NOW,
+      logger: { warn() {} },
+      clientAddress: (request) => {
+        const client = request.headers.get('x-client') ?? 'home'
+        return request.headers.has('x-long') ? 'x'.repeat(100_000) + client : client
+      },
+    })
+    return { ...service, state }
+  }
+
+  const login = async (
+    { handler }: TestService,
+    email: string,
+    client: string,
+    headers: { readonly [name: string]: string } = {},
+  ): Promise<number> => {
+    const response = await handler(
+      new Request('http://service.test/auth/login', {
+        method: 'POST',
+        body: JSON.stringify({ email, password: 'a guess' }),
+        headers: { 'content-type': 'application/json', 'x-client': client, ...headers },
+      }),
+    )
+    return response.status
+  }
+
+  /** More than the throttle has room for. */
+  const MANY = 20_500
+
+  test('a locked identifier stays locked while others are refused and the storage fails', async () => {
+    const gate = createGate()
+    for (let i = 0; i < 10; i++) expect(await login(gate, 'ann', 'home')).toBe(401)
+    for (let i = 0; i < 100; i++) expect(await login(gate, 'bob', `client ${i}`)).toBe(401)
+    for (let i = 0; i < 1000; i++) {
+      if ((await login(gate, 'bob', `other ${i}`)) !== 429) expect.fail(`other ${i} was not refused`)
+    }
+    gate.state.isLost = true
+    for (let i = 0; i < MANY; i++) {
+      if ((await login(gate, `nobody ${i}`, 'home')) !== 503) expect.fail(`nobody ${i} was answered`)
+    }
+    gate.state.isLost = false
+    expect(await login(gate, 'ann', 'home')).toBe(429)
+    expect(await login(gate, 'bob', 'a new client')).toBe(429)
+    expect(await login(gate, 'nobody 0', 'home')).toBe(401)
+  }, 20_000)
+
+  test('addresses of any length are told apart', async () => {
+    const gate = createGate()
+    const long = { 'x-long': '' }
+    for (let i = 0; i < 10; i++) expect(await login(gate, 'ann', 'a', long)).toBe(401)
+    expect(await login(gate, 'ann', 'a', long)).toBe(429)
+    expect(await login(gate, 'ann', 'b', long)).toBe(401)
+    expect(await login(gate, 'ann', '')).toBe(401)
+  })
+
+  test('what the storage could not answer counts as no attempt', async () => {
+    const gate = createGate()
+    gate.state.isLost = true
+    for (let i = 0; i < 150; i++) expect(await login(gate, 'ann', `client ${i % 5}`)).toBe(503)
+    gate.state.isLost = false
+    for (let i = 0; i < 10; i++) expect(await login(gate, 'ann', 'client 0')).toBe(401)
+    expect(await login(gate, 'ann', 'client 0')).toBe(429)
+  })
+})

@@ -11,6 +11,11 @@ const isTextList = (value: unknown): boolean =>
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
 
+const isLogger = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['info', 'warn', 'error'].every((name) => ['function', 'undefined'].includes(typeof (value as never)[name]))
+
 /** What each option of `createCollectionService` may be (contract §7). */
 const OPTIONS: { readonly [name: string]: Expectation } = {
   authenticate: [isFunction, 'a function of a request'],
@@ -28,7 +33,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   ],
   clientAddress: [isFunction, 'a function of a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
-  logger: [(value) => typeof value === 'object' && value !== null, 'an object with info, warn and error'],
+  logger: [isLogger, 'an object with info, warn and error'],
   production: [isBoolean, 'true or false'],
   now: [isFunction, 'a function that returns milliseconds'],
 }

@@ -65,12 +65,13 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     return { status: 204, headers: { allow, ...granted }, body: null }
   }
 
-  const fail = (thrown: unknown): Answer => {
+  const fail = (thrown: unknown, isGone: boolean): Answer => {
     const requestId = crypto.randomUUID()
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
-        if (isOurs(thrown)) logger.warn(`request failed: ${thrown.code}`, { requestId })
+        // A client that has left is no fault of the storage.
+        if (isOurs(thrown) && !isGone) logger.warn(`request failed: ${thrown.code}`, { requestId })
         if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
         }
@@ -85,10 +86,16 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
 
   return async (incoming) => {
     const { requestSeconds } = context.plan.limits
+    let isGone = false
+    const onGone = (listener: () => void): (() => void) =>
+      incoming.onGone(() => {
+        isGone = true
+        listener()
+      })
     // Errors are kept nowhere: whether somebody was signed in is then no difference.
-    const answered = await runWithDeadline(requestSeconds, incoming.onGone, (scope) =>
+    const answered = await runWithDeadline(requestSeconds, onGone, (scope) =>
       options.track(() => answer(incoming, scope)),
-    ).catch((thrown: unknown) => addHeaders(fail(thrown), NO_STORE))
+    ).catch((thrown: unknown) => addHeaders(fail(thrown, isGone), NO_STORE))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
     return { status: answered.status, headers, body: answered.body }
   }

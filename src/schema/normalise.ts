@@ -46,6 +46,19 @@ export function normaliseProperties(fields: readonly Field[], value: JsonObject)
   return Object.fromEntries(rest.size === 0 ? entries : [...entries, ...rest])
 }
 
+/** Normalises what a merge patch brings in; a `null` in it stays one, because it removes. */
+export function normalisePatch(field: Field, patch: unknown): unknown {
+  if (patch === null || field.type !== 'object' || !isObject(patch))
+    return patch === null ? null : normalise(field, patch)
+  const byName = new Map(field.properties.map((property) => [property.name, property]))
+  return Object.fromEntries(
+    Object.entries(patch).map(([name, value]) => {
+      const property = byName.get(name)
+      return [name, property ? normalisePatch(property, value) : value]
+    }),
+  )
+}
+
 /** Puts defaults where a property is missing, inside objects and arrays of objects that are there too. `now` is a stored timestamp. */
 export function applyDefaults(fields: readonly Field[], value: JsonObject, now: string): JsonObject {
   const entries: [string, unknown][] = []

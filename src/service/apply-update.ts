@@ -1,13 +1,13 @@
 import type { Collection } from '../config/plan.js'
 import type { Fault } from '../errors.js'
-import { isObject, readOwn } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
 import type { Rule } from '../permissions/grants.js'
 import { acceptsProperty, bindSet, type Kept } from '../permissions/write-rules.js'
 import type { Binding } from '../query/variable.js'
 import { findImmutableChanges, immutable, isChange, mergePatch } from '../schema/changes.js'
 import type { Field } from '../schema/field.js'
-import { toPointerPart } from '../schema/names.js'
-import { applyDefaults, normalise } from '../schema/normalise.js'
+import { isFieldName, toPointerPart } from '../schema/names.js'
+import { applyDefaults, normalise, normalisePatch } from '../schema/normalise.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { type Applied, blame, isChecked } from './apply-rule.js'
@@ -42,16 +42,18 @@ export function applyUpdate(
   draft: UpdateDraft,
 ): Applied<Updated> {
   const { stored, binding, now, mode } = draft
+  const before = readFields(stored)
+  const writes = mode === 'put' || Object.keys(kept.body).length > 0
+  if (!writes) return { kind: 'fits', writes, fields: before, secrets: new Map() }
   const set = bindSet(rule, binding)
   if (!set) return { kind: 'refused' }
-  const writes = mode === 'put' || Object.keys(kept.body).length > 0
-  const body: JsonObject = writes ? { ...kept.body, ...set } : {}
-  const before = readFields(stored)
+  const body: JsonObject = { ...kept.body, ...set }
   const replaced = mode === 'put' ? findReplaced(collection, rule, draft) : new Set<string>()
   const after = orderFields(collection, buildFields(collection, before, body, replaced, draft))
   const known = [
     ...findImmutableFaults(collection, before, after, kept.body, draft),
     ...findMissingSecrets(collection, body),
+    ...(mode === 'patch' ? findUnknownNulls(collection.fields, body, collection.additionalProperties) : []),
   ]
   const isRelevant = (fault: Fault): boolean => isChange(fault, body, before, after)
   const faults = collection.validate(after, { known, isRelevant })
@@ -112,18 +114,23 @@ function buildFields(
   }
   for (const [name, value] of Object.entries(body)) {
     const field = byName.get(name)
-    const merged = mode === 'patch' ? mergePatch(readOwn(before, name), value) : value
-    const present = field && merged !== null ? normalise(field, merged) : merged
-    // A PATCH removes with null; for a PUT it is a value like any other.
-    const isGone =
-      present === undefined || (present === null && (mode === 'patch' || field?.definition.nullable))
-    if (isGone) after.delete(name)
-    else after.set(name, mode === 'put' && field ? carryOver(field, before[name], present) : present)
+    const present =
+      mode === 'patch' ? patchValue(field, before[name], value) : putValue(field, before[name], value)
+    if (present === undefined) after.delete(name)
+    else after.set(name, present)
   }
   if (mode === 'patch') return Object.fromEntries(after)
   const named = collection.fields.filter(({ name }) => replaced.has(name) || Object.hasOwn(body, name))
   return applyDefaults(named, Object.fromEntries(after), now)
 }
+
+/** The value after a PATCH; `undefined` where it removes. */
+const patchValue = (field: Field | undefined, before: unknown, patch: unknown): unknown =>
+  patch === null ? undefined : mergePatch(before, field ? normalisePatch(field, patch) : patch)
+
+/** The value after a PUT, for which `null` is a value like any other. */
+const putValue = (field: Field | undefined, before: unknown, value: unknown): unknown =>
+  field ? carryOver(field, before, normalise(field, value)) : value
 
 /** What a PUT of an object cannot speak of, because its caller does not see it or it is set once, stays inside it. */
 function carryOver(field: Field, before: unknown, after: unknown): unknown {
@@ -162,6 +169,24 @@ function findImmutableFaults(
     ...unseen.map(({ name }) => immutable(toPointerPart(name))),
     ...findImmutableChanges(collection.fields, before, after),
   ]
+}
+
+/** A name that a PATCH would remove, though the schema has no such name: nothing else shows that it was misspelt. */
+function findUnknownNulls(
+  fields: readonly Field[],
+  patch: JsonObject,
+  additionalProperties: boolean,
+  at = '',
+): readonly Fault[] {
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  return Object.entries(patch).flatMap(([name, value]): readonly Fault[] => {
+    const path = at + toPointerPart(name)
+    const field = byName.get(name)
+    if (field?.type === 'object' && isObject(value))
+      return findUnknownNulls(field.properties, value, false, path)
+    const isKnown = field !== undefined || value !== null || (additionalProperties && isFieldName(name))
+    return isKnown ? [] : [{ path, code: 'unknown_property', message: 'is not in the schema' }]
+  })
 }
 
 /** Secrets are not among the stored fields, so the validator does not see that a required one goes. */

@@ -4,7 +4,8 @@ import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep 
 import { freezeCopy } from './freeze.js'
 import { takeSorted } from './order.js'
 import { planScan } from './plan-scan.js'
-import { createDatabase, createRows, type Row, type Rows } from './rows.js'
+import type { Row } from './row.js'
+import { createDatabase, createRows, type Rows } from './rows.js'
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
 

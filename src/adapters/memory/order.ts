@@ -2,7 +2,7 @@ import { compare, holdsType, type Ordered } from '../../filter/compare.js'
 import type { Predicate } from '../../filter/matches.js'
 import { compilePath } from '../../filter/read-path.js'
 import type { SortKey, StoredDocument } from '../../storage.js'
-import type { Row } from './rows.js'
+import type { Row } from './row.js'
 
 /** A document with what it is ordered by. */
 interface Keyed {

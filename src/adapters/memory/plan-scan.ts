@@ -1,7 +1,8 @@
 import type { Ordered } from '../../filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
 import type { SortKey } from '../../storage.js'
-import type { Row, Rows } from './rows.js'
+import type { Row } from './row.js'
+import type { Rows } from './rows.js'
 import type { SortedIndex } from './sorted-index.js'
 import type { Rank } from './sorted-list.js'
 

@@ -1,14 +1,9 @@
 import Loki from 'lokijs'
 import type { FieldRef } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
+import type { Row } from './row.js'
 import { createSortedIndex, type SortedIndex } from './sorted-index.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
-
-/** What LokiJS keeps: it writes a `$loki` of its own into a row, and never sees the frozen document's fields. */
-export interface Row {
-  readonly _id: string
-  document: StoredDocument
-}
 
 /** The documents of one collection, with their indexes. */
 export interface Rows {

@@ -1,7 +1,7 @@
 import { compare, holdsType, type Ordered } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
 import { compilePath } from '../../filter/read-path.js'
-import type { Row } from './rows.js'
+import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
 /** Rows in the order of some fields, then of `_id`. A value of another type than its field's counts as missing. */

@@ -1,0 +1,54 @@
+import { expect } from 'vitest'
+import { everything } from '../../src/filter/filter.js'
+import type { ServiceOptions, StorageAdapter, StoredDocument } from '../../src/index.js'
+import { createMemoryAdapter } from '../../src/index.js'
+import { type AnyConfig, createTestService, type TestService } from './service.js'
+
+type Json = { readonly [name: string]: unknown }
+
+/** An `_id` that no clock gives. */
+export const idOf = (n: number): string => `0189abcd-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+/** The time at which documents were put into the storage. */
+export const LONG_AGO = '2020-01-01T00:00:00.000Z'
+
+/** A service over documents put straight into the storage: what no body could bring in is among them. */
+export async function openStored(
+  config: AnyConfig,
+  stored: { readonly [collection: string]: readonly Json[] },
+  options: ServiceOptions & { readonly adapter?: StorageAdapter } = {},
+): Promise<TestService> {
+  const adapter = options.adapter ?? createMemoryAdapter()
+  const service = createTestService(config, { ...options, adapter })
+  await service.handler.ready()
+  const system = { createdAt: LONG_AGO, updatedAt: LONG_AGO, createdBy: null, _version: 1 }
+  const steps = Object.entries(stored).flatMap(([name, documents]) =>
+    documents.map((document, i) => ({
+      in: name,
+      insert: { _id: idOf(i + 1), ...system, ...document } as StoredDocument,
+    })),
+  )
+  expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+  return service
+}
+
+/** All that is stored of a document; `undefined` where there is none. */
+export async function readStored(
+  { adapter }: { readonly adapter: StorageAdapter },
+  collection: string,
+  id: string,
+): Promise<StoredDocument | undefined> {
+  const all = await adapter.list(collection, { filter: everything, sort: [], skip: 0, limit: null })
+  return all.find(({ _id }) => _id === id)
+}
+
+/** The declared and undeclared fields of a stored document, without those of the service. */
+export async function fieldsOf(
+  service: { readonly adapter: StorageAdapter },
+  collection: string,
+  id: string,
+): Promise<Json> {
+  const document: Json = (await readStored(service, collection, id)) ?? {}
+  const { createdAt, updatedAt, createdBy, ...rest } = document
+  return Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('_')))
+}

@@ -4,7 +4,10 @@ import type { Document } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
 /** A strong entity tag: a digest of a document as its caller may read it, whatever part of it was asked for. */
-export const etagOf = (shown: Document): string => `"${digestText(JSON.stringify(shown)).slice(0, 32)}"`
+export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(shown))
+
+/** The same of its JSON text. */
+export const etagOfText = (text: string): string => `"${digestText(text).slice(0, 32)}"`
 
 /** RFC 9110 §8.8.3: tags, weak or not, separated by commas. */
 const TAG_LIST =

@@ -29,7 +29,7 @@ import {
 import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
-import { etagOf, isKnown, readExpectation } from './etag.js'
+import { etagOf, etagOfText, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import type { AccountRoute, Method, Route } from './router.js'
 
@@ -53,11 +53,14 @@ const JSON_TYPE = { 'content-type': 'application/json' } as const
 /** An answer with a secret in it, or for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-const json = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+const text = (status: number, body: string, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: { ...JSON_TYPE, ...headers },
-  body: JSON.stringify(value),
+  body,
 })
+
+const json = (status: number, value: unknown, headers?: Answer['headers']): Answer =>
+  text(status, JSON.stringify(value), headers)
 
 const readQuery = ({ context, query }: Exchange, ...allowed: ParameterName[]): RawQuery =>
   parseQueryString(query, allowed, context.plan.limits)
@@ -94,7 +97,7 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         access,
         understandQuery(context, access, raw),
       )
-      return json(200, page.documents, pageHeaders(exchange, collection.name, page))
+      return text(200, page.json, pageHeaders(exchange, collection.name, page))
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -135,9 +138,9 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   const query = understandQuery(context, access, readQuery(exchange, 'project'))
   const found = await readDocument(context, scope, collection, access, query, id)
   if (!found) throw notFound()
-  const etag = etagOf(found.shown)
+  const etag = etagOfText(found.whole)
   if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
-  return json(200, found.projected, { etag })
+  return text(200, found.projected, { etag })
 }
 
 async function writeOne(

@@ -19,6 +19,7 @@ import {
   type Rule,
   SIGNED_IN,
 } from './grants.js'
+import { keepTexts, type WriteText } from './kept-texts.js'
 
 /** What a gate has to know of a collection. */
 export interface GatedCollection {
@@ -39,6 +40,8 @@ export interface ReadAccess extends Readable {
   isReadable(document: StoredDocument): boolean
   /** A readable document as the caller may read it, in the order of contract §1. */
   show(document: StoredDocument): Document
+  /** The same as JSON text. */
+  write(document: StoredDocument): string
   /** Which top-level names the caller may read of a readable document, whether they are there or not. */
   isShown(document: StoredDocument, name: string): boolean
 }
@@ -62,19 +65,15 @@ export function createReadGate(collection: GatedCollection): ReadGate {
     if (mine.length === 0) return null
     if (mine.some(isPersonal)) {
       const binding = bindingOf(caller, clock)
-      return createAccess(
-        collection,
-        mine.map((rule) => bindRule(rule, caller, binding)),
-      )
+      const bound = mine.map((rule) => bindRule(rule, caller, binding))
+      return createAccess(collection, bound, (write) => write)
     }
     const key = subjectsKey(mine)
     let access = known.get(key)
     if (!access) {
       const binding = bindingOf(caller, clock)
-      access = createAccess(
-        collection,
-        mine.map((rule) => bindRule(rule, caller, binding)),
-      )
+      const bound = mine.map((rule) => bindRule(rule, caller, binding))
+      access = createAccess(collection, bound, keepTexts)
       known.set(key, access)
     }
     return access
@@ -114,10 +113,13 @@ const topOf = (path: string): string => {
   return dot < 0 ? path : path.slice(0, dot)
 }
 
-function createAccess(collection: GatedCollection, rules: readonly BoundRule[]): ReadAccess {
+/** What an access does with the texts that it writes: one that lasts keeps them. */
+type Keep = (write: WriteText) => WriteText
+
+function createAccess(collection: GatedCollection, rules: readonly BoundRule[], keep: Keep): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
   const matchesFilter = compileFilter(filter)
-  const viewOf = compileViews(collection, rules)
+  const viewOf = compileViews(collection, rules, keep)
   const showing = (name: string): readonly BoundRule[] =>
     name === '_id' ? rules : rules.filter(({ properties }) => includesProperty(properties, name))
   let paths: readonly string[] | undefined
@@ -138,6 +140,7 @@ function createAccess(collection: GatedCollection, rules: readonly BoundRule[]):
       return paths
     },
     show: (document) => viewOf(document).show(document),
+    write: (document) => viewOf(document).write(document),
     isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
   }
 }
@@ -152,17 +155,20 @@ type Show = ReadAccess['show']
 interface View {
   readonly includes: (name: string) => boolean
   readonly show: Show
+  readonly write: WriteText
 }
 
 /** The view of a document: one for each set of rules that a document can match, made when it is first met. */
 function compileViews(
   collection: GatedCollection,
   rules: readonly BoundRule[],
+  keep: Keep,
 ): (document: StoredDocument) => View {
   const createView = (matching: readonly BoundRule[]): View => {
     const includes = (name: string): boolean =>
       matching.some(({ properties }) => includesProperty(properties, name))
-    return { includes, show: compileShape(collection, includes) }
+    const show = compileShape(collection, includes)
+    return { includes, show, write: keep((document) => JSON.stringify(show(document))) }
   }
   if (rules.length === 1) {
     const only = createView(rules)

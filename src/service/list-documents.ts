@@ -8,7 +8,6 @@ import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import { isUuid } from '../schema/names.js'
 import type { ListQuery, StoredDocument } from '../storage.js'
-import type { Document } from '../types.js'
 import type { RequestScope, ServiceContext } from './context.js'
 
 const [ID_FIELD] = SYSTEM_FIELD_PLANS
@@ -21,7 +20,8 @@ export function understandQuery(context: ServiceContext, access: ReadAccess, raw
 
 /** A page of a list. */
 export interface Page {
-  readonly documents: readonly Document[]
+  /** The documents, a JSON array as text. */
+  readonly json: string
   /** Where the next page begins; `undefined` where this is the last, or a page has no limit up to 1,000. */
   readonly next?: { readonly cursor: string; readonly skip: number }
   /** The size of the whole filter, where it was asked for. */
@@ -42,7 +42,7 @@ export async function listDocuments(
   const { sort, skip, limit, after } = query
   const filter = and([access.filter, query.filter])
   const total = query.isTotalAsked ? { total: await countStored(context, scope, collection, filter) } : {}
-  if (limit === 0) return { documents: [], ...total }
+  if (limit === 0) return { json: '[]', ...total }
   const isPage = limit !== null && limit <= MAX_PAGE
   const found = await listStored(context, scope, collection.name, {
     filter: after ? and([filterAfter(sort, after), filter]) : filter,
@@ -52,11 +52,11 @@ export async function listDocuments(
     limit: isPage ? limit + 1 : limit,
   })
   const page = isPage ? found.slice(0, limit) : found
-  const documents = page.map((document) => projectShown(query, access.show(document)))
+  const json = `[${page.map((document) => writeProjected(access, query, document)).join()}]`
   const last = page.at(-1)
-  if (page.length === found.length || !last) return { documents, ...total }
+  if (page.length === found.length || !last) return { json, ...total }
   const passed = (after?.passed ?? skip) + page.length
-  return { documents, ...total, next: { cursor: writeCursor(sort, last, passed), skip: passed } }
+  return { json, ...total, next: { cursor: writeCursor(sort, last, passed), skip: passed } }
 }
 
 /** How many documents the caller may read and asks for. */
@@ -80,10 +80,10 @@ function countStored(
   return context.adapter.count(collection.name, filter, lazySignal(scope))
 }
 
-/** A document as the caller may read it, whole and as it was asked for. */
+/** A document as the caller may read it, whole and as it was asked for, as JSON text. */
 export interface Read {
-  readonly shown: Document
-  readonly projected: Document
+  readonly whole: string
+  readonly projected: string
 }
 
 /** One document, or `undefined` where it does not exist or the caller may not read it. */
@@ -97,8 +97,7 @@ export async function readDocument(
 ): Promise<Read | undefined> {
   const document = await findById(context, scope, collection.name, id)
   if (!document || !access.isReadable(document)) return undefined
-  const shown = access.show(document)
-  return { shown, projected: projectShown(query, shown) }
+  return { whole: access.write(document), projected: writeProjected(access, query, document) }
 }
 
 /** The stored document of an `_id`, whoever may read it. */
@@ -150,5 +149,5 @@ export const lazySignal = (scope: RequestScope): { readonly signal: AbortSignal 
   },
 })
 
-const projectShown = ({ projection }: Query, shown: Document): Document =>
-  projection ? (project(shown, projection) as Document) : shown
+const writeProjected = (access: ReadAccess, { projection }: Query, document: StoredDocument): string =>
+  projection ? JSON.stringify(project(access.show(document), projection)) : access.write(document)

@@ -32,8 +32,18 @@ const breakAccess =
         return (...who) => {
           const access = gate(...who)
           if (!access) return access
-          const { filter, isReadable, find, isShownAlways, guard, show, isShown } = access
-          const whole = { filter, isReadable, find, isShownAlways, guard, show, isShown, paths: access.paths }
+          const { filter, isReadable, find, isShownAlways, guard, show, write, isShown } = access
+          const whole = {
+            filter,
+            isReadable,
+            find,
+            isShownAlways,
+            guard,
+            show,
+            write,
+            isShown,
+            paths: access.paths,
+          }
           return { ...whole, ...break_(access) }
         }
       },

@@ -1,9 +1,6 @@
 /** An object of JSON: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
-/** A literal in a configuration. */
-export type Literal = string | number | boolean
-
 interface CommonAttributes {
   readonly description?: string
   /** The property must be there whenever a document is stored. */

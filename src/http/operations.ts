@@ -126,7 +126,7 @@ function pageHeaders(
     .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
   const target = [`after=${next.cursor}`, `skip=${next.skip}`]
     .map((place) => [...others, place].join('&'))
-    .find((text) => text.length <= context.plan.limits.queryBytes)
+    .find((parameters) => parameters.length <= context.plan.limits.queryBytes)
   return target === undefined ? headers : { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
 }
 

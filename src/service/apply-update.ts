@@ -1,6 +1,6 @@
 import type { Collection } from '../config/plan.js'
 import type { Fault } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
+import { isObject, readOwn } from '../filter/read-path.js'
 import type { Rule } from '../permissions/grants.js'
 import { acceptsProperty, bindSet, type Kept } from '../permissions/write-rules.js'
 import type { Binding } from '../query/variable.js'
@@ -107,15 +107,14 @@ function buildFields(
   const byName = new Map(collection.fields.map((field) => [field.name, field]))
   const after = new Map(Object.entries(before).filter(([name]) => !replaced.has(name)))
   for (const name of replaced) {
-    const field = byName.get(name)
+    const [field, old] = [byName.get(name), readOwn(before, name)]
     // Of an object that goes stays what a PUT cannot speak of.
-    const left = field && carryOver(field, before[name], {})
-    if (isObject(left) && isObject(before[name]) && Object.keys(left).length > 0) after.set(name, left)
+    const left = field && isObject(old) ? carryOver(field, old, {}) : {}
+    if (isObject(left) && Object.keys(left).length > 0) after.set(name, left)
   }
   for (const [name, value] of Object.entries(body)) {
-    const field = byName.get(name)
-    const present =
-      mode === 'patch' ? patchValue(field, before[name], value) : putValue(field, before[name], value)
+    const [field, old] = [byName.get(name), readOwn(before, name)]
+    const present = mode === 'patch' ? patchValue(field, old, value) : putValue(field, old, value)
     if (present === undefined) after.delete(name)
     else after.set(name, present)
   }

@@ -9,12 +9,16 @@ const NATIVE: PatternDialect = {
   codePoint: (point) => `\\u{${point.toString(16)}}`,
   start: '^',
   end: '$',
+  boundary: '\\b',
+  noBoundary: '\\B',
 }
 
 const RE2: PatternDialect = {
   codePoint: (point) => `\\x{${point.toString(16)}}`,
   start: '\\A',
   end: '\\z',
+  boundary: '\\b',
+  noBoundary: '\\B',
 }
 
 const compiled = createBoundedMap<string, TextTest>(256)

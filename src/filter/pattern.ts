@@ -18,6 +18,8 @@ export interface PatternDialect {
   readonly codePoint: (point: number) => string
   readonly start: string
   readonly end: string
+  readonly boundary: string
+  readonly noBoundary: string
 }
 
 /** The pattern in the syntax of an engine. */
@@ -31,7 +33,7 @@ export function printPattern(pattern: Pattern, dialect: PatternDialect): string 
     case 'end':
       return dialect[pattern.kind]
     case 'boundary':
-      return pattern.negated ? '\\B' : '\\b'
+      return pattern.negated ? dialect.noBoundary : dialect.boundary
     case 'sequence':
       return pattern.parts.map((part) => printPart(part, dialect)).join('')
     case 'choice':

@@ -1,0 +1,115 @@
+import type { FieldRef } from '../../filter/filter.js'
+import type { CollectionPlan } from '../../storage.js'
+import { quoteName, type SqlDialect } from '../sql/dialect.js'
+import { notUnique, STRUCTURES, type Structure, structuresOf } from '../sql/structures.js'
+import type { RunStatement } from './connections.js'
+import { isTaken, isUndefined } from './faults.js'
+
+/** A schema of PostgreSQL, and how tables lie in it. */
+export interface Place {
+  readonly schema: string
+  readonly dialect: SqlDialect
+}
+
+const tableOf = ({ dialect }: Place): string => dialect.table(STRUCTURES)
+
+/**
+ * Creates what is missing of the schema, the tables and the indexes that plans ask for, all of it or nothing; one SELECT
+ * where nothing is. Processes that start together do it one after another. Without `migrate` it only looks, and rejects
+ * with the SQL that is missing.
+ */
+export async function createStructures(
+  run: RunStatement,
+  place: Place,
+  plans: readonly CollectionPlan[],
+  migrate: boolean,
+): Promise<void> {
+  const wanted = structuresOf(plans, place.dialect)
+  const missing = await findMissing(run, place, wanted)
+  if (missing.length === 0) return
+  if (!migrate) throw new Error(describeMissing(place, missing))
+  await run('BEGIN')
+  try {
+    await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${place.schema}`])
+    await prepareSchema(run, place)
+    for (const structure of await findMissing(run, place, wanted)) await create(run, place, structure)
+    await run('COMMIT')
+  } catch (thrown) {
+    await run('ROLLBACK').catch(() => {})
+    throw thrown
+  }
+}
+
+async function findMissing(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<readonly Structure[]> {
+  try {
+    const { rows } = await run(`SELECT name FROM ${tableOf(place)}`)
+    const known = new Set(rows.map(({ name }) => name))
+    return wanted.filter(({ name }) => !known.has(name))
+  } catch (thrown) {
+    if (!isUndefined(thrown)) throw thrown
+    return wanted
+  }
+}
+
+const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
+
+const createTable = (place: Place): string =>
+  `CREATE TABLE IF NOT EXISTS ${tableOf(place)} (position integer GENERATED ALWAYS AS IDENTITY, name text NOT NULL, collection text NOT NULL, bound text NOT NULL)`
+
+async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
+  const { rows } = await run(
+    'SELECT current_setting($1) AS encoding, to_regnamespace($2) IS NOT NULL AS exists',
+    ['server_encoding', quoteName(place.schema)],
+  )
+  const [found] = rows
+  if (found?.encoding !== 'UTF8')
+    throw new Error(`the database is in ${found?.encoding}, not in UTF8, so texts would be ordered otherwise`)
+  // Whoever may not create schemas may still use one.
+  if (found.exists !== true) await run(createSchema(place))
+  await run(createTable(place))
+}
+
+async function create(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+  const { name, collection, unique, sql } = structure
+  try {
+    await run(sql)
+  } catch (thrown) {
+    throw isTaken(thrown) ? notUnique(structure) : thrown
+  }
+  await run(`INSERT INTO ${tableOf(place)} (name, collection, bound) VALUES ($1, $2, $3)`, [
+    name,
+    collection,
+    JSON.stringify(unique),
+  ])
+}
+
+/** What somebody with the rights would have to run. */
+function describeMissing(place: Place, missing: readonly Structure[]): string {
+  const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`
+  const statements = missing.flatMap(({ name, collection, unique, sql }) => [
+    sql,
+    `INSERT INTO ${tableOf(place)} (name, collection, bound) VALUES (${[name, collection, JSON.stringify(unique)].map(quote).join(', ')})`,
+  ])
+  const all = [createSchema(place), createTable(place), ...statements]
+  return `the database lacks what the configuration asks for, and migrate is false; missing:\n${all.join(';\n')};`
+}
+
+/** The unique indexes of a collection, whoever asked for them, in the order of their creation. */
+export async function readUniqueIndexes(
+  run: RunStatement,
+  place: Place,
+  collection: string,
+): Promise<readonly { readonly name: string; readonly fields: readonly FieldRef[] }[]> {
+  const { rows } = await run(
+    `SELECT name, bound FROM ${tableOf(place)} WHERE collection = $1 AND bound <> 'null' ORDER BY position`,
+    [collection],
+  )
+  return rows.map(({ name, bound }) => ({
+    name: String(name),
+    fields: JSON.parse(String(bound)) as readonly FieldRef[],
+  }))
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '../../errors.js'
+
+/** The code of an error that the server itself answered (SQLSTATE); empty for anything else. */
+export function codeOf(thrown: unknown): string {
+  const { code, severity } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
+    readonly code?: unknown
+    readonly severity?: unknown
+  }
+  return typeof code === 'string' && typeof severity === 'string' ? code : ''
+}
+
+/** The constraint or index that refused. */
+export function constraintOf(thrown: unknown): string {
+  const { constraint } = thrown as { readonly constraint?: unknown }
+  return typeof constraint === 'string' ? constraint : ''
+}
+
+/** A unique index or a primary key refuses. */
+export const isTaken = (thrown: unknown): boolean => codeOf(thrown) === '23505'
+
+/** The expression is beyond what PostgreSQL compiles. */
+export const isInvalidRegex = (thrown: unknown): boolean => codeOf(thrown) === '2201B'
+
+/** What is not there yet: a table or a schema. */
+export const isUndefined = (thrown: unknown): boolean => /^(?:42P01|3F000)$/.test(codeOf(thrown))
+
+/** Somebody between us and the server does not keep prepared statements. */
+export const isUnprepared = (thrown: unknown): boolean => /^(?:26000|42P05)$/.test(codeOf(thrown))
+
+/** The transaction lost against another, and may be tried again. */
+export const isRepeatable = (thrown: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(thrown))
+
+/** A connection failed: what was sent over it may have been done. */
+export class LostConnection extends Error {
+  constructor(cause: unknown) {
+    super('the connection to the database failed', { cause })
+    this.name = 'LostConnection'
+  }
+}
+
+/** What `pg` threw: an answer of the server, or a connection that is lost. */
+export const classify = (thrown: unknown): unknown =>
+  codeOf(thrown) === '' ? new LostConnection(thrown) : thrown
+
+/** The connection is lost or going. */
+export const isLost = (thrown: unknown): boolean =>
+  thrown instanceof LostConnection || /^(?:08|57P)/.test(codeOf(thrown))
+
+/** Connections, resources, operators, rights, a standby that may not write. */
+const UNAVAILABLE = /^(?:08|28|3D|40|53|55P03|57|58|25006)/
+
+export const unavailable = (cause: unknown): ServiceError =>
+  new ServiceError('storage_unavailable', 'The database does not answer.', { cause })
+
+/** What a caller is told: that the storage does not answer, or the fault itself where it is ours. */
+export function explain(thrown: unknown): unknown {
+  return isLost(thrown) || UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
+}
+
+/** The same of a statement that writes: where the connection is lost, nobody knows what came of it. */
+export function explainWrite(thrown: unknown): unknown {
+  if (!isLost(thrown)) return explain(thrown)
+  return new ServiceError('outcome_unknown', 'The connection was lost during a write.', { cause: thrown })
+}

@@ -1,0 +1,70 @@
+import type { FieldRef, ValueType } from '../../filter/filter.js'
+import { quoteName, type SqlDialect } from '../sql/dialect.js'
+import { printRegex } from './print-regex.js'
+
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** The `jsonb` at a place. */
+const jsonAt = (path: string): string => ['document', ...path.split('.').map(quoteText)].join(' -> ')
+
+const TIMESTAMP = String.raw`'\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z\Z'`
+
+/** A `jsonb` as a value of a declared type; NULL where it is of another. What is cast is looked at first. */
+function typed(type: ValueType, json: string): string {
+  const text = `(${json} #>> '{}') COLLATE "C"`
+  const number = `(${json})::float8`
+  const when = (kind: string, value: string): string =>
+    `(CASE jsonb_typeof(${json}) WHEN '${kind}' THEN ${value} END)`
+  switch (type) {
+    case 'string':
+      return when('string', text)
+    case 'timestamp':
+      return when('string', `CASE WHEN ${text} ~ ${TIMESTAMP} THEN ${text} END`)
+    case 'number':
+      return when('number', number)
+    case 'integer':
+      return when('number', `CASE WHEN trunc(${number}) = ${number} THEN ${number} END`)
+    case 'boolean':
+      return when('boolean', `(${json})::boolean`)
+    default:
+      throw new Error(`values of type ${type} cannot be compared`)
+  }
+}
+
+const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : typed(type, jsonAt(path)))
+
+/** PostgreSQL's `jsonb`, in one schema; text is compared byte by byte, which in UTF-8 is the order of code points. */
+export const createPostgresDialect = (schema: string): SqlDialect => ({
+  table: (collection) => `${quoteName(schema)}.${quoteName(collection)}`,
+  columns: {
+    id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,
+    document: 'jsonb',
+  },
+  documentText: 'document::text AS document',
+  value: valueAt,
+  isPresent({ path, type, each }) {
+    const kind = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
+    return type === 'json' && !each ? `(${kind} <> 'null')` : `(${kind} = '${each ? 'array' : type}')`
+  },
+  hasElement({ path, type }, condition) {
+    const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`
+    const elements = `jsonb_array_elements(${array}) AS element(value)`
+    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, 'element.value'))})`
+  },
+  match(text, pattern, bind) {
+    if (pattern.kind === 'text') return `strpos(${text}, ${bind(pattern.text)}) > 0`
+    const regex = printRegex(pattern)
+    return regex === undefined ? undefined : `${text} ~ ${bind(regex)}`
+  },
+  isOneOf: (value, values, bind) => `${value} IN (${values.map(bind).join(', ')})`,
+  // The key of every index that ends in _id has PostgreSQL's own order of nulls there.
+  order: (field, descending) => {
+    if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
+    return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+  },
+  limit: (skip, limit, bind) =>
+    [
+      ...(limit === null ? [] : [` LIMIT (${bind(limit)})::bigint`]),
+      ...(skip === 0 ? [] : [` OFFSET (${bind(skip)})::bigint`]),
+    ].join(''),
+})

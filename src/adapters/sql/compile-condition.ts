@@ -1,0 +1,183 @@
+import type { ComparisonKind, FieldRef, Filter, Leaf, Scalar, ValueType } from '../../filter/filter.js'
+import type { Bind, SqlDialect } from './dialect.js'
+
+/** A condition in SQL. Where it is not exact it lets more through than the filter, never less. */
+export interface Condition {
+  readonly sql: string
+  readonly isExact: boolean
+}
+
+/** What a part of a condition is compiled with. */
+interface Compilation {
+  readonly dialect: SqlDialect
+  readonly bind: Bind
+  /** Leaves every pattern to the caller. */
+  readonly skipPatterns: boolean
+}
+
+const TRUE: Condition = { sql: 'TRUE', isExact: true }
+const FALSE: Condition = { sql: 'FALSE', isExact: true }
+
+/**
+ * Compiles a filter to a condition. A leaf on a missing value is NULL in SQL, which counts as false; `not` is pushed
+ * down to the leaves, where it says so explicitly, and so never turns NULL into a hole in the answer.
+ */
+export function compileCondition(
+  filter: Filter,
+  dialect: SqlDialect,
+  bind: Bind,
+  options: { readonly skipPatterns?: boolean } = {},
+): Condition {
+  return compile(filter, false, { dialect, bind, skipPatterns: options.skipPatterns ?? false })
+}
+
+function compile(filter: Filter, isNegated: boolean, compilation: Compilation): Condition {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      const isAnd = (filter.kind === 'and') !== isNegated
+      const parts = isAnd || isNegated ? filter.filters : joinEqualities(filter.filters)
+      const compiled = parts.map((part) =>
+        isEqualities(part) ? compileEqualities(part, compilation) : compile(part, isNegated, compilation),
+      )
+      return join(compiled, isAnd)
+    }
+    case 'not':
+      return compile(filter.filter, !isNegated, compilation)
+    default:
+      return compileLeaf(filter, isNegated, compilation)
+  }
+}
+
+/** Joins conditions, in halves: engines limit how deep an expression may nest. */
+function join(conditions: readonly Condition[], isAnd: boolean): Condition {
+  const neutral = isAnd ? TRUE : FALSE
+  // Nothing else is left out: it may have bound a value.
+  const parts = conditions.filter((condition) => condition.sql !== neutral.sql || !condition.isExact)
+  const [first, second] = parts
+  if (!first) return neutral
+  if (!second) return first
+  const isExact = parts.every((part) => part.isExact)
+  return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR '), isExact }
+}
+
+/** How many conditions stand side by side. */
+const MAX_CHAIN = 50
+
+function joinHalves(parts: readonly Condition[], word: string): string {
+  if (parts.length <= MAX_CHAIN) return `(${parts.map(({ sql }) => sql).join(word)})`
+  const middle = Math.ceil(parts.length / 2)
+  return `(${joinHalves(parts.slice(0, middle), word)}${word}${joinHalves(parts.slice(middle), word)})`
+}
+
+/** Equalities on one field, any of which may hold. */
+interface Equalities {
+  readonly kind: 'one of'
+  readonly field: FieldRef
+  readonly values: readonly Scalar[]
+}
+
+const isEqualities = (part: Filter | Equalities): part is Equalities => part.kind === 'one of'
+
+/** Equalities on one field become one list, so that a thousand ids are no deep expression and an index finds them. */
+function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equalities)[] {
+  const byField = new Map<string, { readonly field: FieldRef; readonly values: Scalar[] }>()
+  const others: Filter[] = []
+  for (const filter of filters) {
+    if (filter.kind !== 'eq' || filter.field.each) {
+      others.push(filter)
+      continue
+    }
+    const { path, type } = filter.field
+    const key = `${path} ${type}`
+    const known = byField.get(key)
+    if (known) known.values.push(filter.value)
+    else byField.set(key, { field: filter.field, values: [filter.value] })
+  }
+  const lists = [...byField.values()].map(({ field, values }): Filter | Equalities => {
+    const [only] = values
+    return values.length === 1 && only !== undefined
+      ? { kind: 'eq', field, value: only }
+      : { kind: 'one of', field, values }
+  })
+  return [...lists, ...others]
+}
+
+function compileEqualities({ field, values }: Equalities, { dialect, bind }: Compilation): Condition {
+  const fitting = values.filter((value) => canHold(field.type, value))
+  if (fitting.length === 0) return FALSE
+  return { sql: dialect.isOneOf(dialect.value(field), fitting, bind), isExact: true }
+}
+
+const OPERATORS: { readonly [kind in ComparisonKind]: string } = {
+  eq: '=',
+  lt: '<',
+  lte: '<=',
+  gt: '>',
+  gte: '>=',
+}
+
+function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): Condition {
+  const { dialect, bind, skipPatterns } = compilation
+  const { field } = leaf
+  if (leaf.kind === 'present') return compilePresent(field, isNegated, dialect)
+  if (leaf.kind === 'match') {
+    const sql = skipPatterns
+      ? undefined
+      : compileComparison(field, isNegated, dialect, (text) => dialect.match(text, leaf.pattern, bind))
+    return sql === undefined ? { sql: 'TRUE', isExact: false } : { sql, isExact: true }
+  }
+  if (!canHold(field.type, leaf.value)) return isNegated ? TRUE : FALSE
+  const sql = compileComparison(
+    field,
+    isNegated,
+    dialect,
+    (value) => `${value} ${OPERATORS[leaf.kind]} ${bind(leaf.value)}`,
+  )
+  return sql === undefined ? FALSE : { sql, isExact: true }
+}
+
+/** Whether a value of a type can equal this one at all. */
+function canHold(type: ValueType, value: Scalar): boolean {
+  switch (type) {
+    case 'string':
+    case 'timestamp':
+      return typeof value === 'string'
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    default:
+      return false
+  }
+}
+
+function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {
+  const isComparable = !field.each && isScalar(field.type)
+  const sql = isComparable
+    ? `${dialect.value(field)} IS ${isNegated ? '' : 'NOT '}NULL`
+    : `${isNegated ? 'NOT ' : ''}${dialect.isPresent(field)}`
+  return { sql, isExact: true }
+}
+
+const isScalar = (type: ValueType): boolean => type !== 'object' && type !== 'array' && type !== 'json'
+
+/** A condition on the value at a place, or on any element there. */
+function compileComparison(
+  field: FieldRef,
+  isNegated: boolean,
+  dialect: SqlDialect,
+  compare: (value: string) => string | undefined,
+): string | undefined {
+  let isSayable = true
+  const condition = (value: string): string => {
+    const sql = compare(value)
+    isSayable &&= sql !== undefined
+    return sql ?? 'TRUE'
+  }
+  const sql = field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
+  if (!isSayable) return undefined
+  if (!isNegated) return sql
+  return field.each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`
+}

@@ -1,0 +1,37 @@
+import type { FieldRef, Scalar } from '../../filter/filter.js'
+import type { Pattern } from '../../filter/pattern.js'
+
+/** Adds a value to the parameters of a statement and returns how the statement names it. */
+export type Bind = (value: Scalar) => string
+
+/** What engines write differently. Names and values are always quoted or bound, never pasted. */
+export interface SqlDialect {
+  /** The table of a collection. */
+  readonly table: (collection: string) => string
+  /** The type of the column `_id`, given a name for its constraint, and that of `document`. */
+  readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
+  /** How a statement asks for a document as JSON text. */
+  readonly documentText: string
+  /** The value at a place of the column `document`, in parentheses; NULL where it is missing or of another type than declared. */
+  readonly value: (field: FieldRef) => string
+  /** Whether there is a value of a type that cannot be compared: never NULL. */
+  readonly isPresent: (field: FieldRef) => string
+  /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
+  readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
+  /** Whether a text contains a match; `undefined` where the engine cannot say it identically. */
+  readonly match: (text: string, pattern: Pattern, bind: Bind) => string | undefined
+  /** Whether a value is one of several of one type. */
+  readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
+  /** One key of an order in which missing values come first ascending, last descending. */
+  readonly order: (field: FieldRef, descending: boolean) => string
+  readonly limit: (skip: number, limit: number | null, bind: Bind) => string
+}
+
+/** A statement with the values that it names. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly Scalar[]
+}
+
+/** Quotes a name as the SQL standard says, which both engines follow. */
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import type { FieldRef } from '../../filter/filter.js'
+import type { CollectionPlan } from '../../storage.js'
+import { quoteName, type SqlDialect } from './dialect.js'
+
+/** Where it is written down which structures there are; no collection has a name that begins like this. */
+export const STRUCTURES = '_structures'
+
+/**
+ * One piece of what plans ask of a database: a table or an index. Its name is a digest of what it is, so that the names
+ * which a database knows say whether anything is missing.
+ */
+export interface Structure {
+  readonly name: string
+  readonly collection: string
+  /** Of a unique index: the fields that it binds. */
+  readonly unique: readonly FieldRef[] | null
+  /** What creates it. */
+  readonly sql: string
+}
+
+/** Changes with the way in which structures are written, so that old ones are not taken for new ones. */
+const REVISION = 1
+
+/** All that plans ask for, tables first, each index behind its table in the order of the plan. */
+export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDialect): readonly Structure[] {
+  const structures = plans.flatMap(({ name: collection, indexes }) => {
+    const id = dialect.columns.id(quoteName(nameOf('key', collection, [])))
+    const table: Structure = {
+      name: nameOf('table', collection, []),
+      collection,
+      unique: null,
+      sql: `CREATE TABLE ${dialect.table(collection)} (_id ${id}, document ${dialect.columns.document} NOT NULL)`,
+    }
+    return [
+      table,
+      ...indexes.flatMap(({ fields, unique }) => [
+        ...(unique ? [createIndex(collection, fields, true, dialect)] : []),
+        createIndex(collection, fields, false, dialect),
+      ]),
+    ]
+  })
+  // What is asked for twice is there once.
+  return [...new Map(structures.map((structure) => [structure.name, structure])).values()]
+}
+
+function createIndex(
+  collection: string,
+  fields: readonly FieldRef[],
+  isUnique: boolean,
+  dialect: SqlDialect,
+): Structure {
+  const name = nameOf(isUnique ? 'unique' : 'index', collection, fields)
+  const keys = isUnique
+    ? fields.map((field) => dialect.value(field))
+    : [...fields.map((field) => dialect.order(field, false)), '_id']
+  const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX'
+  return {
+    name,
+    collection,
+    unique: isUnique ? fields : null,
+    sql: `CREATE ${kind} ${quoteName(name)} ON ${dialect.table(collection)} (${keys.join(', ')})`,
+  }
+}
+
+function nameOf(kind: string, collection: string, fields: readonly FieldRef[]): string {
+  const places = fields.map(({ path, type, each }) => [path, type, each])
+  const identity = JSON.stringify([REVISION, kind, collection, places])
+  return `_${kind}_${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`
+}
+
+/** What refuses a new unique index over documents that are not unique. Names the fields, never the values. */
+export function notUnique({ collection, unique }: Structure): Error {
+  const names = (unique ?? []).map(({ path }) => path).join(' and ')
+  return new Error(`documents of ${collection} have the same ${names}, which is to be unique`)
+}

@@ -1,0 +1,18 @@
+import { holdsType } from '../../filter/compare.js'
+import { and, type FieldRef, type Filter, not, type Scalar } from '../../filter/filter.js'
+import { compilePath } from '../../filter/read-path.js'
+import type { StoredDocument } from '../../storage.js'
+
+/** What every document has, and every storage keeps unique. */
+export const ID: FieldRef = { path: '_id', type: 'string', each: false }
+
+/** The documents, other than this one, that hold the same values of a unique index; `null` where it does not bind this one. */
+export function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
+  const equalities: Filter[] = []
+  for (const field of fields) {
+    const value = compilePath(field.path)(document)
+    if (!holdsType(field.type)(value)) return null
+    equalities.push({ kind: 'eq', field, value: value as Scalar })
+  }
+  return and([...equalities, not({ kind: 'eq', field: ID, value: document._id })])
+}

@@ -1,0 +1,26 @@
+import { ServiceError } from '../../errors.js'
+
+/** SQLite's own code, like `SQLITE_BUSY`; empty for anything else that was thrown. */
+export function codeOf(thrown: unknown): string {
+  const { code } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
+    readonly code?: unknown
+  }
+  return typeof code === 'string' ? code : ''
+}
+
+/** Somebody else is writing. */
+export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))
+
+/** A primary key or a unique index refuses. */
+export const isTaken = (thrown: unknown): boolean =>
+  /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown))
+
+const UNAVAILABLE =
+  /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH)/
+
+/** What a caller is told: that the storage does not answer, or the fault itself where it is ours. */
+export const explain = (thrown: unknown): unknown =>
+  UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
+
+export const unavailable = (cause: unknown): ServiceError =>
+  new ServiceError('storage_unavailable', 'The database file cannot be used.', { cause })

@@ -1,0 +1,66 @@
+import type { FieldRef, ValueType } from '../../filter/filter.js'
+import { quoteName, type SqlDialect } from '../sql/dialect.js'
+
+/** The function that this adapter adds to its connections: whether a text contains a match of a pattern. */
+export const MATCHES = 'matches_pattern'
+
+/** The path of a place, in SQLite's own words for JSON. */
+const pathOf = (path: string): string =>
+  `'$${path
+    .split('.')
+    .map((name) => `.${quoteName(name)}`)
+    .join('')
+    .replaceAll("'", "''")}'`
+
+const TIMESTAMP = `'${'dddd-dd-ddTdd:dd:dd.dddZ'.replaceAll('d', '[0-9]')}'`
+
+/** A value, given its type in SQLite's words and itself, where it is of a declared type; else NULL. */
+function typed(type: ValueType, is: string, value: string): string {
+  switch (type) {
+    case 'string':
+      return `CASE ${is} WHEN 'text' THEN ${value} END`
+    case 'timestamp':
+      return `CASE WHEN ${is} = 'text' AND ${value} GLOB ${TIMESTAMP} THEN ${value} END`
+    case 'number':
+      return `CASE WHEN ${is} IN ('integer', 'real') THEN ${value} END`
+    case 'integer':
+      return `CASE ${is} WHEN 'integer' THEN ${value} WHEN 'real' THEN CASE WHEN ${value} = round(${value}) THEN ${value} END END`
+    case 'boolean':
+      return `CASE ${is} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`
+    default:
+      throw new Error(`values of type ${type} cannot be compared`)
+  }
+}
+
+const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
+
+const valueAt = ({ path, type }: FieldRef): string =>
+  path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`
+
+const nativeLimit = (limit: number | null): number => limit ?? -1
+
+/** SQLite's JSON functions; text is compared byte by byte, which in UTF-8 is the order of code points. */
+export const sqliteDialect: SqlDialect = {
+  // A name may not begin with sqlite_.
+  table: (collection) => quoteName(`c_${collection}`),
+  columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
+  documentText: 'document',
+  value: valueAt,
+  isPresent({ path, type, each }) {
+    if (type === 'json' && !each) return `(coalesce(${typeAt(path)}, 'null') <> 'null')`
+    return `(coalesce(${typeAt(path)}, 'null') = '${each ? 'array' : type}')`
+  },
+  hasElement({ path, type }, condition) {
+    const elements = `json_each(document, ${pathOf(path)}) AS element`
+    const element = `(${typed(type, 'element.type', 'element.value')})`
+    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${typeAt(path)} = 'array' AND ${condition(element)})`
+  },
+  match(text, pattern, bind) {
+    if (pattern.kind === 'text') return `instr(${text}, ${bind(pattern.text)}) > 0`
+    return `${MATCHES}(${text}, ${bind(JSON.stringify(pattern))})`
+  },
+  isOneOf: (value, values, bind) => `${value} IN (${values.map(bind).join(', ')})`,
+  order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
+  limit: (skip, limit, bind) =>
+    skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} OFFSET ${bind(skip)}`,
+}

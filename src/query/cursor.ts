@@ -1,14 +1,5 @@
 import { holdsType } from '../filter/compare.js'
-import {
-  and,
-  everything,
-  type FieldRef,
-  type Filter,
-  not,
-  nothing,
-  or,
-  type Scalar,
-} from '../filter/filter.js'
+import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
 import { compilePath } from '../filter/read-path.js'
 import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
@@ -68,21 +59,17 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * What comes behind a place (contract §3.7). It leads with a bound on the first key, so that an index can seek:
- * `and(f >= v, or(f > v, and(f = v, …)))`.
+ * What comes behind a place (contract §3.7), as ranges in their order, disjoint: each fixes the first keys and bounds
+ * the next one, so that an index can seek, however many documents share the first keys.
  */
-export function filterAfter(sort: readonly SortKey[], { values }: Cursor): Filter {
-  const [first, ...others] = sort.map((key, i) => ({ key, value: values[i] ?? null }))
-  if (!first) return everything
-  let behind = isBehind(first.key, first.value)
-  let same = isSame(first.key.field, first.value)
-  const alternatives = [behind]
-  for (const { key, value } of others) {
-    behind = and([same, isBehind(key, value)])
-    same = and([same, isSame(key.field, value)])
-    alternatives.push(behind)
+export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {
+  const ranges: Filter[] = []
+  for (let depth = sort.length - 1; depth >= 0; depth--) {
+    const key = sort[depth]
+    const same = sort.slice(0, depth).map(({ field }, i) => isSame(field, values[i] ?? null))
+    if (key) ranges.push(...findBehind(key, values[depth] ?? null).map((range) => and([...same, range])))
   }
-  return and([isBehindOrSame(first.key, first.value), or(alternatives)])
+  return ranges
 }
 
 const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
@@ -90,18 +77,11 @@ const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
 const isSame = (field: FieldRef, value: Scalar | null): Filter =>
   value === null ? isMissing(field) : { kind: 'eq', field, value }
 
-/** Missing values come first ascending, last descending. */
-function isBehind({ field, descending }: SortKey, value: Scalar | null): Filter {
-  if (value === null) return descending ? nothing : { kind: 'present', field }
-  if (!descending) return { kind: 'gt', field, value }
-  // An `_id` is never missing, and an index seeks by a plain bound.
+/** What comes behind a value of one key. Missing values come first ascending, last descending. */
+function findBehind({ field, descending }: SortKey, value: Scalar | null): readonly Filter[] {
+  if (value === null) return descending ? [] : [{ kind: 'present', field }]
+  if (!descending) return [{ kind: 'gt', field, value }]
   const below: Filter = { kind: 'lt', field, value }
-  return field.path === '_id' ? below : or([below, isMissing(field)])
-}
-
-function isBehindOrSame({ field, descending }: SortKey, value: Scalar | null): Filter {
-  if (value === null) return descending ? isMissing(field) : everything
-  if (!descending) return { kind: 'gte', field, value }
-  const below: Filter = { kind: 'lte', field, value }
-  return field.path === '_id' ? below : or([below, isMissing(field)])
+  // An `_id` is never missing.
+  return field.path === '_id' ? [below] : [below, isMissing(field)]
 }

@@ -1,8 +1,8 @@
 import type { Collection } from '../config/plan.js'
-import { and, type Filter } from '../filter/filter.js'
+import { and, everything, type Filter } from '../filter/filter.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { compileQuery, type Query } from '../query/compile-query.js'
-import { filterAfter, writeCursor } from '../query/cursor.js'
+import { rangesAfter, writeCursor } from '../query/cursor.js'
 import { project } from '../query/projection.js'
 import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
@@ -44,13 +44,15 @@ export async function listDocuments(
   const total = query.isTotalAsked ? { total: await countStored(context, scope, collection, filter) } : {}
   if (limit === 0) return { json: '[]', ...total }
   const isPage = limit !== null && limit <= MAX_PAGE
-  const found = await listStored(context, scope, collection.name, {
-    filter: after ? and([filterAfter(sort, after), filter]) : filter,
-    sort,
-    skip,
-    // One more shows whether there is a next page.
-    limit: isPage ? limit + 1 : limit,
-  })
+  // One more shows whether there is a next page.
+  const wanted = isPage ? limit + 1 : limit
+  const found: StoredDocument[] = []
+  for (const range of after ? rangesAfter(sort, after) : [everything]) {
+    const rest = wanted === null ? null : wanted - found.length
+    if (rest === 0) break
+    const bounds = { filter: and([range, filter]), sort, skip, limit: rest }
+    found.push(...(await listStored(context, scope, collection.name, bounds)))
+  }
   const page = isPage ? found.slice(0, limit) : found
   const json = `[${page.map((document) => writeProjected(access, query, document)).join()}]`
   const last = page.at(-1)

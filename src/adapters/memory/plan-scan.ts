@@ -67,23 +67,32 @@ function findId({ path, type }: FieldRef, value: Scalar, rows: Rows): string | n
   return undefined
 }
 
-interface Bounds {
-  readonly lower?: { readonly value: Scalar; readonly isIncluded: boolean }
-  readonly upper?: { readonly value: Scalar; readonly isIncluded: boolean }
+/** `undefined` is what missing values are ordered as: before all others. */
+interface Bound {
+  readonly value: Ordered
+  readonly isIncluded: boolean
 }
+
+interface Bounds {
+  readonly lower?: Bound
+  readonly upper?: Bound
+}
+
+/** What every index ends in. */
+const ID: FieldRef = { path: '_id', type: 'string', each: false }
 
 /** The range of an index that equalities on its first fields, and bounds on the next one, leave. */
 function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): Scan {
   const used = new Set<Filter>()
   const prefix: Ordered[] = []
   for (const field of index.fields) {
-    const equality = conditions.find((condition) => condition.kind === 'eq' && isOn(condition.field, field))
-    if (equality?.kind !== 'eq') break
+    const equality = conditions.find((condition) => isEquality(condition, field))
+    if (!equality) break
     used.add(equality)
-    prefix.push(equality.value)
+    prefix.push(equality.kind === 'eq' ? equality.value : undefined)
   }
-  const next = index.fields[prefix.length]
-  const bounds = next ? findBounds(next, conditions, used) : {}
+  const next = index.fields[prefix.length] ?? ID
+  const bounds = findBounds(next, conditions, used)
   const [first, end] = findRange(index, prefix, bounds)
   const direction = findDirection(index, prefix.length, sort)
   return {
@@ -97,18 +106,27 @@ function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: read
 const isOn = (field: FieldRef, other: FieldRef): boolean =>
   field.path === other.path && field.type === other.type && !field.each
 
+/** A condition that leaves one value of a field: a given one, or none at all. */
+function isEquality(condition: Filter, field: FieldRef): boolean {
+  if (condition.kind === 'eq') return isOn(condition.field, field)
+  return (
+    condition.kind === 'not' && condition.filter.kind === 'present' && isOn(condition.filter.field, field)
+  )
+}
+
 /** The first bound of each side; further ones are left for the filter. */
 function findBounds(field: FieldRef, conditions: readonly Filter[], used: Set<Filter>): Bounds {
-  const find = (kinds: readonly string[]): Bounds['lower'] => {
+  const find = (kinds: readonly string[]): Bound | undefined => {
     for (const condition of conditions) {
-      if (!kinds.includes(condition.kind) || !('value' in condition) || !isOn(condition.field, field))
+      if (!kinds.includes(condition.kind) || !('field' in condition) || !isOn(condition.field, field))
         continue
       used.add(condition)
-      return { value: condition.value, isIncluded: condition.kind === 'gte' || condition.kind === 'lte' }
+      const value = 'value' in condition ? condition.value : undefined
+      return { value, isIncluded: condition.kind === 'gte' || condition.kind === 'lte' }
     }
     return undefined
   }
-  const lower = find(['gt', 'gte'])
+  const lower = find(['gt', 'gte']) ?? find(['present'])
   const upper = find(['lt', 'lte'])
   return { ...(lower ? { lower } : {}), ...(upper ? { upper } : {}) }
 }

@@ -8,7 +8,7 @@ import { createSortedList, type SortedList } from './sorted-list.js'
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
   readonly rows: SortedList<Row>
-  /** How the first fields of a row compare with values. */
+  /** How the first fields of a row, the last of which is `_id`, compare with values. */
   comparePrefix(row: Row, values: readonly Ordered[]): number
 }
 
@@ -33,7 +33,8 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     rows: createSortedList(compareRows),
     comparePrefix(row, values) {
       for (let i = 0; i < values.length; i++) {
-        const order = compare(readers[i]?.(row), values[i])
+        const read = readers[i]
+        const order = compare(read ? read(row) : row._id, values[i])
         if (order !== 0) return order
       }
       return 0

@@ -42,6 +42,7 @@ export const createPostgresDialect = (schema: string): SqlDialect => ({
   },
   documentText: 'document::text AS document',
   value: valueAt,
+  hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
   isPresent({ path, type, each }) {
     const kind = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
     return type === 'json' && !each ? `(${kind} <> 'null')` : `(${kind} = '${each ? 'array' : type}')`
@@ -62,6 +63,7 @@ export const createPostgresDialect = (schema: string): SqlDialect => ({
     if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
     return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
   },
+  knowsFixedKeys: true,
   limit: (skip, limit, bind) =>
     [
       ...(limit === null ? [] : [` LIMIT (${bind(limit)})::bigint`]),

@@ -155,10 +155,9 @@ function canHold(type: ValueType, value: Scalar): boolean {
 
 function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {
   const isComparable = !field.each && isScalar(field.type)
-  const sql = isComparable
-    ? `${dialect.value(field)} IS ${isNegated ? '' : 'NOT '}NULL`
-    : `${isNegated ? 'NOT ' : ''}${dialect.isPresent(field)}`
-  return { sql, isExact: true }
+  const sql = isComparable ? dialect.hasValue(field) : dialect.isPresent(field)
+  if (!isNegated) return { sql, isExact: true }
+  return { sql: isComparable ? `${dialect.value(field)} IS NULL` : `NOT ${sql}`, isExact: true }
 }
 
 const isScalar = (type: ValueType): boolean => type !== 'object' && type !== 'array' && type !== 'json'

@@ -14,6 +14,8 @@ export interface SqlDialect {
   readonly documentText: string
   /** The value at a place of the column `document`, in parentheses; NULL where it is missing or of another type than declared. */
   readonly value: (field: FieldRef) => string
+  /** Whether there is a value of a type that can be compared, so that an index can seek. */
+  readonly hasValue: (field: FieldRef) => string
   /** Whether there is a value of a type that cannot be compared: never NULL. */
   readonly isPresent: (field: FieldRef) => string
   /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
@@ -24,6 +26,8 @@ export interface SqlDialect {
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
   /** One key of an order in which missing values come first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
+  /** Whether the engine finds an index for an order that begins with a value that is fixed. */
+  readonly knowsFixedKeys: boolean
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 

@@ -1,4 +1,4 @@
-import type { Filter, Scalar } from '../../filter/filter.js'
+import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
 import type { ListQuery } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, SqlDialect, Statement } from './dialect.js'
@@ -18,6 +18,15 @@ export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
+}
+
+/** Whether all that match have the same value in a field, or none: so that an order by it says nothing. */
+function isFixed(filter: Filter, field: FieldRef): boolean {
+  if (filter.kind === 'and') return filter.filters.some((part) => isFixed(part, field))
+  const leaf = filter.kind === 'not' ? filter.filter : filter
+  const isEquality = filter.kind === 'not' ? leaf.kind === 'present' : leaf.kind === 'eq'
+  if (!isEquality || !('field' in leaf)) return false
+  return leaf.field.path === field.path && leaf.field.type === field.type && !leaf.field.each
 }
 
 /** `parameter` writes the name of the parameter at a place, counted from 1, for a value. */
@@ -40,7 +49,9 @@ export function createStatements(
   return {
     list: (collection, { filter, sort, skip, limit }, options = {}) =>
       compile(collection, filter, options, (from, bind, isExact) => {
-        const keys = sort.map(({ field, descending }) => dialect.order(field, descending))
+        const keys = sort
+          .filter(({ field }) => !isFixed(filter, field))
+          .map(({ field, descending }) => dialect.order(field, descending))
         const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
         // What is not exact is cut when it has been filtered once more.
         const page = isExact ? dialect.limit(skip, limit, bind) : ''

@@ -37,6 +37,13 @@ const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 const valueAt = ({ path, type }: FieldRef): string =>
   path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`
 
+/** What no value of a type is below; of text, the empty one. */
+const LOWEST: { readonly [type in ValueType]?: string } = {
+  number: '-9e999',
+  integer: '-9e999',
+  boolean: '0',
+}
+
 const nativeLimit = (limit: number | null): number => limit ?? -1
 
 /** SQLite's JSON functions; text is compared byte by byte, which in UTF-8 is the order of code points. */
@@ -46,6 +53,8 @@ export const sqliteDialect: SqlDialect = {
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   documentText: 'document',
   value: valueAt,
+  // For NOT NULL it would walk past all that are NULL.
+  hasValue: (field) => `${valueAt(field)} >= ${LOWEST[field.type] ?? "''"}`,
   isPresent({ path, type, each }) {
     if (type === 'json' && !each) return `(coalesce(${typeAt(path)}, 'null') <> 'null')`
     return `(coalesce(${typeAt(path)}, 'null') = '${each ? 'array' : type}')`
@@ -61,6 +70,7 @@ export const sqliteDialect: SqlDialect = {
   },
   isOneOf: (value, values, bind) => `${value} IN (${values.map(bind).join(', ')})`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
+  knowsFixedKeys: false,
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} OFFSET ${bind(skip)}`,
 }

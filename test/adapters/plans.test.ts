@@ -1,0 +1,209 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
+import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
+import { and, everything, type FieldRef, type Filter } from '../../src/filter/filter.js'
+import { rangesAfter } from '../../src/query/cursor.js'
+import type { CollectionPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
+
+const ref = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })
+
+const fields = {
+  _id: ref('_id'),
+  email: ref('email'),
+  group: ref('group', 'integer'),
+  n: ref('n', 'number'),
+  at: ref('at', 'timestamp'),
+  done: ref('done', 'boolean'),
+}
+
+const plan: CollectionPlan = {
+  name: 'things',
+  indexes: [
+    { fields: [fields.email], unique: true },
+    { fields: [fields.n], unique: false },
+    { fields: [fields.at], unique: false },
+    { fields: [fields.group, fields.n], unique: false },
+    { fields: [fields.done], unique: false },
+  ],
+}
+
+const SIZE = 20_000
+
+const documents: readonly StoredDocument[] = Array.from({ length: SIZE }, (_, i) => ({
+  _id: `id-${String(i).padStart(6, '0')}`,
+  _version: 1,
+  email: `u${i}@example.com`,
+  group: i % 100,
+  // Some lack it: missing values have their place in the order too.
+  ...(i % 97 === 0 ? {} : { n: (i * 7919) % SIZE }),
+  at: new Date(Date.UTC(2026, 0, 1) + i * 1000).toISOString(),
+  done: i % 2 === 0,
+}))
+
+const is = (kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte', field: FieldRef, value: string | number): Filter => ({
+  kind,
+  field,
+  value,
+})
+
+const by = (...keys: readonly (readonly [FieldRef, 1 | -1])[]): readonly SortKey[] =>
+  keys.map(([field, direction]) => ({ field, descending: direction === -1 }))
+
+/** Queries that must cost what their answer costs, however many documents there are. */
+const lists: readonly (readonly [what: string, filter: Filter, sort: readonly SortKey[]])[] = [
+  ['an id', is('eq', fields._id, 'id-000005'), []],
+  ['a unique value', is('eq', fields.email, 'u5@example.com'), []],
+  ['an indexed value', is('eq', fields.n, 5), []],
+  [
+    'several ids',
+    { kind: 'or', filters: ['id-000001', 'id-000002'].map((id) => is('eq', fields._id, id)) },
+    [],
+  ],
+  ['the first page by id', everything, by([fields._id, 1])],
+  ['the first page, ascending', everything, by([fields.n, 1], [fields._id, 1])],
+  ['the first page, descending', everything, by([fields.n, -1], [fields._id, -1])],
+  ['the newest', everything, by([fields.at, -1], [fields._id, -1])],
+  ['the first by a unique field', everything, by([fields.email, 1], [fields._id, 1])],
+  [
+    'an equality in the order of the next field',
+    is('eq', fields.group, 5),
+    by([fields.n, -1], [fields._id, -1]),
+  ],
+  ['a range in its order', is('gte', fields.n, 19_000), by([fields.n, 1], [fields._id, 1])],
+  ...laterPages('by id', by([fields._id, 1]), ['id-010000']),
+  ...laterPages('ascending', by([fields.n, 1], [fields._id, 1]), [10_000, 'id-010001']),
+  ...laterPages('descending', by([fields.n, -1], [fields._id, -1]), [10_000, 'id-010001']),
+  ...laterPages('ascending, among missing values', by([fields.n, 1], [fields._id, 1]), [null, 'id-010000']),
+  ...laterPages('descending, among missing values', by([fields.n, -1], [fields._id, -1]), [
+    null,
+    'id-010000',
+  ]),
+  ...laterPages('by two fields', by([fields.group, 1], [fields.n, 1], [fields._id, 1]), [
+    50,
+    9950,
+    'id-010050',
+  ]),
+  ...laterPages('of many equals', by([fields.done, 1], [fields._id, 1]), [true, 'id-010000']),
+]
+
+function laterPages(
+  what: string,
+  sort: readonly SortKey[],
+  values: readonly (string | number | boolean | null)[],
+): readonly (readonly [string, Filter, readonly SortKey[]])[] {
+  return rangesAfter(sort, { values, passed: 0 }).map((range, i) => [
+    `a later page, ${what}: range ${i + 1}`,
+    range,
+    sort,
+  ])
+}
+
+const counts: readonly (readonly [what: string, filter: Filter])[] = [
+  ['a narrow range', and([is('gte', fields.n, 100), is('lt', fields.n, 200)])],
+  ['an equality', is('eq', fields.group, 5)],
+  ['a time', is('gt', fields.at, '2026-01-01T05:30:00.000Z')],
+]
+
+async function fill(adapter: StorageAdapter): Promise<void> {
+  await adapter.open([plan])
+  for (let i = 0; i < SIZE; i += 2000) {
+    const steps = documents.slice(i, i + 2000).map((insert) => ({ in: 'things', insert }))
+    expect(await adapter.write(steps, {})).toEqual({ ok: true, removed: 0 })
+  }
+}
+
+describe('SQLite', () => {
+  const statements: Statements = createStatements(sqliteDialect, () => '?')
+  let folder = ''
+  let database: Database.Database
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'collection-service-plans-'))
+    const adapter = createSqliteAdapter({ file: join(folder, 'data.db') })
+    await fill(adapter)
+    await adapter.close()
+    database = new Database(join(folder, 'data.db'))
+  }, 60_000)
+
+  afterAll(async () => {
+    database.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const planOf = ({
+    text,
+    values,
+  }: {
+    text: string
+    values: readonly (string | number | boolean)[]
+  }): string =>
+    database
+      .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)))
+      .map(({ detail }) => detail)
+      .join('\n')
+
+  test.each(lists)('%s uses an index and sorts nothing', (_, filter, sort) => {
+    const plan = planOf(statements.list('things', { filter, sort, skip: 0, limit: 21 }))
+    expect(plan).toMatch(/USING (?:COVERING )?INDEX/)
+    expect(plan).not.toMatch(/TEMP B-TREE/)
+    // An order alone is walked; what is fixed or bounded is sought.
+    if (filter !== everything) expect(plan).toMatch(/^SEARCH /)
+  })
+
+  test.each(counts)('counting %s reads a range of an index', (_, filter) => {
+    expect(planOf(statements.count('things', filter))).toMatch(/^SEARCH .*INDEX/)
+  })
+})
+
+describe('PostgreSQL', () => {
+  const postgres = usePostgres()
+  const schema = newSchema()
+  const statements: Statements = createStatements(
+    createPostgresDialect(schema),
+    (place, value) =>
+      `$${place}::${{ string: 'text', number: 'float8' }[typeof value as string] ?? 'boolean'}`,
+  )
+  let client: pg.Client
+
+  beforeAll(async () => {
+    const adapter = createPostgresAdapter({ connectionString: postgres.url, schema })
+    await fill(adapter)
+    await adapter.close()
+    client = new pg.Client({ connectionString: postgres.url })
+    await client.connect()
+    await client.query(`ANALYZE ${schema}.things`)
+  }, 60_000)
+
+  afterAll(async () => {
+    await client.query(`DROP SCHEMA ${schema} CASCADE`)
+    await client.end()
+  })
+
+  const planOf = async ({ text, values }: { text: string; values: readonly unknown[] }): Promise<string> => {
+    const { rows } = await client.query({ text: `EXPLAIN ${text}`, values: [...values] })
+    return rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+  }
+
+  test.each(lists)('%s uses an index and sorts nothing', async (_, filter, sort) => {
+    const plan = await planOf(statements.list('things', { filter, sort, skip: 0, limit: 21 }))
+    expect(plan).toMatch(/Index/)
+    expect(plan).not.toMatch(/Sort|Seq Scan/)
+    if (filter !== everything) expect(plan).toMatch(/Index Cond/)
+  })
+
+  test.each(counts)('counting %s reads a range of an index', async (_, filter) => {
+    const plan = await planOf(statements.count('things', filter))
+    expect(plan).toMatch(/Index Cond/)
+    expect(plan).not.toMatch(/Seq Scan/)
+  })
+})

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll } from 'vitest'
+import { startPostgres, type TestPostgres } from './start-postgres.mjs'
+
+let serial = 0
+
+/** A schema of PostgreSQL that nobody else uses. */
+export const newSchema = (): string => `test_${process.pid}_${Date.now().toString(36)}_${serial++}`
+
+/** The URL of a PostgreSQL for the tests of a file: that of `DATABASE_URL`, else one started for them. */
+export function usePostgres(): { readonly url: string } {
+  let url = process.env.DATABASE_URL ?? ''
+  let own: TestPostgres | undefined
+  beforeAll(async () => {
+    if (url !== '') return
+    own = await startPostgres()
+    url = own.url
+  }, 60_000)
+  afterAll(async () => {
+    await own?.destroy()
+  })
+  return {
+    get url() {
+      return url
+    },
+  }
+}

@@ -45,7 +45,18 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'adapters',
   ],
   testing: ['errors', 'types', 'filter', 'storage', 'auth', 'adapters'],
-  cli: ['errors', 'types', 'query', 'permissions', 'config', 'mounts', 'index'],
+  cli: [
+    'errors',
+    'types',
+    'storage',
+    'query',
+    'permissions',
+    'config',
+    'service',
+    'adapters',
+    'mounts',
+    'index',
+  ],
   index: ['errors', 'types', 'filter', 'storage', 'adapters', 'create-collection-service'],
 }
 
@@ -66,6 +77,9 @@ const isRelative = (from: string): boolean => from.startsWith('.')
 const resolve = (path: string, from: string): string =>
   posix.join(posix.dirname(path), from).replace(/\.js$/, '.ts')
 
+/** What adapters for engines of SQL have in common. */
+const SHARED_BY_ADAPTERS = 'adapters/sql/'
+
 /** Arrows between layers that `LAYERS` does not draw. */
 function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, imports }) =>
@@ -74,7 +88,10 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
       const target = resolve(path, from)
       const [source, layer] = [layerOf(path), layerOf(target)]
       if (source === 'adapters' && layer === 'adapters') {
-        return posix.dirname(target).startsWith(posix.dirname(path)) ? [] : [`${path} → ${target}`]
+        const folders = [`${posix.dirname(path)}/`, SHARED_BY_ADAPTERS]
+        return folders.some((folder) => target.startsWith(folder))
+          ? []
+          : [`${path} → ${target}`]
       }
       if (source === layer) return []
       const isForTypes = TYPES.includes(layer) || TYPE_ARROWS.some(([a, b]) => a === source && b === layer)
@@ -125,13 +142,14 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
-const NODE_LAYERS = ['mounts', 'cli']
+/** Where only node and those like it go. */
+const NODE_FOLDERS = ['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/']
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
 
 /** What only node has, in a layer that also runs elsewhere. */
 function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, imports, names }) => {
-    if (NODE_LAYERS.includes(layerOf(path))) return []
+    if (NODE_FOLDERS.some((folder) => path.startsWith(folder))) return []
     // It asks `globalThis` whether there is a `process`.
     const allowed = path === 'create-collection-service.ts' ? ['process'] : []
     const used = NODE_NAMES.filter((name) => names.has(name) && !allowed.includes(name))
@@ -262,6 +280,8 @@ const RULES: readonly Rule[] = [
       'types.ts': `import type { JsonObject } from './filter/read-path.js'`,
       'service/list.ts': `let answer: import('../http/answer.js').Answer\nimport { plan } from '../config/plan.js'`,
       'adapters/memory/rows.ts': `import '../sqlite/rows.js'\nimport './order.js'\nimport type {} from '../../storage.js'\nimport type {} from '../../types.js'`,
+      'adapters/sqlite/rows.ts': `import '../sql/dialect.js'`,
+      'adapters/sql/dialect.ts': `import '../sqlite/rows.js'`,
       'mounts/node.ts': `import { list } from '../service/list.js'\nimport { answer } from '../http/answer.js'`,
       'cli/main.ts': `import '../testing/index.js'`,
       'elsewhere/file.ts': `import { ServiceError } from '../errors.js'`,
@@ -275,6 +295,7 @@ const RULES: readonly Rule[] = [
       'service/list.ts → config/plan.ts',
       'adapters/memory/rows.ts → adapters/sqlite/rows.ts',
       'adapters/memory/rows.ts → types.ts',
+      'adapters/sql/dialect.ts → adapters/sqlite/rows.ts',
       'mounts/node.ts → service/list.ts',
       'cli/main.ts → testing/index.ts',
       'elsewhere/file.ts → errors.ts',
@@ -304,7 +325,7 @@ const RULES: readonly Rule[] = [
     ['@noble/hashes: filter/a.ts, filter/b.ts'],
   ],
   [
-    'what only node has stays in the mounts and the command',
+    'what only node has stays in the mounts, the command and the databases',
     findNodeOnly,
     {
       'auth/token.ts': `import { randomBytes } from 'node:crypto'\nexport const token = Buffer.from(randomBytes(32))`,

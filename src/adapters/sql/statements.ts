@@ -50,7 +50,7 @@ export function createStatements(
     list: (collection, { filter, sort, skip, limit }, options = {}) =>
       compile(collection, filter, options, (from, bind, isExact) => {
         const keys = sort
-          .filter(({ field }) => !isFixed(filter, field))
+          .filter(({ field }) => dialect.knowsFixedKeys || !isFixed(filter, field))
           .map(({ field, descending }) => dialect.order(field, descending))
         const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
         // What is not exact is cut when it has been filtered once more.

@@ -8,8 +8,10 @@ export {
   isServiceError,
   ServiceError,
 } from './errors.js'
-export type { FieldRef, Filter } from './filter/filter.js'
-export { matches } from './filter/matches.js'
+export { compare, type Ordered } from './filter/compare.js'
+export { compileField } from './filter/compile-field.js'
+export type { FieldRef, Filter, Scalar, ValueType } from './filter/filter.js'
+export { compileFilter, matches } from './filter/matches.js'
 export type {
   CollectionPlan,
   IndexPlan,

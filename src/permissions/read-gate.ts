@@ -1,3 +1,4 @@
+import { compareText } from '../filter/compare.js'
 import { and, type Filter, isEverything, type Leaf, nothing, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import { isObject } from '../filter/read-path.js'
@@ -7,6 +8,7 @@ import { bindWhere } from '../query/where.js'
 import type { Field } from '../schema/field.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import { isSystemField } from '../schema/names.js'
+import { orderNames } from '../schema/order-names.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { bindingOf, type Clock, type KnownCaller } from './caller.js'
@@ -200,9 +202,9 @@ function compileShape(collection: GatedCollection, isShown: (name: string) => bo
       if (Object.hasOwn(document, field.name)) shown[field.name] = showValue(field, document[field.name])
     }
     if (collection.additionalProperties) {
-      for (const name of Object.keys(document)) {
+      for (const name of Object.keys(document).sort(compareText)) {
         const isOurs = name.startsWith('_') || isSystemField(name) || known.has(name)
-        if (!isOurs && isShown(name)) shown[name] = document[name]
+        if (!isOurs && isShown(name)) shown[name] = orderNames(document[name])
       }
     }
     for (const name of system) if (Object.hasOwn(document, name)) shown[name] = document[name]
@@ -213,11 +215,9 @@ function compileShape(collection: GatedCollection, isShown: (name: string) => bo
 /** What is no longer declared inside an object is not shown either; what is of another type is, as it is. */
 function showValue(field: Field, value: unknown): unknown {
   if (field.type === 'object' && isObject(value)) return showProperties(field.properties, value)
+  if (typeof value !== 'object') return value
   const { items } = field
-  if (items && (items.type === 'object' || items.type === 'array') && Array.isArray(value)) {
-    return value.map((element) => showValue(items, element))
-  }
-  return value
+  return items && Array.isArray(value) ? value.map((element) => showValue(items, element)) : orderNames(value)
 }
 
 const showProperties = (properties: readonly Field[], value: JsonObject): JsonObject =>

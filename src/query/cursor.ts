@@ -1,6 +1,6 @@
 import { holdsType } from '../filter/compare.js'
+import { compileField } from '../filter/compile-field.js'
 import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
-import { compilePath } from '../filter/read-path.js'
 import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
 import { ConditionFault } from './condition.js'
@@ -14,10 +14,7 @@ export interface Cursor {
 
 /** The place of a document, as text for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
-  const values = sort.map(({ field }) => {
-    const value = compilePath(field.path)(document)
-    return holdsType(field.type)(value) ? value : null
-  })
+  const values = sort.map(({ field }) => compileField(field)(document) ?? null)
   const bytes = new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed]))
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')

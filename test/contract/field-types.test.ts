@@ -613,7 +613,7 @@ describe('undeclared properties', () => {
     const body = { extra: { any: [1, null, { $x: 1, _y: 2 }] }, title: 'a', empty: null }
     expect(await store(service, body)).toEqual(body)
     const { text } = await service.send('GET /items')
-    const order = ['_id', 'title', 'extra', 'empty', 'createdAt', 'updatedAt', 'createdBy']
+    const order = ['_id', 'title', 'empty', 'extra', 'createdAt', 'updatedAt', 'createdBy']
     expect(Object.keys(JSON.parse(text)[0])).toEqual(order)
   })
   test.each(['_extra', '$extra', 'a.b', 'a-b', '1a', '', 'ä', letters(64), 'constructor', 'prototype'])(
@@ -677,8 +677,20 @@ describe('system fields', () => {
       { additionalProperties: true },
     )
     const { body } = await create(service, { z: 1, a: { x: '1', y: '2' }, k: 2, b: 'b' })
-    expect(Object.keys(body)).toEqual(['_id', 'b', 'a', 'z', 'k', 'createdAt', 'updatedAt', 'createdBy'])
+    expect(Object.keys(body)).toEqual(['_id', 'b', 'a', 'k', 'z', 'createdAt', 'updatedAt', 'createdBy'])
     expect(Object.keys(body.a)).toEqual(['y', 'x'])
+  })
+
+  test('what no schema orders stands in the order of its names, whatever a storage makes of it', async () => {
+    const service = serve({ any: { type: 'json' } }, { additionalProperties: true })
+    const sent = {
+      extra: { b: [{ z: 1, y: 2 }], a: 1 },
+      any: { '\u{10000}': 1, '\uffff': 2, b: { d: 1, c: 2 } },
+    }
+    await store(service, sent)
+    const [{ any, extra }] = (await service.send('GET /items')).body
+    expect(JSON.stringify(any)).toBe('{"b":{"c":2,"d":1},"\uffff":2,"\u{10000}":1}')
+    expect(JSON.stringify(extra)).toBe('{"a":1,"b":[{"y":2,"z":1}]}')
   })
 })
 

@@ -89,9 +89,7 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
       const [source, layer] = [layerOf(path), layerOf(target)]
       if (source === 'adapters' && layer === 'adapters') {
         const folders = [`${posix.dirname(path)}/`, SHARED_BY_ADAPTERS]
-        return folders.some((folder) => target.startsWith(folder))
-          ? []
-          : [`${path} → ${target}`]
+        return folders.some((folder) => target.startsWith(folder)) ? [] : [`${path} → ${target}`]
       }
       if (source === layer) return []
       const isForTypes = TYPES.includes(layer) || TYPE_ARROWS.some(([a, b]) => a === source && b === layer)

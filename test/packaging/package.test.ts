@@ -16,13 +16,18 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   '.': [
     'ConfigError',
     'ServiceError',
+    'compare',
+    'compileField',
+    'compileFilter',
     'createCollectionService',
     'createMemoryAdapter',
     'isServiceError',
     'matches',
   ],
   './node': ['toNodeHandler'],
-  './testing': ['createTestHasher'],
+  './testing': ['adapterCases', 'createTestHasher', 'fuzzAdapter', 'runCase', 'testAdapter'],
+  './sqlite': ['createSqliteAdapter'],
+  './postgres': ['createPostgresAdapter'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -1,6 +1,6 @@
-import { compare, holdsType, type Ordered } from '../../filter/compare.js'
+import { compare, type Ordered } from '../../filter/compare.js'
+import { compileField } from '../../filter/compile-field.js'
 import type { Predicate } from '../../filter/matches.js'
-import { compilePath } from '../../filter/read-path.js'
 import type { SortKey, StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 
@@ -17,14 +17,7 @@ interface Order {
 
 /** Compiles an order. A value of another type than its field's counts as missing. */
 function compileOrder(sort: readonly SortKey[]): Order {
-  const readers = sort.map(({ field: { path, type } }) => {
-    const read = compilePath(path)
-    const holds = holdsType(type)
-    return (document: StoredDocument): Ordered => {
-      const value = read(document)
-      return holds(value) ? (value as Ordered) : undefined
-    }
-  })
+  const readers = sort.map(({ field }) => compileField(field))
   const signs = sort.map(({ descending }) => (descending ? -1 : 1))
   return {
     keysOf: (document) => readers.map((read) => read(document)),

@@ -1,6 +1,6 @@
-import { compare, holdsType, type Ordered } from '../../filter/compare.js'
+import { compare, type Ordered } from '../../filter/compare.js'
+import { compileField } from '../../filter/compile-field.js'
 import type { FieldRef } from '../../filter/filter.js'
-import { compilePath } from '../../filter/read-path.js'
 import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
@@ -13,13 +13,9 @@ export interface SortedIndex {
 }
 
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
-  const readers = fields.map(({ path, type }) => {
-    const read = compilePath(path)
-    const holds = holdsType(type)
-    return (row: Row): Ordered => {
-      const value = read(row.document)
-      return holds(value) ? (value as Ordered) : undefined
-    }
+  const readers = fields.map((field) => {
+    const read = compileField(field)
+    return (row: Row): Ordered => read(row.document)
   })
   const compareRows = (a: Row, b: Row): number => {
     for (const read of readers) {

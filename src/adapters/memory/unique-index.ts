@@ -1,6 +1,5 @@
-import { holdsType } from '../../filter/compare.js'
+import { compileField } from '../../filter/compile-field.js'
 import type { FieldRef, Scalar } from '../../filter/filter.js'
-import { compilePath } from '../../filter/read-path.js'
 import type { StoredDocument } from '../../storage.js'
 
 /** Which document holds which values of a unique index. A document that lacks one of the fields is not bound. */
@@ -19,15 +18,15 @@ type Key = Scalar
 
 export function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
   const owners = new Map<Key, string>()
-  const parts = fields.map(({ path, type }) => ({ read: compilePath(path), holds: holdsType(type) }))
+  const readers = fields.map(compileField)
   const keyOf = (document: StoredDocument): Key | undefined => {
-    const values: unknown[] = []
-    for (const { read, holds } of parts) {
+    const values: Scalar[] = []
+    for (const read of readers) {
       const value = read(document)
-      if (!holds(value)) return undefined
+      if (value === undefined) return undefined
       values.push(value)
     }
-    return values.length === 1 ? (values[0] as Scalar) : JSON.stringify(values)
+    return values.length === 1 ? values[0] : JSON.stringify(values)
   }
   return {
     fields,

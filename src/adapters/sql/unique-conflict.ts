@@ -1,6 +1,5 @@
-import { holdsType } from '../../filter/compare.js'
-import { and, type FieldRef, type Filter, not, type Scalar } from '../../filter/filter.js'
-import { compilePath } from '../../filter/read-path.js'
+import { compileField } from '../../filter/compile-field.js'
+import { and, type FieldRef, type Filter, not } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
 
 /** What every document has, and every storage keeps unique. */
@@ -10,9 +9,9 @@ export const ID: FieldRef = { path: '_id', type: 'string', each: false }
 export function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
   const equalities: Filter[] = []
   for (const field of fields) {
-    const value = compilePath(field.path)(document)
-    if (!holdsType(field.type)(value)) return null
-    equalities.push({ kind: 'eq', field, value: value as Scalar })
+    const value = compileField(field)(document)
+    if (value === undefined) return null
+    equalities.push({ kind: 'eq', field, value })
   }
   return and([...equalities, not({ kind: 'eq', field: ID, value: document._id })])
 }

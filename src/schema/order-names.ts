@@ -1,0 +1,13 @@
+import { compareText } from '../filter/compare.js'
+import { isObject } from '../filter/read-path.js'
+
+/**
+ * The same JSON with the properties of every object in the order of their names. Storages keep properties in different
+ * orders, or in none; what no schema orders is shown in this one everywhere.
+ */
+export function orderNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(orderNames)
+  if (!isObject(value)) return value
+  const names = Object.keys(value).sort(compareText)
+  return Object.fromEntries(names.map((name) => [name, orderNames(value[name])]))
+}

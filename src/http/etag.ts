@@ -39,6 +39,10 @@ export function readExpectation(incoming: IncomingRequest): (shown: Document) =>
   }
 }
 
+/** Whether a PUT asks to create: it expects that there is no document yet, whatever its state (RFC 9110 §13.1.2). */
+export const expectsNothing = (incoming: IncomingRequest): boolean =>
+  incoming.header('if-none-match')?.trim() === '*'
+
 /** Whether a reading request has the document already. */
 export function isKnown(incoming: IncomingRequest, etag: string): boolean {
   const header = incoming.header('if-none-match')

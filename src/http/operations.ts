@@ -1,7 +1,8 @@
-import type { AuthPlan } from '../config/plan.js'
+import type { AuthPlan, Collection } from '../config/plan.js'
 import { type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
 import { endAllSessions, endSession, showAccount } from '../service/account.js'
 import {
+  authorizeClaim,
   authorizeCreate,
   authorizeList,
   authorizeRead,
@@ -10,7 +11,7 @@ import {
   notFound,
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
-import { createDocument } from '../service/create-document.js'
+import { createClaimed, createDocument } from '../service/create-document.js'
 import {
   countDocuments,
   listDocuments,
@@ -26,10 +27,10 @@ import {
   type Target,
   updateDocument,
 } from '../service/update-document.js'
-import type { JsonObject } from '../types.js'
+import type { Document, JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
-import { etagOf, etagOfText, isKnown, readExpectation } from './etag.js'
+import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import type { AccountRoute, Method, Route } from './router.js'
 
@@ -84,9 +85,8 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       if (method === 'POST') {
         const rules = authorizeCreate(context, collection, caller)
         const body = await readBody(exchange)
-        const document = await createDocument(context, scope, collection, caller, rules, body)
-        const location = `${exchange.prefix}/${collection.name}/${document._id}`
-        return json(201, document, { location, etag: etagOf(document) })
+        const document = await createDocument(context, scope, { collection, caller, rules }, body)
+        return created(exchange, collection, document)
       }
       const access = authorizeList(context, collection, caller)
       const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project')
@@ -105,7 +105,10 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       return json(200, { total: await countDocuments(context, scope, route.collection, access, query) })
     }
     case 'document':
-      return method === 'GET' ? readOne(exchange, route) : writeOne(exchange, route, method)
+      if (method === 'GET') return readOne(exchange, route)
+      return method === 'PUT' && expectsNothing(exchange.incoming)
+        ? createOne(exchange, route)
+        : writeOne(exchange, route, method)
     default:
       return performAccount(exchange, route.kind, accountsOf(context))
   }
@@ -141,6 +144,20 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   const etag = etagOfText(found.whole)
   if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
   return text(200, found.projected, { etag })
+}
+
+const created = ({ prefix }: Exchange, { name }: Collection, document: Document): Answer =>
+  json(201, document, { location: `${prefix}/${name}/${document._id}`, etag: etagOf(document) })
+
+/** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
+async function createOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
+  const { context, scope, identity, incoming } = exchange
+  const { caller } = identity
+  const rules = authorizeClaim(context, collection, caller)
+  const claim = { id, isExpected: incoming.header('if-match') === undefined }
+  const body = await readBody(exchange)
+  const document = await createClaimed(context, scope, { collection, caller, rules }, claim, body)
+  return created(exchange, collection, document)
 }
 
 async function writeOne(

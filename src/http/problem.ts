@@ -13,7 +13,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   method_not_allowed: [405, 'The method is not allowed here'],
   request_timeout: [408, 'The request took too long to arrive'],
   unique_violation: [409, 'The value is taken'],
-  precondition_failed: [412, 'The document has changed'],
+  precondition_failed: [412, 'The document is not as expected'],
   body_too_large: [413, 'The body is too large'],
   query_too_long: [414, 'The query string is too long'],
   unsupported_media_type: [415, 'The media type is not supported'],

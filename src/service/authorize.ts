@@ -4,7 +4,7 @@ import type { KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
-import type { ServiceContext } from './context.js'
+import { isAccounts, type ServiceContext } from './context.js'
 
 /** Contract §5, "Denied": nobody signed in, or somebody who may not. */
 export const denied = (caller: KnownCaller | null): ServiceError =>
@@ -15,7 +15,12 @@ export const denied = (caller: KnownCaller | null): ServiceError =>
 /** A `check` that failed, or a `set` that cannot be: for everyone the same (contract §5). */
 export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
 
-export const notFound = (): ServiceError => new ServiceError('not_found', 'There is nothing here.')
+export const notFound = (detail = 'There is nothing here.'): ServiceError =>
+  new ServiceError('not_found', detail)
+
+/** What a request says of the document's state does not hold. */
+export const unexpected = (): ServiceError =>
+  new ServiceError('precondition_failed', 'The document is not in the state that the request expects.')
 
 /** What a caller may read of a collection; `null` for nothing. */
 export const gateOf = (
@@ -55,11 +60,24 @@ export function authorizeCreate(
   collection: Collection,
   caller: KnownCaller | null,
 ): readonly Rule[] {
-  const { auth } = context.plan
-  const isClosed = context.keepsAccounts && auth?.users === collection && !auth.register && caller === null
-  if (isClosed) throw registrationClosed()
+  const isClosed = isAccounts(context, collection) && !context.plan.auth?.register
+  if (isClosed && caller === null) throw registrationClosed()
   const rules = selectWriteRules(collection.permissions.create, caller)
   if (rules.length === 0) throw denied(caller)
+  return rules
+}
+
+/**
+ * The rules under which to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and
+ * `forbidden` for everyone where the documents are accounts: an `_id` is who somebody is, and not to be chosen.
+ */
+export function authorizeClaim(
+  context: ServiceContext,
+  collection: Collection,
+  caller: KnownCaller | null,
+): readonly Rule[] {
+  const rules = authorizeCreate(context, collection, caller)
+  if (isAccounts(context, collection)) throw idGiven()
   return rules
 }
 
@@ -76,6 +94,8 @@ export function authorizeWrite(
   if (rules.length === 0 && caller === null) throw denied(caller)
   return rules
 }
+
+const idGiven = (): ServiceError => new ServiceError('forbidden', 'An account gets its _id from the service.')
 
 export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
 

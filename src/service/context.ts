@@ -25,6 +25,10 @@ export interface ServiceContext {
   readonly keepsAccounts: boolean
 }
 
+/** Whether the documents of a collection are the accounts that the service keeps. */
+export const isAccounts = ({ keepsAccounts, plan }: ServiceContext, collection: Collection): boolean =>
+  keepsAccounts && plan.auth?.users === collection
+
 /** What a request may wait for; decides what is answered when its time is over. */
 export type Wait = 'body' | 'hash' | 'host' | 'read' | 'write'
 

@@ -1,35 +1,89 @@
 import { createStamp } from '../auth/token.js'
 import type { Collection } from '../config/plan.js'
-import { ServiceError } from '../errors.js'
+import { isServiceError, ServiceError } from '../errors.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
+import { isUuid } from '../schema/names.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { applyRule, chooseRule, type Draft } from './apply-rule.js'
-import { showWritten } from './authorize.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { lazySignal } from './list-documents.js'
+import { notFound, showWritten, unexpected } from './authorize.js'
+import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
+import { findById, lazySignal } from './list-documents.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 
-/** Creates a document under the first of `rules` that fits (contract §4, §5). Returns it as the caller may read it. */
+/** Who creates where, under which rules. */
+export interface Creation {
+  readonly collection: Collection
+  readonly caller: KnownCaller | null
+  readonly rules: readonly Rule[]
+}
+
+/**
+ * Creates a document under a new `_id` and the first of the rules that fits (contract §4, §5). Returns it as the caller
+ * may read it. Throws `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
+ */
 export async function createDocument(
   context: ServiceContext,
   scope: RequestScope,
-  collection: Collection,
-  caller: KnownCaller | null,
-  rules: readonly Rule[],
+  creation: Creation,
   body: JsonObject,
 ): Promise<Document> {
-  const document = await withNewId(context, async (id) => {
-    const system = createSystemFields(context, collection, caller, id)
-    const draft: Draft = { system, binding: bindingOf(caller, context.clock) }
-    const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
-      applyRule(collection, rule, kept.body, draft),
-    )
-    const stored = await buildDocument(context, scope, collection, system, fields)
-    return storeNew(context, scope, collection, stored)
-  })
-  return showWritten(context, collection, caller, document)
+  const document = await withNewId(context, (id) => create(context, scope, creation, id, body))
+  return showWritten(context, creation.collection, creation.caller, document)
+}
+
+/** An `_id` of the client's choice, and whether anything may be created under it at all. */
+export interface Claim {
+  readonly id: string
+  /** False where the request expects the document to be there, too: that never holds. */
+  readonly isExpected: boolean
+}
+
+/**
+ * Creates a document under the `_id` that its client has chosen, so that a create whose outcome is unknown can be
+ * repeated (contract §2). Throws what `createDocument` does, `not_found` for an `_id` that no document can have, and
+ * `precondition_failed` wherever it exists, whoever may read it.
+ */
+export async function createClaimed(
+  context: ServiceContext,
+  scope: RequestScope,
+  creation: Creation,
+  { id, isExpected }: Claim,
+  body: JsonObject,
+): Promise<Document> {
+  const { collection, caller } = creation
+  if (!isUuid(id)) throw notFound('A document has a UUID in lower case as its _id.')
+  const isTaken = async (): Promise<boolean> =>
+    (await findById(context, scope, collection.name, id)) !== undefined
+  // Asked before the body is judged, because 412 comes before 400; the write decides between two at once.
+  if (!isExpected || (await isTaken())) throw unexpected()
+  try {
+    const document = await create(context, scope, creation, id, body)
+    if (!document) throw unexpected()
+    return showWritten(context, collection, caller, document)
+  } catch (thrown) {
+    // Of two that repeat each other, the later breaks all unique indexes; storage may name another one than that of `_id`.
+    if (isServiceError(thrown) && thrown.code === 'unique_violation' && (await isTaken())) throw unexpected()
+    throw thrown
+  }
+}
+
+/** Applies the rules to a body and stores what comes of it; `undefined` where the `_id` exists. */
+async function create(
+  context: ServiceContext,
+  scope: RequestScope,
+  { collection, caller, rules }: Creation,
+  id: string,
+  body: JsonObject,
+): Promise<StoredDocument | undefined> {
+  const system = createSystemFields(context, collection, caller, id)
+  const draft: Draft = { system, binding: bindingOf(caller, context.clock) }
+  const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+    applyRule(collection, rule, kept.body, draft),
+  )
+  const stored = await buildDocument(context, scope, collection, system, fields)
+  return storeNew(context, scope, collection, stored)
 }
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
@@ -43,9 +97,6 @@ export function createSystemFields(
   const createdBy = isAccounts(context, collection) ? _id : (caller?.id ?? null)
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
-
-export const isAccounts = ({ keepsAccounts, plan }: ServiceContext, collection: Collection): boolean =>
-  keepsAccounts && plan.auth?.users === collection
 
 /** The document to store: secrets among its fields become hashes. Throws `overloaded`. */
 export async function buildDocument(

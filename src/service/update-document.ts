@@ -13,9 +13,9 @@ import type { Document, JsonObject } from '../types.js'
 import { refreshSession, type Session } from './account.js'
 import { chooseRule } from './apply-rule.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
-import { denied, gateOf, notFound, showWritten } from './authorize.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { conflict, hashSecret, isAccounts } from './create-document.js'
+import { denied, gateOf, notFound, showWritten, unexpected } from './authorize.js'
+import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
+import { conflict, hashSecret } from './create-document.js'
 import { findById, lazySignal } from './list-documents.js'
 import { updateStoredDocument } from './stored-document.js'
 
@@ -54,12 +54,7 @@ async function findTarget(context: ServiceContext, scope: RequestScope, target: 
   const binding = bindingOf(caller, context.clock)
   const rules = target.rules.filter((rule) => matches(bindRuleWhere(rule, caller, binding), stored))
   if (rules.length === 0) throw denied(caller)
-  if (!target.isExpected(access.show(stored))) {
-    throw new ServiceError(
-      'precondition_failed',
-      'The document is not in the state that the request expects.',
-    )
-  }
+  if (!target.isExpected(access.show(stored))) throw unexpected()
   return { stored, access, rules }
 }
 

@@ -173,7 +173,7 @@ test('it looks for config.json in its folder where none is named', async () => {
   expect((await fetch(`${origin}/notes`)).status).toBe(401)
 })
 
-test.each([[['--help']], [['-h']], [['config.json', '--help']]])(
+test.each([[['--help']], [['-h']], [['config.json', '--help']], [['grant', '--help']]])(
   '%j prints the usage and ends with 0',
   async (args) => {
     const { code, stdout, stderr } = await run(...args)
@@ -184,7 +184,13 @@ test.each([[['--help']], [['-h']], [['config.json', '--help']]])(
 
 test.each([
   ['an unknown option', ['--prot', '3000']],
-  ['a storage that is not there yet', ['--data', 'file.db']],
+  ['two storages', ['--data', 'file.db', '--database', 'postgres://localhost/app']],
+  ['no file of data behind the option', ['--data']],
+  ['a database of another kind', ['--database', 'mysql://localhost/app']],
+  ['a role for nobody', ['grant', '--data', 'file.db']],
+  ['no role', ['grant', 'ann@example.com', '--data', 'file.db']],
+  ['a role in no storage', ['grant', 'ann@example.com', 'admin']],
+  ['a role and a port', ['grant', 'ann@example.com', 'admin', '--data', 'file.db', '--port', '0']],
   ['two configurations', ['a.json', 'b.json']],
   ['a port that is no number', ['--port', 'http']],
   ['a port out of range', ['--port', '65536']],
@@ -333,6 +339,80 @@ test('it ends with 1 and says why: a port that is taken', async () => {
   expect(stderr).toContain('port')
   expect(stderr).not.toMatch(STACK)
   other.close()
+})
+
+describe('with a file of data', () => {
+  const ann = { email: 'ann@example.com', password: 'correct horse' }
+
+  const register = (origin: string): Promise<Response> =>
+    fetch(`${origin}/auth/register`, { method: 'POST', body: JSON.stringify(ann) })
+
+  test('documents, accounts and sessions outlast the process, and the first administrator is granted', async () => {
+    const data = join(folder, 'lasting.db')
+    const args = [example, '--seed', documents, '--data', data, '--port', '0']
+    const first = start(...args)
+    const [origin] = await first.printed(ORIGIN)
+    await first.printed(/Try: .*\n/)
+    expect(first.stdout()).toContain(`begins with ${documents}`)
+    const { token } = (await (await register(origin)).json()) as { token: string }
+    const countUsers = async (at: string): Promise<number> => {
+      const answer = await fetch(`${at}/users/count`, { headers: { authorization: `Bearer ${token}` } })
+      return ((await answer.json()) as { total: number }).total
+    }
+    expect(await countUsers(origin)).toBe(1)
+
+    // While the service runs; it need not start anew.
+    const granted = await run('grant', ' Ann@Example.com', 'admin', example, '--data', data)
+    expect(granted).toEqual({ code: 0, stdout: expect.stringContaining('admin'), stderr: '' })
+    const all = await countUsers(origin)
+    expect(all).toBeGreaterThan(1)
+    // Nobody asks it to end in good order.
+    first.child.kill('SIGKILL')
+    await first.ended
+
+    const second = start(...args)
+    const [next] = await second.printed(ORIGIN)
+    await second.printed(/Try: .*\n/)
+    expect(second.stdout()).toContain('passed over')
+    expect(await countUsers(next)).toBe(all)
+    second.child.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+    expect(second.stderr()).toBe('')
+  }, 30_000)
+
+  test.each<[string, string[], string]>([
+    ['for nobody', ['eve@example.com', 'admin'], 'eve@example.com'],
+    ['that is not allowed', ['ann@example.com', 'amdin'], 'editor, admin'],
+  ])(
+    'a role %s ends with 1 and says why',
+    async (_, args, said) => {
+      const data = join(folder, 'roles.db')
+      const serving = start(example, '--data', data, '--port', '0')
+      const [origin] = await serving.printed(ORIGIN)
+      // The second case finds the account of the first.
+      await register(origin)
+      serving.child.kill('SIGTERM')
+      await serving.ended
+      const { code, stdout, stderr } = await run('grant', ...args, example, '--data', data)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain(said)
+      expect(stderr).not.toMatch(STACK)
+    },
+    30_000,
+  )
+
+  test.each([
+    ['a file in a folder that is not there', ['--data', join('none', 'app.db')], 'none'],
+    ['a file that is no database', ['--data', 'text.db'], 'not a database'],
+    ['a database that nobody serves', ['--database', 'postgres://me:s3cret@127.0.0.1:1/app'], 'ECONNREFUSED'],
+  ])('%s ends with 1 and says why', async (_, args, said) => {
+    await writeFiles({ 'text.db': 'text\n'.repeat(1000) })
+    const { code, stdout, stderr } = await run(example, ...args, '--port', '0')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toContain('s3cret')
+    expect(stderr).not.toMatch(STACK)
+  })
 })
 
 test('it refuses doors that are open to everyone where the environment is production', async () => {

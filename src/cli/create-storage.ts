@@ -1,0 +1,55 @@
+import { createPostgresAdapter } from '../adapters/postgres/postgres-adapter.js'
+import { createSqliteAdapter } from '../adapters/sqlite/sqlite-adapter.js'
+import { isServiceError } from '../errors.js'
+import type { StorageAdapter } from '../index.js'
+import type { StorageArguments } from './parse-arguments.js'
+
+/** A storage that cannot be opened; the message says why. */
+export class StorageError extends Error {}
+
+/** The storage that a command line names. Opening it rejects with `StorageError`. */
+export function createStorage(storage: StorageArguments): StorageAdapter {
+  const adapter = createAdapter(storage)
+  return {
+    ...adapter,
+    async open(plans) {
+      try {
+        await adapter.open(plans)
+      } catch (cause) {
+        const message = `${nameStorage(storage)} cannot be opened: ${describeCause(cause)}`
+        throw new StorageError(message, { cause })
+      }
+    },
+  }
+}
+
+function createAdapter(storage: StorageArguments): StorageAdapter {
+  switch (storage.kind) {
+    case 'file':
+      return createSqliteAdapter({ file: storage.file })
+    case 'database':
+      return createPostgresAdapter({ connectionString: storage.url })
+    default:
+      return storage satisfies never
+  }
+}
+
+/** A storage in words; not the URL of a database, because there may be a password in it. */
+export const nameStorage = (storage: StorageArguments): string =>
+  storage.kind === 'file' ? storage.file : 'the database'
+
+/** What went wrong and why: a service tells its clients less than its operator has to know. */
+export function describeCause(thrown: unknown): string {
+  const chain: string[] = []
+  for (let one = isServiceError(thrown) ? (thrown.cause ?? thrown) : thrown; one !== undefined; ) {
+    chain.push(nameError(one))
+    one = one instanceof Error ? one.cause : undefined
+  }
+  return chain.join(': ')
+}
+
+/** Several attempts to connect that fail together have a code and no message. */
+const nameError = (thrown: unknown): string =>
+  thrown instanceof Error
+    ? thrown.message || ((thrown as NodeJS.ErrnoException).code ?? thrown.name)
+    : String(thrown)

@@ -1,0 +1,113 @@
+import type { AuthPlan, ServicePlan } from '../config/plan.js'
+import { ConfigError, ServiceError } from '../errors.js'
+import { readOwn } from '../filter/read-path.js'
+import type { Clock } from '../permissions/caller.js'
+import type { Field } from '../schema/field.js'
+import { isStorableText } from '../schema/json-domain.js'
+import { toPointerPart } from '../schema/names.js'
+import { normalise } from '../schema/normalise.js'
+import type { StorageAdapter, StoredDocument } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import { conflict } from './create-document.js'
+import { readFields, updateStoredDocument } from './stored-document.js'
+
+/** Accounts that can hold a role, and the field in which they do. */
+export interface RolePlan {
+  readonly auth: AuthPlan
+  readonly field: Field
+}
+
+/** Where a configuration keeps roles. Throws `ConfigError` where it keeps no accounts, or no roles. */
+export function findRoles({ auth }: ServicePlan): RolePlan {
+  if (!auth)
+    throw new ConfigError([
+      { path: '/collections/users', message: 'keeps no accounts: it has no hash field' },
+    ])
+  const field = auth.users.fields.find(({ name }) => name === auth.users.roleField)
+  if (!field) throw new ConfigError([{ path: '/auth/roleField', message: 'names no field to hold a role' }])
+  return { auth, field }
+}
+
+/** Who is to have which role. */
+export interface RoleGrant {
+  /** As it would be sent to log in. */
+  readonly identifier: string
+  readonly role: string
+}
+
+/** How often an account is read again when somebody else writes it at the same time. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Gives an account a role in the operator's own right, whatever the permissions say: the value of a role field that
+ * holds one, one more element of a list. Whether anything had to be written. Throws `not_found` for an identifier that
+ * no account has, `validation_failed` for a role that the field does not take, `unique_violation`, `overloaded`.
+ *
+ * @param adapter open for the collection of accounts
+ */
+export async function grantRole(
+  adapter: StorageAdapter,
+  { auth, field }: RolePlan,
+  { identifier, role }: RoleGrant,
+  clock: Clock,
+): Promise<{ readonly isNew: boolean }> {
+  const { users } = auth
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const user = await findAccount(adapter, auth, identifier)
+    if (!user) {
+      const name = JSON.stringify(identifier)
+      throw new ServiceError('not_found', `No account has the ${auth.identifier.name} ${name}.`)
+    }
+    const before = readOwn(user, field.name)
+    const after = addRole(field, before, role)
+    if (JSON.stringify(after) === JSON.stringify(before)) return { isNew: false }
+    const fields: JsonObject = { ...readFields(user), [field.name]: after }
+    checkRole({ auth, field }, fields)
+    const document = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
+    const result = await adapter.write([{ in: users.name, replace: document, version: user._version }], {})
+    if (result.ok) return { isNew: true }
+    if (result.reason === 'unique') throw conflict(result.fields ?? [])
+  }
+  throw new ServiceError('overloaded', 'Others keep writing this account. Try again.')
+}
+
+async function findAccount(
+  adapter: StorageAdapter,
+  { users, identifier: field }: AuthPlan,
+  identifier: string,
+): Promise<StoredDocument | undefined> {
+  const { ref } = field
+  const value = String(normalise(field, identifier))
+  // What no document can hold is not asked for.
+  if (!ref || !isStorableText(value)) return undefined
+  const query = { filter: { kind: 'eq', field: ref, value }, sort: [], skip: 0, limit: 1 } as const
+  const [user] = await adapter.list(users.name, query)
+  return user
+}
+
+/** The content of the role field with one role more; what is not of its type counts as missing. */
+function addRole(field: Field, before: unknown, role: string): unknown {
+  if (field.type !== 'array') return normalise(field, role)
+  const held: readonly unknown[] = Array.isArray(before) ? before : []
+  const added = field.items ? normalise(field.items, role) : role
+  return held.includes(added) ? held : [...held, added]
+}
+
+/** Judges what a role brings into its field, and nothing that was there before. */
+function checkRole({ auth: { users }, field }: RolePlan, fields: JsonObject): void {
+  const at = toPointerPart(field.name)
+  const after = fields[field.name]
+  const paths = Array.isArray(after) ? [at, at + toPointerPart(after.length - 1)] : [at]
+  const faults = users.validate(fields, { isRelevant: ({ path }) => paths.includes(path) })
+  const [fault] = faults
+  if (!fault) return
+  const allowed = allowedIn(field)
+  const hint = fault.code === 'not_allowed' && allowed.length > 0 ? `: ${allowed.join(', ')}` : ''
+  throw new ServiceError('validation_failed', `${field.name} ${fault.message}${hint}`, { errors: faults })
+}
+
+/** The values to which an `enum` restricts a role. */
+function allowedIn({ definition, items }: Field): readonly unknown[] {
+  if (items) return allowedIn(items)
+  return definition.type === 'string' ? (definition.enum ?? []) : []
+}

@@ -30,6 +30,8 @@ export type ErrorCode =
   | 'outcome_unknown'
   | 'too_many_attempts'
   | 'precondition_failed'
+  | 'reference_in_use'
+  | 'cascade_too_large'
 
 // Registered symbols: an error of another copy of this package (ESM beside CommonJS) is recognised too.
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')

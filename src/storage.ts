@@ -69,6 +69,11 @@ export interface StorageAdapter {
   open(plans: readonly CollectionPlan[]): Promise<void>
   /** The documents that match, in order, after `skip`, at most `limit`. */
   list(collection: string, query: ListQuery): Promise<readonly StoredDocument[]>
+  /**
+   * The same in batches, in memory that does not grow with the list. Asked for where no index gives the order; without
+   * it `list` is. Documents MUST have matched when the stream began, or when they are handed out. Aborting `signal` ends it.
+   */
+  stream?(collection: string, query: ListQuery): AsyncIterable<readonly StoredDocument[]>
   count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): Promise<number>
   /** All steps in their order, or none. All writes MUST behave as if one came after another. */
   write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): Promise<WriteResult>

@@ -57,6 +57,14 @@ export type FieldDefinition =
       readonly default?: JsonObject
     })
   | (CommonAttributes & { readonly type: 'json'; readonly default?: unknown })
+  | (ScalarAttributes & {
+      readonly type: 'reference'
+      /** Where the document lies whose `_id` this is. */
+      readonly collection: string
+      /** What becomes of this document when that one is deleted. Default: it keeps that one from being deleted. */
+      readonly onDelete?: 'restrict' | 'cascade'
+      readonly default?: string
+    })
 
 export type FieldTypeName = FieldDefinition['type']
 

@@ -2,9 +2,11 @@ import { ConfigError, type ConfigFault } from '../errors.js'
 import { isObject } from '../filter/read-path.js'
 import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
 import { toPointerPart } from '../schema/names.js'
+import { holdsReference } from '../schema/references.js'
 import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
 import { checkRoleField, compileAuth, USERS } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
+import { compileReferences } from './compile-references.js'
 import { checkCase, compileSchema } from './compile-schema.js'
 import { CONFIG_SCHEMA, RESERVED_COLLECTION_NAMES } from './config-schema.js'
 import { copyJson } from './copy-json.js'
@@ -84,12 +86,13 @@ function compileSound(
       isSound('/auth') && isSound('/collections')
         ? compileAuth(soundAuth, collections.get(USERS), faults)
         : null,
+    referrers: compileReferences(collections, Object.keys(isObject(written) ? written : {}), faults),
     limits: { ...DEFAULT_LIMITS, ...(isSound('/limits') ? limits : {}) },
   }
   checkLimits(plan.limits, faults)
   checkOpenDoors(collections, options.production, faults, warnings)
   if (faults.length === 0) {
-    warnings.push(...findWarnings(written as Config['collections'], collections, plan.auth))
+    warnings.push(...findWarnings(written as Config['collections'], collections, plan, options))
   }
   return plan
 }
@@ -108,6 +111,7 @@ function compileCollection(
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),
+    hasReferences: fields.some(holdsReference),
     additionalProperties,
     permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`),
     validate,

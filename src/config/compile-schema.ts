@@ -172,7 +172,10 @@ function compileIndexes(
   const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
   const marked = fields.flatMap(({ ref, definition }): IndexPlan[] => {
     const { unique, index } = definition as { readonly unique?: boolean; readonly index?: boolean }
-    return ref && (unique || index) ? [{ fields: [ref], unique: unique === true }] : []
+    // Whatever is deleted is looked for among those that refer to it.
+    return ref && (unique || index || definition.type === 'reference')
+      ? [{ fields: [ref], unique: unique === true }]
+      : []
   })
   const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
     ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],

@@ -72,16 +72,26 @@ const OWN_ATTRIBUTES: { readonly [type in FieldTypeName]: JsonSchema } = {
     default: { type: 'object', description: 'Stored where a new document lacks the field.' },
   },
   json: { default: { description: 'Stored where a new document lacks the field.' } },
+  reference: {
+    collection: text('The collection of the document whose _id this is.'),
+    onDelete: {
+      type: 'string',
+      enum: ['restrict', 'cascade'],
+      description: 'Keeps that document from being deleted, or is deleted with it. Default restrict.',
+    },
+    default: text('Stored where a new document lacks the field.'),
+  },
 }
 
 const NEEDED_ATTRIBUTES: { readonly [type in FieldTypeName]?: readonly string[] } = {
   array: ['items'],
   object: ['properties'],
+  reference: ['collection'],
 }
 
 export const FIELD_TYPES = Object.keys(OWN_ATTRIBUTES) as readonly FieldTypeName[]
 
-const SCALARS: readonly FieldTypeName[] = ['string', 'number', 'integer', 'boolean', 'timestamp']
+const SCALARS: readonly FieldTypeName[] = ['string', 'number', 'integer', 'boolean', 'timestamp', 'reference']
 
 const COMMON_ATTRIBUTES: JsonSchema = {
   description: text('For people.'),

@@ -8,18 +8,20 @@ import {
 } from '../permissions/grants.js'
 import { isAnywhere } from '../query/where.js'
 import { toPointerPart } from '../schema/names.js'
-import type { CollectionConfig, Config } from '../types.js'
+import type { CollectionConfig, Config, Limits } from '../types.js'
 import { USERS } from './compile-auth.js'
-import type { AuthPlan, Collection } from './plan.js'
+import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 
 /** What a sound configuration says that its author may not have meant (contract §1, §5). */
 export function findWarnings(
   written: Config['collections'],
   collections: ReadonlyMap<string, Collection>,
-  auth: AuthPlan | null,
+  { auth, limits }: Pick<ServicePlan, 'auth' | 'limits'>,
+  options: { readonly production: boolean },
 ): readonly string[] {
   return [
     ...(auth ? warnOfIdentifier(auth) : []),
+    ...(options.production ? warnOfUnlimited(collections, limits) : []),
     ...[...collections.values()].flatMap((collection) => {
       const at = `/collections${toPointerPart(collection.name)}`
       const config = written[collection.name]
@@ -37,6 +39,17 @@ function warnOfIdentifier({ identifier }: AuthPlan): readonly string[] {
   const { definition, name } = identifier
   if (definition.type !== 'string' || definition.lowercase) return []
   return [`/collections/${USERS}/schema/${name}: without "lowercase", Ann@… and ann@… are two accounts`]
+}
+
+/** Anyone could ask for all there is, again and again. */
+function warnOfUnlimited(
+  collections: ReadonlyMap<string, Collection>,
+  { defaultLimit, maxLimit }: Limits,
+): readonly string[] {
+  if (defaultLimit !== null || maxLimit !== null) return []
+  const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
+  const names = open.map(({ name }) => name).join(', ')
+  return open.length > 0 ? [`/limits: without maxLimit or defaultLimit, anyone may list all of ${names}`] : []
 }
 
 function warnOfPlainForm(config: CollectionConfig, { name }: Collection, at: string): readonly string[] {

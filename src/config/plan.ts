@@ -1,3 +1,4 @@
+import type { FieldRef } from '../filter/filter.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
 import type { Field } from '../schema/field.js'
 import type { BodyValidator } from '../schema/validator.js'
@@ -12,6 +13,8 @@ export interface Collection {
   /** Whatever a query may name, by path; system fields included, hashes not. */
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
+  /** Whether a document can refer to others. */
+  readonly hasReferences: boolean
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
   readonly validate: BodyValidator
@@ -30,12 +33,21 @@ export interface AuthPlan {
   readonly cost: number
 }
 
+/** A place where documents of a collection refer to those of another, and what becomes of them when those are deleted. */
+export interface Referrer {
+  readonly collection: string
+  readonly field: FieldRef
+  readonly onDelete: 'restrict' | 'cascade'
+}
+
 /** A configuration, compiled. Nobody changes it afterwards. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
   /** `null` where `users` keeps no secrets. */
   readonly auth: AuthPlan | null
   readonly limits: Limits
+  /** By the collection that is referred to. */
+  readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   /** What a running service should not have, but may. */
   readonly warnings: readonly string[]
 }

@@ -16,13 +16,14 @@ export type ValueType =
 
 /**
  * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`, the place
- * holds an array and a comparison holds when any element of `type` satisfies it. A stored value that is not of `type`
- * counts as missing (contract §1).
+ * holds an array and a comparison holds when any element of `type` satisfies it; with `inside`, what lies at that path
+ * inside any element does. A stored value that is not of `type` counts as missing (contract §1).
  */
 export interface FieldRef {
   readonly path: string
   readonly type: ValueType
   readonly each: boolean
+  readonly inside?: string
 }
 
 export type ComparisonKind = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'

@@ -2,7 +2,7 @@ import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
-import { compilePath } from './read-path.js'
+import { compilePath, isObject } from './read-path.js'
 
 /** A filter as a function of a stored document. */
 export type Predicate = (document: JsonObject) => boolean
@@ -83,7 +83,7 @@ function compilePresent({ path, type, each }: FieldRef): Predicate {
 }
 
 /** `test` gets only values of the field's type. */
-function compileLeaf({ path, type, each }: FieldRef, test: (value: unknown) => boolean): Predicate {
+function compileLeaf({ path, type, each, inside }: FieldRef, test: (value: unknown) => boolean): Predicate {
   const read = compilePath(path)
   const holds = holdsType(type)
   if (!each) {
@@ -92,10 +92,21 @@ function compileLeaf({ path, type, each }: FieldRef, test: (value: unknown) => b
       return holds(value) && test(value)
     }
   }
+  const readInside = compileInside(inside)
   return (document) => {
     const elements = read(document)
     if (!Array.isArray(elements)) return false
-    for (const element of elements) if (holds(element) && test(element)) return true
+    for (const element of elements) {
+      const value = readInside(element)
+      if (holds(value) && test(value)) return true
+    }
     return false
   }
+}
+
+/** What an element of an array is compared by: itself, or what lies inside it. */
+function compileInside(path: string | undefined): (element: unknown) => unknown {
+  if (path === undefined) return (element) => element
+  const read = compilePath(path)
+  return (element) => (isObject(element) ? read(element) : undefined)
 }

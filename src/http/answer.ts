@@ -1,3 +1,7 @@
+import type { TextStream } from '../service/text-stream.js'
+
+export type { TextStream } from '../service/text-stream.js'
+
 /** A request as the edges hand it in: plain data, and the body only when it is asked for. */
 export interface IncomingRequest {
   /** As it was sent: methods are case-sensitive (RFC 9110 §9.1). */
@@ -22,5 +26,5 @@ export interface IncomingRequest {
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  readonly body: string | null
+  readonly body: string | TextStream | null
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
+import { toReadableStream } from './send-stream.js'
 
 /** A web-standard request in plain data. */
 export function fromRequest(request: Request): IncomingRequest {
@@ -74,5 +75,8 @@ async function collectBytes(
 /** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
 export function toResponse(answer: Answer, method: string): Response {
   const body = method === 'HEAD' ? null : answer.body
-  return new Response(body, { status: answer.status, headers: answer.headers })
+  return new Response(typeof body === 'string' || body === null ? body : toReadableStream(body), {
+    status: answer.status,
+    headers: answer.headers,
+  })
 }

@@ -11,7 +11,9 @@ import {
   notFound,
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
+import { createBulk } from '../service/create-bulk.js'
 import { createClaimed, createDocument } from '../service/create-document.js'
+import { deleteDocument } from '../service/delete-document.js'
 import {
   countDocuments,
   listDocuments,
@@ -21,12 +23,8 @@ import {
 } from '../service/list-documents.js'
 import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
-import {
-  deleteDocument,
-  refuseUnauthorized,
-  type Target,
-  updateDocument,
-} from '../service/update-document.js'
+import type { TextStream } from '../service/text-stream.js'
+import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
 import type { Document, JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
@@ -54,7 +52,7 @@ const JSON_TYPE = { 'content-type': 'application/json' } as const
 /** An answer with a secret in it, or for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-const text = (status: number, body: string, headers: Answer['headers'] = {}): Answer => ({
+const text = (status: number, body: string | TextStream, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: { ...JSON_TYPE, ...headers },
   body,
@@ -89,15 +87,21 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         return created(exchange, collection, document)
       }
       const access = authorizeList(context, collection, caller)
-      const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project')
-      const page = await listDocuments(
+      const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand')
+      const query = understandQuery(context, access, raw)
+      const page = await listDocuments(context, scope, { collection, caller, access, query })
+      return text(200, page.json, pageHeaders(exchange, collection.name, page))
+    }
+    case 'bulk': {
+      const { collection } = route
+      const rules = authorizeCreate(context, collection, caller)
+      const documents = await createBulk(
         context,
         scope,
-        collection,
-        access,
-        understandQuery(context, access, raw),
+        { collection, caller, rules },
+        await readBody(exchange),
       )
-      return text(200, page.json, pageHeaders(exchange, collection.name, page))
+      return json(201, { documents })
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -138,12 +142,15 @@ type DocumentRoute = Extract<Route, { readonly kind: 'document' }>
 async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
   const { context, scope, identity, incoming } = exchange
   const access = authorizeRead(context, collection, identity.caller)
-  const query = understandQuery(context, access, readQuery(exchange, 'project'))
-  const found = await readDocument(context, scope, collection, access, query, id)
+  const { caller } = identity
+  const query = understandQuery(context, access, readQuery(exchange, 'project', 'expand'))
+  const found = await readDocument(context, scope, { collection, caller, access, query }, id)
   if (!found) throw notFound()
+  // What lies in other documents may change without this one.
+  if (query.expand.length > 0) return text(200, found.asked)
   const etag = etagOfText(found.whole)
   if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
-  return text(200, found.projected, { etag })
+  return text(200, found.asked, { etag })
 }
 
 const created = ({ prefix }: Exchange, { name }: Collection, document: Document): Answer =>

@@ -13,6 +13,8 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   method_not_allowed: [405, 'The method is not allowed here'],
   request_timeout: [408, 'The request took too long to arrive'],
   unique_violation: [409, 'The value is taken'],
+  reference_in_use: [409, 'The document is referred to'],
+  cascade_too_large: [409, 'Too many documents refer to it'],
   precondition_failed: [412, 'The document is not as expected'],
   body_too_large: [413, 'The body is too large'],
   query_too_long: [414, 'The query string is too long'],

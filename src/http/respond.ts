@@ -9,6 +9,7 @@ import type { Identify } from './identify.js'
 import { NO_STORE, perform } from './operations.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { allowedMethods, findRoute, METHODS, type Method, type Route, splitTarget } from './router.js'
+import { observeStream } from './send-stream.js'
 
 /** Answers a request. Never rejects. */
 export type Respond = (incoming: IncomingRequest) => Promise<Answer>
@@ -84,6 +85,31 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     return toProblem(internalError(), requestId)
   }
 
+  /** A stream goes on when its request is answered: it ends with its client, and `close` waits for it. */
+  const follow = (incoming: IncomingRequest, body: Answer['body']): Answer['body'] => {
+    if (typeof body === 'string' || body === null) return body
+    if (incoming.method === 'HEAD') {
+      body.cancel()
+      return null
+    }
+    let stopListening = (): void => {}
+    let onDone = (): void => {}
+    void options.track(
+      () =>
+        new Promise<void>((resolve) => {
+          onDone = resolve
+        }),
+    )
+    const observed = observeStream(body, (thrown) => {
+      stopListening()
+      onDone()
+      if (thrown !== undefined)
+        logger.error('a stream broke', { requestId: crypto.randomUUID(), cause: thrown })
+    })
+    stopListening = incoming.onGone(() => observed.cancel())
+    return observed
+  }
+
   return async (incoming) => {
     const { requestSeconds } = context.plan.limits
     let isGone = false
@@ -97,7 +123,7 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
       options.track(() => answer(incoming, scope)),
     ).catch((thrown: unknown) => addHeaders(fail(thrown, isGone), NO_STORE))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
-    return { status: answered.status, headers, body: answered.body }
+    return { status: answered.status, headers, body: follow(incoming, answered.body) }
   }
 }
 

@@ -5,7 +5,7 @@ export type AccountRoute = 'register' | 'login' | 'logout' | 'logout-all' | 'me'
 
 /** What a path leads to. */
 export type Route =
-  | { readonly kind: 'collection' | 'count'; readonly collection: Collection }
+  | { readonly kind: 'collection' | 'count' | 'bulk'; readonly collection: Collection }
   | { readonly kind: 'document'; readonly collection: Collection; readonly id: string }
   | { readonly kind: AccountRoute }
 
@@ -18,6 +18,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 export const METHODS: { readonly [kind in RouteKind]: readonly Method[] } = {
   collection: ['GET', 'POST'],
   count: ['GET'],
+  bulk: ['POST'],
   document: ['GET', 'PATCH', 'PUT', 'DELETE'],
   register: ['POST'],
   login: ['POST'],
@@ -59,6 +60,8 @@ export function findRoute(
   if (!collection) return undefined
   if (parts.length === 1) return { kind: 'collection', collection }
   if (second === undefined || second === '') return undefined
+  // Secrets are hashed one by one: there is no bulk of them.
+  if (second === 'bulk' && collection.hashes.length === 0) return { kind: 'bulk', collection }
   return second === 'count' ? { kind: 'count', collection } : { kind: 'document', collection, id: second }
 }
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../errors.js'
-import type { Answer, IncomingRequest } from '../http/answer.js'
+import type { Answer, IncomingRequest, TextStream } from '../http/answer.js'
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
+import { IDLE_MILLISECONDS } from '../http/send-stream.js'
 import type { Handler } from '../types.js'
 
 /** What frameworks add to node's request. */
@@ -167,8 +168,44 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
     response.end()
     return
   }
+  if (typeof body !== 'string') {
+    void sendStream(response, body)
+    return
+  }
   response.setHeader('content-length', Buffer.byteLength(body))
   // As a string it goes out with the headers, in one piece.
   if (isHead) response.end()
   else response.end(body)
+}
+
+/** Writes a stream as fast as its client takes it. One that breaks breaks the connection: half an array is no array. */
+async function sendStream(response: ServerResponse, stream: TextStream): Promise<void> {
+  try {
+    for await (const text of stream) {
+      if (response.write(text) === false && !(await isDrained(response))) {
+        stream.cancel()
+        break
+      }
+    }
+    response.end()
+  } catch {
+    response.destroy()
+  }
+}
+
+/** Waits until a client has taken what was written; false where it has gone, or takes nothing for long. */
+function isDrained(response: ServerResponse): Promise<boolean> {
+  return new Promise((resolve) => {
+    const finish = (isTaken: boolean): void => {
+      clearTimeout(timer)
+      response.off('drain', onDrain).off('close', onClose)
+      if (!isTaken) response.destroy()
+      resolve(isTaken)
+    }
+    const onDrain = (): void => finish(true)
+    const onClose = (): void => finish(false)
+    const timer = setTimeout(onClose, IDLE_MILLISECONDS)
+    response.on('drain', onDrain).on('close', onClose)
+    if (response.destroyed) onClose()
+  })
 }

@@ -4,7 +4,15 @@ import { type Field, traitsOf } from '../schema/field.js'
 import { suggest } from '../schema/names.js'
 import type { SortKey } from '../storage.js'
 import type { Limits } from '../types.js'
-import { buildCondition, ConditionFault, joinRepeated, OPTIONS, type OperatorName, OR } from './condition.js'
+import {
+  buildCondition,
+  ConditionFault,
+  elementOf,
+  joinRepeated,
+  OPTIONS,
+  type OperatorName,
+  OR,
+} from './condition.js'
 import { type Cursor, readCursor } from './cursor.js'
 import { readOperand } from './operand.js'
 import { createProjection, type Projection } from './projection.js'
@@ -33,6 +41,8 @@ export interface Query {
   /** Whether the size of the whole filter is asked for. */
   readonly isTotalAsked: boolean
   readonly projection: Projection | null
+  /** References, or arrays of them, in whose place the documents are put that they name. */
+  readonly expand: readonly Field[]
 }
 
 export type QueryLimits = Pick<Limits, 'conditions' | 'values' | 'defaultLimit' | 'maxLimit'>
@@ -73,6 +83,13 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
           attempt('project', [], () => readPaths(raw.project)),
           (path) => find('project', path),
         )
+  const expand =
+    raw.expand === undefined
+      ? []
+      : attempt('expand', [], () => readPaths(raw.expand)).flatMap((path): readonly Field[] => {
+          const field = find('expand', path)
+          return field ? attempt('expand', [], () => [checkReference(field)]) : []
+        })
   countConditions(raw, limits, faults)
   refuse(faults)
 
@@ -84,7 +101,13 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
     after,
     isTotalAsked,
     projection,
+    expand: [...new Set(expand)],
   }
+}
+
+function checkReference(field: Field): Field {
+  if (elementOf(field).type === 'reference') return field
+  throw new ConditionFault('wrong_type', `${JSON.stringify(field.path)} holds no references`)
 }
 
 type Attempt = <T>(parameter: string, fallback: T, compile: () => T) => T

@@ -12,9 +12,15 @@ export interface Cursor {
   readonly passed: number
 }
 
+/** The place of a document. */
+export const placeOf = (sort: readonly SortKey[], document: StoredDocument, passed: number): Cursor => ({
+  values: sort.map(({ field }) => compileField(field)(document) ?? null),
+  passed,
+})
+
 /** The place of a document, as text for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
-  const values = sort.map(({ field }) => compileField(field)(document) ?? null)
+  const { values } = placeOf(sort, document, passed)
   const bytes = new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed]))
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')

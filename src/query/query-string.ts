@@ -4,7 +4,7 @@ import { createBoundedMap } from '../filter/bounded-map.js'
 import { isOperator, OPTIONS, OR, operatorOf, unknownOperator } from './condition.js'
 
 /** The parameters of the query language; each route takes some of them. */
-export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project'
+export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'
 
 /** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
 export interface RawFilter {
@@ -23,6 +23,7 @@ export interface RawQuery extends RawFilter {
   readonly limit?: string
   readonly total?: string
   readonly project?: string
+  readonly expand?: string
 }
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
@@ -192,6 +193,7 @@ type Tree = {
   readonly limit?: string
   readonly total?: string
   readonly project?: string
+  readonly expand?: string
 }
 
 function readTree(pairs: readonly string[]): RawQuery {
@@ -233,8 +235,10 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
   }
 }
 
-function countValues({ sort, skip, after, limit, total, project, ...filter }: RawQuery): number {
-  const others = [skip, after, limit, total, project].filter((value) => typeof value === 'string').length
+function countValues({ sort, skip, after, limit, total, project, expand, ...filter }: RawQuery): number {
+  const others = [skip, after, limit, total, project, expand].filter(
+    (value) => typeof value === 'string',
+  ).length
   return countConditions(filter) + sort.size + others
 }
 

@@ -41,6 +41,9 @@ export function toBodySchema(field: Field, indexed: ReadonlySet<string>): JsonSc
       return { type: 'array', ...pickKeywords(definition, ['minItems', 'maxItems']) }
     case 'object':
       return toObjectSchema(field.properties, new Set())
+    case 'reference':
+      // Whether there is such a document is for the storage to say.
+      return { type: 'string' }
     case 'json':
       return {}
     default:

@@ -36,6 +36,7 @@ const TRAITS: { readonly [type in FieldTypeName]: TypeTraits } = {
   array: { isScalar: false, holdsText: false, isOrdered: false },
   object: { isScalar: false, holdsText: false, isOrdered: false },
   json: { isScalar: false, holdsText: false, isOrdered: false },
+  reference: { isScalar: true, holdsText: true, isOrdered: true },
 }
 
 export const traitsOf = (type: FieldTypeName): TypeTraits => TRAITS[type]
@@ -61,10 +62,16 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
 
 function compileRef(path: string, definition: FieldDefinition): FieldRef | null {
   if (definition.type === 'hash') return null
-  if (definition.type === 'array' && traitsOf(definition.items.type).isScalar) {
-    return { path, type: definition.items.type as ValueType, each: true }
+  const { type } = definition.type === 'array' ? definition.items : definition
+  if (definition.type === 'array' && type !== 'hash' && traitsOf(type).isScalar) {
+    return { path, type: valueTypeOf(type), each: true }
   }
-  return { path, type: definition.type, each: false }
+  return { path, type: valueTypeOf(definition.type), each: false }
+}
+
+/** What filters take a type for: a reference is the text of an `_id`. */
+function valueTypeOf(type: Exclude<FieldTypeName, 'hash'>): ValueType {
+  return type === 'reference' ? 'string' : type
 }
 
 const SYSTEM_TYPES = {

@@ -16,7 +16,7 @@ import { SYSTEM_FIELDS } from '../schema/names.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { findById, findOne, lazySignal, listStored } from './list-documents.js'
+import { findById, findOne, lazySignal, listStored } from './find-documents.js'
 import { readStamp, renewStamp } from './stored-document.js'
 
 /** A user and a new session. */

@@ -26,6 +26,8 @@ export interface Draft {
   readonly binding: Binding
   /** Properties that must be there, whatever the schema says. */
   readonly required?: readonly string[]
+  /** The faults of what the document would refer to. */
+  readonly judgeReferences: (fields: JsonObject) => readonly Fault[]
 }
 
 /**
@@ -60,12 +62,13 @@ export function chooseRule<T>(
 export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, draft: Draft): Applied {
   const set = bindSet(rule, draft.binding)
   if (!set) return { kind: 'refused' }
-  const { fields, faults } = judgeBody(
+  const { fields, faults: own } = judgeBody(
     collection,
     { ...kept, ...set },
     draft.system.createdAt,
     draft.required,
   )
+  const faults = [...own, ...draft.judgeReferences(fields)]
   if (faults.length > 0) return blame(collection, rule, faults)
   return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
     ? { kind: 'fits', fields }

@@ -23,6 +23,8 @@ export interface UpdateDraft {
   /** The time in stored form. */
   readonly now: string
   readonly binding: Binding
+  /** The faults of what the document would refer to, and did not before. */
+  readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
 }
 
 /** What an update makes of a document. */
@@ -53,6 +55,7 @@ export function applyUpdate(
   const known = [
     ...findImmutableFaults(collection, before, after, kept.body, draft),
     ...findMissingSecrets(collection, body),
+    ...draft.judgeReferences(before, after),
     ...(mode === 'patch' ? findUnknownNulls(collection.fields, body, collection.additionalProperties) : []),
   ]
   const isRelevant = (fault: Fault): boolean => isChange(fault, body, before, after)

@@ -9,7 +9,14 @@ import type { Document, JsonObject } from '../types.js'
 import { applyRule, chooseRule, type Draft } from './apply-rule.js'
 import { notFound, showWritten, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
-import { findById, lazySignal } from './list-documents.js'
+import { findById, lazySignal } from './find-documents.js'
+import {
+  brokenReference,
+  findReferable,
+  judgeReferences,
+  referencesToHold,
+  requireReference,
+} from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 
 /** Who creates where, under which rules. */
@@ -78,7 +85,12 @@ async function create(
   body: JsonObject,
 ): Promise<StoredDocument | undefined> {
   const system = createSystemFields(context, collection, caller, id)
-  const draft: Draft = { system, binding: bindingOf(caller, context.clock) }
+  const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
+  const draft: Draft = {
+    system,
+    binding: bindingOf(caller, context.clock),
+    judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
+  }
   const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
     applyRule(collection, rule, kept.body, draft),
   )
@@ -144,16 +156,23 @@ export async function storeNew(
   others: readonly WriteStep[] = [],
 ): Promise<StoredDocument | undefined> {
   scope.enter('write')
-  const steps: readonly WriteStep[] = [{ in: collection.name, insert: document }, ...others]
+  const references = referencesToHold(collection, {}, document)
+  const steps: readonly WriteStep[] = [
+    ...references.map(requireReference),
+    { in: collection.name, insert: document },
+    ...others,
+  ]
   const result = await context.adapter.write(steps, lazySignal(scope))
   if (result.ok) return document
+  if (result.reason === 'missing') throw brokenReference(references[result.step])
   if (result.reason !== 'unique') throw new Error(`an insert was refused: ${result.reason}`)
   const fields = result.fields ?? []
   if (fields.length === 1 && fields[0] === '_id') return undefined
   throw conflict(fields)
 }
 
-export const conflict = (fields: readonly string[]): ServiceError =>
+/** The answer to a value that is taken. `at`: where the document lies in the body. */
+export const conflict = (fields: readonly string[], at = ''): ServiceError =>
   new ServiceError('unique_violation', `Another document has the same ${fields.join(' and ')}.`, {
-    errors: fields.map((field) => ({ path: `/${field}`, code: 'taken', message: 'is taken' })),
+    errors: fields.map((field) => ({ path: `${at}/${field}`, code: 'taken', message: 'is taken' })),
   })

@@ -1,16 +1,28 @@
 import type { Collection } from '../config/plan.js'
-import { and, everything, type Filter } from '../filter/filter.js'
+import { and, type Filter } from '../filter/filter.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { compileQuery, type Query } from '../query/compile-query.js'
-import { rangesAfter, writeCursor } from '../query/cursor.js'
+import { writeCursor } from '../query/cursor.js'
 import { project } from '../query/projection.js'
 import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
-import { isUuid } from '../schema/names.js'
-import type { ListQuery, StoredDocument } from '../storage.js'
+import type { StoredDocument } from '../storage.js'
 import type { RequestScope, ServiceContext } from './context.js'
+import { expandDocuments } from './expand-documents.js'
+import { findById, lazySignal } from './find-documents.js'
+import { readBatches, readFirst, type Walk } from './read-batches.js'
+import { createTextStream, type TextStream } from './text-stream.js'
 
 const [ID_FIELD] = SYSTEM_FIELD_PLANS
+
+/** What a caller may read of a collection, and what of it is asked for. */
+export interface Reading {
+  readonly collection: Collection
+  readonly caller: KnownCaller | null
+  readonly access: ReadAccess
+  readonly query: Query
+}
 
 /** The query as this caller means it. Throws `invalid_query`. */
 export function understandQuery(context: ServiceContext, access: ReadAccess, raw: RawQuery): Query {
@@ -20,45 +32,84 @@ export function understandQuery(context: ServiceContext, access: ReadAccess, raw
 
 /** A page of a list. */
 export interface Page {
-  /** The documents, a JSON array as text. */
-  readonly json: string
+  /** The documents, a JSON array. */
+  readonly json: string | TextStream
   /** Where the next page begins; `undefined` where this is the last, or a page has no limit up to 1,000. */
   readonly next?: { readonly cursor: string; readonly skip: number }
   /** The size of the whole filter, where it was asked for. */
   readonly total?: number
 }
 
-/** Contract §3.7: the largest page that has a next one. */
+/** Contract §3.7: the largest page that has a next one. Whatever is larger is streamed. */
 const MAX_PAGE = 1000
 
 /** The documents that the caller may read and asks for, in order (contract §2 and §3). */
 export async function listDocuments(
   context: ServiceContext,
   scope: RequestScope,
-  collection: Collection,
-  access: ReadAccess,
-  query: Query,
+  reading: Reading,
 ): Promise<Page> {
-  const { sort, skip, limit, after } = query
+  const { collection, access, query } = reading
+  const { limit, after, sort, skip } = query
   const filter = and([access.filter, query.filter])
   const total = query.isTotalAsked ? { total: await countStored(context, scope, collection, filter) } : {}
   if (limit === 0) return { json: '[]', ...total }
-  const isPage = limit !== null && limit <= MAX_PAGE
+  const walk: Walk = { collection, filter, query }
+  if (limit === null || limit > MAX_PAGE)
+    return { json: await streamAll(context, scope, reading, walk), ...total }
   // One more shows whether there is a next page.
-  const wanted = isPage ? limit + 1 : limit
-  const found: StoredDocument[] = []
-  for (const range of after ? rangesAfter(sort, after) : [everything]) {
-    const rest = wanted === null ? null : wanted - found.length
-    if (rest === 0) break
-    const bounds = { filter: and([range, filter]), sort, skip, limit: rest }
-    found.push(...(await listStored(context, scope, collection.name, bounds)))
-  }
-  const page = isPage ? found.slice(0, limit) : found
-  const json = `[${page.map((document) => writeProjected(access, query, document)).join()}]`
+  const found = await readFirst(context, scope, walk, limit + 1)
+  const page = found.slice(0, limit)
+  const json = `[${(await writeAll(context, scope, reading, page)).join()}]`
   const last = page.at(-1)
   if (page.length === found.length || !last) return { json, ...total }
   const passed = (after?.passed ?? skip) + page.length
   return { json, ...total, next: { cursor: writeCursor(sort, last, passed), skip: passed } }
+}
+
+/** A list of any length: what is small is text at once. The first batch still belongs to the request's own time. */
+async function streamAll(
+  context: ServiceContext,
+  scope: RequestScope,
+  reading: Reading,
+  walk: Walk,
+): Promise<string | TextStream> {
+  const stream = createTextStream()
+  // Whoever waits for the first batch may give up, and whoever reads the rest may leave.
+  const current: RequestScope = {
+    signal: stream.signal,
+    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : scope.enter(wait)),
+  }
+  const batches = readBatches(context, current, walk)
+  const write = async (batch: readonly StoredDocument[]): Promise<string> =>
+    (await writeAll(context, current, reading, batch, { isOnce: true })).join()
+  const stop = (): void => stream.cancel()
+  scope.signal.addEventListener('abort', stop, { once: true })
+  try {
+    const first = await batches.next()
+    if (first.done) return '[]'
+    const text = await write(first.value)
+    const second = await batches.next()
+    if (second.done) return `[${text}]`
+    return stream.begin(writeArray(`${text},${await write(second.value)}`, batches, write))
+  } finally {
+    scope.signal.removeEventListener('abort', stop)
+  }
+}
+
+/** The text of a JSON array whose first elements are known. */
+async function* writeArray(
+  first: string,
+  batches: AsyncGenerator<readonly StoredDocument[], void, undefined>,
+  write: (batch: readonly StoredDocument[]) => Promise<string>,
+): AsyncGenerator<string, void, undefined> {
+  try {
+    yield `[${first}`
+    for await (const batch of batches) yield `,${await write(batch)}`
+    yield ']'
+  } finally {
+    await batches.return()
+  }
 }
 
 /** How many documents the caller may read and asks for. */
@@ -85,71 +136,39 @@ function countStored(
 /** A document as the caller may read it, whole and as it was asked for, as JSON text. */
 export interface Read {
   readonly whole: string
-  readonly projected: string
+  readonly asked: string
 }
 
 /** One document, or `undefined` where it does not exist or the caller may not read it. */
 export async function readDocument(
   context: ServiceContext,
   scope: RequestScope,
-  collection: Collection,
-  access: ReadAccess,
-  query: Query,
+  reading: Reading,
   id: string,
 ): Promise<Read | undefined> {
+  const { collection, access } = reading
   const document = await findById(context, scope, collection.name, id)
   if (!document || !access.isReadable(document)) return undefined
-  return { whole: access.write(document), projected: writeProjected(access, query, document) }
+  const [asked = ''] = await writeAll(context, scope, reading, [document])
+  return { whole: access.write(document), asked }
 }
 
-/** The stored document of an `_id`, whoever may read it. */
-export async function findById(
+/** Documents as they were asked for, as JSON texts. `isOnce`: not worth keeping. */
+async function writeAll(
   context: ServiceContext,
   scope: RequestScope,
-  collection: string,
-  id: string,
-): Promise<StoredDocument | undefined> {
-  if (!isUuid(id) || !ID_FIELD?.ref) return undefined
-  return findOne(context, scope, collection, { kind: 'eq', field: ID_FIELD.ref, value: id })
+  { access, query: { projection, expand }, caller }: Reading,
+  documents: readonly StoredDocument[],
+  options: { readonly isOnce?: boolean } = {},
+): Promise<readonly string[]> {
+  if (!projection && expand.length === 0) {
+    return documents.map((document) =>
+      options.isOnce ? JSON.stringify(access.show(document)) : access.write(document),
+    )
+  }
+  const shown = documents.map((document) =>
+    projection ? project(access.show(document), projection) : access.show(document),
+  )
+  const asked = expand.length > 0 ? await expandDocuments(context, scope, caller, expand, shown) : shown
+  return asked.map((document) => JSON.stringify(document))
 }
-
-/** The first document that matches, if any. */
-export async function findOne(
-  context: ServiceContext,
-  scope: RequestScope,
-  collection: string,
-  filter: Filter,
-): Promise<StoredDocument | undefined> {
-  const [document] = await listStored(context, scope, collection, { filter, sort: [], skip: 0, limit: 1 })
-  return document
-}
-
-/** Asks the storage for documents, whoever may read them. */
-export function listStored(
-  context: ServiceContext,
-  scope: RequestScope,
-  collection: string,
-  query: Omit<ListQuery, 'signal'>,
-): Promise<readonly StoredDocument[]> {
-  scope.enter('read')
-  const { filter, sort, skip, limit } = query
-  return context.adapter.list(collection, {
-    filter,
-    sort,
-    skip,
-    limit,
-    get signal() {
-      return scope.signal
-    },
-  })
-}
-
-/** A signal costs: it is made only for an adapter that looks at it. */
-export const lazySignal = (scope: RequestScope): { readonly signal: AbortSignal } => ({
-  get signal() {
-    return scope.signal
-  },
-})
-
-const writeProjected = (access: ReadAccess, { projection }: Query, document: StoredDocument): string =>
-  projection ? JSON.stringify(project(access.show(document), projection)) : access.write(document)

@@ -12,7 +12,7 @@ import type { JsonObject } from '../types.js'
 import { removeExpired, type SignedIn, showAccount } from './account.js'
 import { invalid } from './apply-rule.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { findOne, lazySignal } from './list-documents.js'
+import { findOne, lazySignal } from './find-documents.js'
 import { readHash, readStamp } from './stored-document.js'
 
 /**

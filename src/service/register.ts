@@ -10,6 +10,7 @@ import { applyRule, invalid } from './apply-rule.js'
 import { refused, registrationClosed } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, createSystemFields, storeNew, withNewId } from './create-document.js'
+import { findReferable, judgeReferences } from './references.js'
 import { readStamp } from './stored-document.js'
 
 /** Throws `forbidden` where strangers may not register. */
@@ -36,10 +37,17 @@ export async function register(
   const kept = keepProperties(body, accepts, rule.set)
   return withNewId(context, async (id) => {
     const system = createSystemFields(context, users, null, id)
+    const referable = await findReferable(
+      context,
+      scope,
+      { collection: users, caller: null, rules: [rule] },
+      [body],
+    )
     const applied = applyRule(users, rule, kept.body, {
       system,
       binding: bindingOf(null, context.clock),
       required,
+      judgeReferences: (fields) => judgeReferences(users, {}, fields, referable),
     })
     if (applied.kind === 'invalid') throw invalid(applied.faults)
     if (applied.kind === 'refused') throw refused()

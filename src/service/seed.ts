@@ -4,12 +4,14 @@ import { isObject } from '../filter/read-path.js'
 import { keepProperties } from '../permissions/write-rules.js'
 import { findUnstorable } from '../schema/json-domain.js'
 import { isUuid, suggest, toPointerPart } from '../schema/names.js'
+import { collectReferences, type Reference } from '../schema/references.js'
 import { parseTimestamp } from '../schema/timestamp.js'
-import type { StorageAdapter, WriteStep } from '../storage.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { invalid, judgeBody } from './apply-rule.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, conflict, createSystemFields } from './create-document.js'
+import { brokenReference, requireReference } from './references.js'
 
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
@@ -34,7 +36,8 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
   if (seed === undefined) return
   if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
-  const steps: WriteStep[] = []
+  const inserts: WriteStep[] = []
+  const references: Reference[] = []
   for (const [name, documents] of Object.entries(seed)) {
     const at = toPointerPart(name)
     const collection = plan.collections.get(name)
@@ -46,13 +49,20 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
       continue
     }
     for (const [i, document] of documents.entries()) {
-      const step = await prepare(context, collection, document, at + toPointerPart(i), faults)
-      if (step) steps.push(step)
+      const place = at + toPointerPart(i)
+      const stored = await prepare(context, collection, document, place, faults)
+      if (!stored) continue
+      inserts.push({ in: name, insert: stored })
+      references.push(...collectReferences(collection.fields, stored, place))
     }
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
-  const result = steps.length > 0 ? await adapter.write(steps, {}) : ({ ok: true } as const)
-  if (!result.ok) throw conflict(result.fields ?? [])
+  if (inserts.length === 0) return
+  // They may refer to each other, whichever comes first.
+  const result = await adapter.write([...inserts, ...references.map(requireReference)], {})
+  if (result.ok) return
+  if (result.reason === 'missing') throw brokenReference(references[result.step - inserts.length])
+  throw conflict(result.fields ?? [])
 }
 
 /** Nobody waits for the start: it has no deadline. */
@@ -64,7 +74,7 @@ async function prepare(
   document: unknown,
   at: string,
   faults: Fault[],
-): Promise<WriteStep | undefined> {
+): Promise<StoredDocument | undefined> {
   if (!isObject(document)) {
     faults.push({ path: at, code: 'wrong_type', message: 'must be an object' })
     return undefined
@@ -82,10 +92,7 @@ async function prepare(
   faults.push(...judged.faults.map((fault) => ({ ...fault, path: at + fault.path })))
   // Hashing takes long: not for a seed that will be refused.
   if (faults.length > 0) return undefined
-  return {
-    in: collection.name,
-    insert: await buildDocument(context, UNHURRIED, collection, system, judged.fields),
-  }
+  return buildDocument(context, UNHURRIED, collection, system, judged.fields)
 }
 
 const MAX_FAULTS = 50

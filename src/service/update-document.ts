@@ -2,12 +2,11 @@ import { SESSIONS, sessionFilter, sessionsOf } from '../auth/sessions.js'
 import { createStamp } from '../auth/token.js'
 import type { Collection } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
-import { and, type Filter, not } from '../filter/filter.js'
+import { and, not } from '../filter/filter.js'
 import { matches } from '../filter/matches.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { bindRuleWhere, type ReadAccess } from '../permissions/read-gate.js'
-import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { refreshSession, type Session } from './account.js'
@@ -16,11 +15,12 @@ import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
 import { denied, gateOf, notFound, showWritten, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { conflict, hashSecret } from './create-document.js'
-import { findById, lazySignal } from './list-documents.js'
+import { findById, lazySignal } from './find-documents.js'
+import { findReferable, judgeReferences, referencesToHold, requireReference } from './references.js'
 import { updateStoredDocument } from './stored-document.js'
 
 /** Contract §2: how often a document is read again when somebody else writes it at the same time. */
-const MAX_ATTEMPTS = 10
+export const MAX_ATTEMPTS = 10
 
 /** Who changes which document, under which rules. */
 export interface Target {
@@ -46,7 +46,11 @@ interface Found {
  * Finds the document and judges the caller's right to change it, in the order of contract §2: 404 · 403 · 412. Throws
  * `not_found`, `forbidden` (`unauthenticated` for nobody) and `precondition_failed`.
  */
-async function findTarget(context: ServiceContext, scope: RequestScope, target: Target): Promise<Found> {
+export async function findTarget(
+  context: ServiceContext,
+  scope: RequestScope,
+  target: Target,
+): Promise<Found> {
   const { collection, caller } = target
   const stored = await findById(context, scope, collection.name, target.id)
   const access = gateOf(context, collection, caller)
@@ -85,7 +89,9 @@ export async function updateDocument(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { stored, access, rules } = await findTarget(context, scope, target)
     const now = context.clock()
+    const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
     const draft: UpdateDraft = {
+      judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
       mode,
       stored,
       isShown: (name) => access.isShown(stored, name),
@@ -105,7 +111,7 @@ export async function updateDocument(
   throw overtaken()
 }
 
-const overtaken = (): ServiceError =>
+export const overtaken = (): ServiceError =>
   new ServiceError('overloaded', 'Others keep writing this document. Try again.')
 
 /** Secrets as hashes. An attempt after the first does not hash them again. */
@@ -137,7 +143,11 @@ async function replace(
   const isNewSecret = isAccounts(context, collection) && hashes.has(auth?.secret.name ?? '')
   const stamp = isNewSecret ? createStamp() : undefined
   const document = updateStoredDocument(stored, fields, now, { hashes, ...(stamp ? { stamp } : {}) })
-  const steps: WriteStep[] = [{ in: collection.name, replace: document, version: stored._version }]
+  const steps: WriteStep[] = [
+    // Where one is gone meanwhile, the next attempt says so.
+    ...referencesToHold(collection, stored, document).map(requireReference),
+    { in: collection.name, replace: document, version: stored._version },
+  ]
   if (stamp) steps.push(...endOtherSessions(stored._id, stamp, session))
   scope.enter('write')
   const result = await context.adapter.write(steps, lazySignal(scope))
@@ -154,36 +164,4 @@ function endOtherSessions(userId: string, stamp: string, session: Session | unde
     { in: SESSIONS, replace: { ...stored, stamp, _version: stored._version + 1 }, version: stored._version },
     { in: SESSIONS, remove: and([sessionsOf(userId), not(sessionFilter(session.id))]) },
   ]
-}
-
-/**
- * Deletes a document, in the version on which its rule was judged; a user's sessions end in the same write. Throws what
- * `findTarget` does, and `overloaded`.
- */
-export async function deleteDocument(
-  context: ServiceContext,
-  scope: RequestScope,
-  target: Target,
-): Promise<void> {
-  const { collection } = target
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { stored } = await findTarget(context, scope, target)
-    scope.enter('write')
-    const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
-    if (isAccounts(context, collection)) steps.push({ in: SESSIONS, remove: sessionsOf(stored._id) })
-    const { ok } = await context.adapter.write(steps, lazySignal(scope))
-    if (ok) return
-  }
-  throw overtaken()
-}
-
-const idRef = SYSTEM_FIELD_PLANS.find(({ name }) => name === '_id')?.ref
-
-/** One version of one document. */
-function versionFilter({ _id, _version }: StoredDocument): Filter {
-  if (!idRef) throw new Error('every document has an _id')
-  return and([
-    { kind: 'eq', field: idRef, value: _id },
-    { kind: 'eq', field: { path: '_version', type: 'integer', each: false }, value: _version },
-  ])
 }

@@ -85,3 +85,13 @@ test.each([
   const { logged } = createTestService(config)
   expect(logged.map(([message]) => String(message).split(':')[0]).sort()).toEqual([...expected].sort())
 })
+
+test.each([
+  ['has no limit', {}, ['/limits']],
+  ['has a default', { defaultLimit: 20 }, []],
+  ['has a maximum', { maxLimit: 100 }, []],
+])('in production a list that everyone may ask for and that %s', (_, limits, expected) => {
+  const config = { ...things({ '*': { read: true }, user: { create: true } }), limits }
+  const { logged } = createTestService(config, { production: true })
+  expect(logged.map(([message]) => String(message).split(':')[0])).toEqual(expected)
+})

@@ -47,6 +47,11 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
     async list(name, query) {
       return listDocuments(find(name), query)
     },
+    async *stream(name, query) {
+      const documents = listDocuments(find(name), query)
+      for (let i = 0; i < documents.length && !query.signal?.aborted; i += BATCH)
+        yield documents.slice(i, i + BATCH)
+    },
     async count(name, filter) {
       const rows = find(name)
       const scan = planScan(filter, [], rows)
@@ -62,6 +67,9 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
     async close() {},
   }
 }
+
+/** Documents that are streamed at once. */
+const BATCH = 500
 
 function listDocuments(rows: Rows, { filter, sort, skip, limit }: ListQuery): readonly StoredDocument[] {
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit

@@ -16,6 +16,11 @@ export type RunStatement = (text: string, values?: readonly (Scalar | null)[]) =
 export interface Connections {
   /** Runs `work` on a connection of its own. A signal that aborts cancels its statement and gives the connection up. */
   use<T>(work: (run: RunStatement) => Promise<T>, signal: AbortSignal | undefined): Promise<T>
+  /** The same for work whose results come one by one: the connection is held until they end. */
+  stream<T>(
+    work: (run: RunStatement) => AsyncIterable<T>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<T, void, undefined>
   close(): Promise<void>
 }
 
@@ -95,16 +100,23 @@ export function createConnections(source: PoolSource): Connections {
     }
   }
 
+  const hold = async (
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly client: PostgresClient; readonly done: (isBroken: boolean) => void }> => {
+    const client = await connect(signal)
+    // What happens to a connection shows in its statement; without a listener it would end the process.
+    const ignore = (): void => {}
+    client.on('error', ignore)
+    const done = (isBroken: boolean): void => {
+      client.removeListener('error', ignore)
+      client.release(isBroken)
+    }
+    return { client, done }
+  }
+
   return {
     async use(work, signal) {
-      const client = await connect(signal)
-      // What happens to a connection shows in its statement; without a listener it would end the process.
-      const ignore = (): void => {}
-      client.on('error', ignore)
-      const done = (isBroken: boolean): void => {
-        client.removeListener('error', ignore)
-        client.release(isBroken)
-      }
+      const { client, done } = await hold(signal)
       const working = work(runOn(client))
       try {
         const result = await orAborted(working, signal)
@@ -114,6 +126,26 @@ export function createConnections(source: PoolSource): Connections {
         if (signal?.aborted) void giveUp(working, () => cancel(client), done)
         else done(isLost(thrown))
         throw thrown
+      }
+    },
+    async *stream(work, signal) {
+      const { client, done } = await hold(signal)
+      let cancelled: Promise<void> | undefined
+      let isBroken = false
+      const abort = (): void => {
+        cancelled = cancel(client).catch(() => {})
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      try {
+        yield* work(runOn(client))
+      } catch (thrown) {
+        isBroken = isLost(thrown)
+        throw thrown
+      } finally {
+        signal?.removeEventListener('abort', abort)
+        // A cancellation still under way could hit whoever has the connection next.
+        await cancelled
+        done(isBroken)
       }
     },
     close: source.end,

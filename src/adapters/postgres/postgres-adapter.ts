@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
 import type { Filter } from '../../filter/filter.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
+import type { StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { createStatements, type FilteredStatement } from '../sql/statements.js'
 import { filterConflicting, ID } from '../sql/unique-conflict.js'
 import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
@@ -9,7 +9,7 @@ import { createStructures, type Place, readUniqueIndexes } from './create-struct
 import { constraintOf, explain, isInvalidRegex, unavailable } from './faults.js'
 import { borrowPool, createPool, type PostgresPool } from './pool.js'
 import { createPostgresDialect } from './postgres-dialect.js'
-import { readInCore } from './read-in-core.js'
+import { cutPage, parseDocuments, readByCursor } from './read-by-cursor.js'
 
 export type { PostgresClient, PostgresPool } from './pool.js'
 
@@ -50,24 +50,21 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     return (await connections).use(work, signal)
   }
 
-  /** Runs a statement that reads; again with its patterns left to the core where PostgreSQL cannot compile one. */
+  /** Reads; again with the patterns left to the core where PostgreSQL cannot compile one. */
   const read = async <T>(
     compile: (skipPatterns: boolean) => FilteredStatement,
     work: (run: RunStatement, statement: FilteredStatement) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
-    try {
-      const statement = compile(false)
-      return await use((run) => work(run, statement), signal)
-    } catch (thrown) {
-      if (!isInvalidRegex(thrown)) throw explain(thrown)
+    for (const skipPatterns of [false, true]) {
+      const statement = compile(skipPatterns)
+      try {
+        return await use((run) => work(run, statement), signal)
+      } catch (thrown) {
+        if (skipPatterns || !isInvalidRegex(thrown)) throw explain(thrown)
+      }
     }
-    try {
-      const statement = compile(true)
-      return await use((run) => work(run, statement), signal)
-    } catch (thrown) {
-      throw explain(thrown)
-    }
+    throw new Error('a statement without patterns has an invalid one')
   }
 
   /** Which unique index refused: the first in the order of their creation, not the one that the engine asked first. */
@@ -121,19 +118,35 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       read(
         (skipPatterns) => statements.list(collection, { filter, sort, skip, limit }, { skipPatterns }),
         async (run, statement) => {
-          if (!statement.isExact) return takePage(readInCore(run, statement, filter), skip, limit)
-          const { rows } = await run(statement.text, statement.values)
-          return rows.map(({ document }) => JSON.parse(String(document)) as StoredDocument)
+          if (statement.isExact) return parseDocuments(await run(statement.text, statement.values))
+          const found: StoredDocument[] = []
+          for await (const batch of cutPage(readByCursor(run, statement, filter), skip, limit))
+            found.push(...batch)
+          return found
         },
         signal,
       ),
+    async *stream(collection, { filter, sort, skip, limit, signal }) {
+      if (!connections) throw unavailable(new Error('the adapter is not open'))
+      // A regular expression beyond the engine shows only when it runs: here all of them are left to the core.
+      const statement = statements.list(collection, { filter, sort, skip, limit }, { skipPatterns: true })
+      try {
+        yield* (await connections).stream((run) => {
+          const batches = readByCursor(run, statement, filter)
+          return statement.isExact ? batches : cutPage(batches, skip, limit)
+        }, signal)
+      } catch (thrown) {
+        throw explain(thrown)
+      }
+    },
     count: (collection, filter, { signal }) =>
       read(
         (skipPatterns) => statements.count(collection, filter, { skipPatterns }),
         async (run, statement) => {
-          if (!statement.isExact) return countAll(readInCore(run, statement, filter))
-          const { rows } = await run(statement.text, statement.values)
-          return Number(rows[0]?.total)
+          if (statement.isExact) return Number((await run(statement.text, statement.values)).rows[0]?.total)
+          let total = 0
+          for await (const batch of readByCursor(run, statement, filter)) total += batch.length
+          return total
         },
         signal,
       ),
@@ -162,28 +175,6 @@ const abandoned = (cause: unknown): ServiceError =>
 function parameterOf(place: number, value: unknown): string {
   const type = typeof value === 'number' ? 'float8' : typeof value === 'boolean' ? 'boolean' : 'text'
   return `$${place}::${type}`
-}
-
-async function countAll(found: AsyncIterable<StoredDocument>): Promise<number> {
-  let total = 0
-  for await (const _ of found) total += 1
-  return total
-}
-
-async function takePage(
-  found: AsyncIterable<StoredDocument>,
-  skip: number,
-  limit: ListQuery['limit'],
-): Promise<readonly StoredDocument[]> {
-  const page: StoredDocument[] = []
-  let passed = 0
-  if (limit === 0) return page
-  for await (const document of found) {
-    passed += 1
-    if (passed > skip) page.push(document)
-    if (page.length === limit) break
-  }
-  return page
 }
 
 const OPTIONS: { readonly [name: string]: readonly [isValid: (value: unknown) => boolean, allowed: string] } =

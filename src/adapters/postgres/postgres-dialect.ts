@@ -5,7 +5,8 @@ import { printRegex } from './print-regex.js'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** The `jsonb` at a place. */
-const jsonAt = (path: string): string => ['document', ...path.split('.').map(quoteText)].join(' -> ')
+const jsonAt = (path: string, root = 'document'): string =>
+  [root, ...path.split('.').map(quoteText)].join(' -> ')
 
 const TIMESTAMP = String.raw`'\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z\Z'`
 
@@ -47,10 +48,11 @@ export const createPostgresDialect = (schema: string): SqlDialect => ({
     const kind = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
     return type === 'json' && !each ? `(${kind} <> 'null')` : `(${kind} = '${each ? 'array' : type}')`
   },
-  hasElement({ path, type }, condition) {
+  hasElement({ path, type, inside }, condition) {
     const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`
     const elements = `jsonb_array_elements(${array}) AS element(value)`
-    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, 'element.value'))})`
+    const element = inside === undefined ? 'element.value' : jsonAt(inside, 'element.value')
+    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, element))})`
   },
   match(text, pattern, bind) {
     if (pattern.kind === 'text') return `strpos(${text}, ${bind(pattern.text)}) > 0`

@@ -16,6 +16,8 @@ export interface CompileOptions {
 /** Writes statements over one collection. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
+  /** The ids of a list. */
+  ids(collection: string, query: Omit<ListQuery, 'signal'>): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
 }
@@ -46,17 +48,24 @@ export function createStatements(
     const where = sql === 'TRUE' ? '' : ` WHERE ${sql}`
     return { text: write(`FROM ${dialect.table(collection)}${where}`, bind, isExact), values, isExact }
   }
+  const select = (
+    columns: string,
+    collection: string,
+    { filter, sort, skip, limit }: Omit<ListQuery, 'signal'>,
+    options: CompileOptions,
+  ): FilteredStatement =>
+    compile(collection, filter, options, (from, bind, isExact) => {
+      const keys = sort
+        .filter(({ field }) => dialect.knowsFixedKeys || !isFixed(filter, field))
+        .map(({ field, descending }) => dialect.order(field, descending))
+      const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
+      // What is not exact is cut when it has been filtered once more.
+      const page = isExact ? dialect.limit(skip, limit, bind) : ''
+      return `SELECT ${columns} ${from}${order}${page}`
+    })
   return {
-    list: (collection, { filter, sort, skip, limit }, options = {}) =>
-      compile(collection, filter, options, (from, bind, isExact) => {
-        const keys = sort
-          .filter(({ field }) => dialect.knowsFixedKeys || !isFixed(filter, field))
-          .map(({ field, descending }) => dialect.order(field, descending))
-        const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
-        // What is not exact is cut when it has been filtered once more.
-        const page = isExact ? dialect.limit(skip, limit, bind) : ''
-        return `SELECT ${dialect.documentText} ${from}${order}${page}`
-      }),
+    list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
+    ids: (collection, query) => select('_id', collection, query, {}),
     count: (collection, filter, options = {}) =>
       compile(collection, filter, options, (from, _, isExact) =>
         isExact ? `SELECT count(*) AS total ${from}` : `SELECT ${dialect.documentText} ${from}`,

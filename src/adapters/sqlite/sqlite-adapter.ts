@@ -1,5 +1,7 @@
 import { ConfigError } from '../../errors.js'
+import { and, type Filter } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument } from '../../storage.js'
+import { ID } from '../sql/unique-conflict.js'
 import { statements } from './apply-steps.js'
 import { type Connection, openConnection } from './connection.js'
 import { createStructures } from './create-structures.js'
@@ -46,6 +48,14 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
       const { text, values } = statements.list(collection, query)
       return read(() => use().connection.all(text, values).map(parseDocument))
     },
+    async *stream(collection, query) {
+      const { text, values } = statements.ids(collection, query)
+      const ids = read(() => use().connection.all(text, values).map(String))
+      for (let i = 0; i < ids.length; i += BATCH) {
+        query.signal?.throwIfAborted()
+        yield read(() => findAll(use().connection, collection, query.filter, ids.slice(i, i + BATCH)))
+      }
+    },
     async count(collection, filter) {
       const { text, values } = statements.count(collection, filter)
       return read(() => Number(use().connection.first(text, values)))
@@ -60,6 +70,22 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     },
   }
 }
+
+/** Documents that are streamed at once. */
+const BATCH = 500
+
+/** The documents with these ids, in their order, as far as they still match. */
+const findAll = (
+  connection: Connection,
+  collection: string,
+  filter: Filter,
+  ids: readonly string[],
+): readonly StoredDocument[] =>
+  ids.flatMap((id) => {
+    const one = and([{ kind: 'eq', field: ID, value: id }, filter])
+    const { text, values } = statements.list(collection, { filter: one, sort: [], skip: 0, limit: 1 })
+    return connection.all(text, values).map(parseDocument)
+  })
 
 const parseDocument = (text: unknown): StoredDocument => JSON.parse(String(text)) as StoredDocument
 

@@ -32,6 +32,14 @@ function typed(type: ValueType, is: string, value: string): string {
   }
 }
 
+const ofElement = (type: ValueType): string => `(${typed(type, 'element.type', 'element.value')})`
+
+/** Only of an object is the value JSON; of text it would be taken for some. */
+function insideElement(type: ValueType, path: string): string {
+  const inner = (read: string): string => `${read}(element.value, ${pathOf(path)})`
+  return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
+}
+
 const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 
 const valueAt = ({ path, type }: FieldRef): string =>
@@ -59,9 +67,9 @@ export const sqliteDialect: SqlDialect = {
     if (type === 'json' && !each) return `(coalesce(${typeAt(path)}, 'null') <> 'null')`
     return `(coalesce(${typeAt(path)}, 'null') = '${each ? 'array' : type}')`
   },
-  hasElement({ path, type }, condition) {
+  hasElement({ path, type, inside }, condition) {
     const elements = `json_each(document, ${pathOf(path)}) AS element`
-    const element = `(${typed(type, 'element.type', 'element.value')})`
+    const element = inside === undefined ? ofElement(type) : insideElement(type, inside)
     return `EXISTS (SELECT 1 FROM ${elements} WHERE ${typeAt(path)} = 'array' AND ${condition(element)})`
   },
   match(text, pattern, bind) {

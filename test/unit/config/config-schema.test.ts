@@ -244,11 +244,7 @@ const BAD: readonly (readonly [title: string, config: unknown, path: string])[] 
   ['a field that is a text', field('string'), '/collections/notes/schema/field'],
   ['an unknown type', field({ type: 'strng' }), '/collections/notes/schema/field/type'],
   ['a type that objects inherit', field({ type: 'constructor' }), '/collections/notes/schema/field/type'],
-  [
-    'a reference, which is not there yet',
-    field({ type: 'reference', collection: 'notes' }),
-    '/collections/notes/schema/field/type',
-  ],
+  ['a reference to nothing', field({ type: 'reference' }), '/collections/notes/schema/field/collection'],
   ['several types', field({ type: ['string', 'number'] }), '/collections/notes/schema/field/type'],
   ['an unknown attribute', field({ type: 'string', uniq: true }), '/collections/notes/schema/field/uniq'],
   [

@@ -1,0 +1,67 @@
+import type { ConfigFault } from '../errors.js'
+import type { FieldRef } from '../filter/filter.js'
+import type { Field } from '../schema/field.js'
+import { suggest, toPointerPart } from '../schema/names.js'
+import type { Collection, Referrer } from './plan.js'
+
+/** Finds who refers to whom, adding references that lead nowhere, or lie too deep, to `faults`. */
+export function compileReferences(
+  collections: ReadonlyMap<string, Collection>,
+  names: readonly string[],
+  faults: ConfigFault[],
+): ReadonlyMap<string, readonly Referrer[]> {
+  const referrers = new Map<string, Referrer[]>()
+  for (const { name, fields } of collections.values()) {
+    const at = `/collections${toPointerPart(name)}/schema`
+    for (const { field, target, place, ref } of fields.flatMap((field) =>
+      findReferences(field, at + toPointerPart(field.name), null),
+    )) {
+      if (!names.includes(target)) {
+        const message = `names no collection${suggest(target, names)}`
+        faults.push({ path: `${place}/collection`, message: `${JSON.stringify(target)} ${message}` })
+      } else if (!ref) {
+        faults.push({
+          path: place,
+          message: 'a reference lies in one array at most, not in arrays of arrays',
+        })
+      } else {
+        const { definition } = field
+        const onDelete = (definition.type === 'reference' && definition.onDelete) || 'restrict'
+        const others = referrers.get(target) ?? []
+        referrers.set(target, [...others, { collection: name, field: ref, onDelete }])
+      }
+    }
+  }
+  return referrers
+}
+
+interface FoundReference {
+  readonly field: Field
+  readonly target: string
+  /** Where the configuration defines it. */
+  readonly place: string
+  /** How filters reach it; `null` where they do not. */
+  readonly ref: FieldRef | null
+}
+
+/** `array` is the path of the array around a field, `undefined` inside two. */
+function findReferences(
+  field: Field,
+  place: string,
+  array: string | null | undefined,
+): readonly FoundReference[] {
+  const { definition, items, properties, path } = field
+  if (definition.type === 'reference')
+    return [{ field, target: definition.collection, place, ref: refOf(path, array) }]
+  if (items) return findReferences(items, `${place}/items`, array === null ? path : undefined)
+  return properties.flatMap((property) =>
+    findReferences(property, `${place}/properties${toPointerPart(property.name)}`, array),
+  )
+}
+
+function refOf(path: string, array: string | null | undefined): FieldRef | null {
+  if (array === undefined) return null
+  if (array === null) return { path, type: 'string', each: false }
+  const element: FieldRef = { path: array, type: 'string', each: true }
+  return path === array ? element : { ...element, inside: path.slice(array.length + 1) }
+}

@@ -1,0 +1,58 @@
+import type { TextStream } from '../service/text-stream.js'
+
+/** Contract §6: how long a client may take nothing of a stream, in milliseconds. */
+export const IDLE_MILLISECONDS = 30_000
+
+/** The same stream, and `onEnd` once when it has ended, broken or been given up; `thrown` is what broke it. */
+export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => void): TextStream {
+  let hasEnded = false
+  const end = (thrown?: unknown): void => {
+    if (!hasEnded) onEnd(thrown)
+    hasEnded = true
+  }
+  return {
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* stream
+      } catch (thrown) {
+        end(thrown)
+        throw thrown
+      } finally {
+        end()
+      }
+    },
+    cancel() {
+      end()
+      stream.cancel()
+    },
+  }
+}
+
+/** A stream of text as a web-standard one of bytes. It goes on as it is read, and ends when nobody reads it for long. */
+export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const texts = stream[Symbol.asyncIterator]()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      clearTimeout(timer)
+      try {
+        const { done, value } = await texts.next()
+        if (done) return controller.close()
+        controller.enqueue(encoder.encode(value))
+      } catch (thrown) {
+        return controller.error(thrown)
+      }
+      timer = setTimeout(() => {
+        controller.error(new Error('nobody reads this stream'))
+        stream.cancel()
+      }, IDLE_MILLISECONDS)
+      // A stream that nobody reads must not keep the process.
+      ;(timer as { unref?: () => void }).unref?.()
+    },
+    cancel() {
+      clearTimeout(timer)
+      stream.cancel()
+    },
+  })
+}

@@ -1,0 +1,57 @@
+import type { FieldRef, Filter } from '../filter/filter.js'
+import { isUuid } from '../schema/names.js'
+import type { ListQuery, StoredDocument } from '../storage.js'
+import type { RequestScope, ServiceContext } from './context.js'
+
+const ID: FieldRef = { path: '_id', type: 'string', each: false }
+
+/** The document of an `_id`. */
+export const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
+
+/** The stored document of an `_id`, whoever may read it. */
+export async function findById(
+  context: ServiceContext,
+  scope: RequestScope,
+  collection: string,
+  id: string,
+): Promise<StoredDocument | undefined> {
+  return isUuid(id) ? findOne(context, scope, collection, isId(id)) : undefined
+}
+
+/** The first document that matches, if any. */
+export async function findOne(
+  context: ServiceContext,
+  scope: RequestScope,
+  collection: string,
+  filter: Filter,
+): Promise<StoredDocument | undefined> {
+  const [document] = await listStored(context, scope, collection, { filter, sort: [], skip: 0, limit: 1 })
+  return document
+}
+
+/** Asks the storage for documents, whoever may read them. */
+export function listStored(
+  context: ServiceContext,
+  scope: RequestScope,
+  collection: string,
+  query: Omit<ListQuery, 'signal'>,
+): Promise<readonly StoredDocument[]> {
+  scope.enter('read')
+  const { filter, sort, skip, limit } = query
+  return context.adapter.list(collection, {
+    filter,
+    sort,
+    skip,
+    limit,
+    get signal() {
+      return scope.signal
+    },
+  })
+}
+
+/** A signal costs: it is made only for an adapter that looks at it. */
+export const lazySignal = (scope: RequestScope): { readonly signal: AbortSignal } => ({
+  get signal() {
+    return scope.signal
+  },
+})

@@ -1,0 +1,135 @@
+import type { Collection } from '../config/plan.js'
+import type { Fault } from '../errors.js'
+import { and, or } from '../filter/filter.js'
+import { bindingOf, type KnownCaller } from '../permissions/caller.js'
+import type { Rule } from '../permissions/grants.js'
+import { bindSet } from '../permissions/write-rules.js'
+import { isUuid } from '../schema/names.js'
+import { applyDefaults } from '../schema/normalise.js'
+import { collectReferences, findNewReferences, type Reference } from '../schema/references.js'
+import type { StoredDocument, WriteStep } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import { invalid } from './apply-rule.js'
+import { gateOf } from './authorize.js'
+import type { RequestScope, ServiceContext } from './context.js'
+import { isId, listStored } from './find-documents.js'
+
+/** Whether a caller may refer to what a reference names: that it exists and may be read. */
+export type Referable = (reference: Reference) => boolean
+
+/** Where nothing refers to anything. */
+export const anyReferable: Referable = () => true
+
+/**
+ * Finds out what a caller may refer to, of all that a body and the rules could bring in, before they are judged: one
+ * query for each collection that is named.
+ */
+export async function findReferable(
+  context: ServiceContext,
+  scope: RequestScope,
+  { collection, caller, rules }: Referring,
+  bodies: readonly JsonObject[],
+): Promise<Referable> {
+  if (!collection.hasReferences) return anyReferable
+  const binding = bindingOf(caller, context.clock)
+  const sets = rules.map((rule) => bindSet(rule, binding) ?? {})
+  const now = context.clock()
+  const references = bodies.flatMap((body) =>
+    [{}, ...sets].flatMap((set) =>
+      collectReferences(collection.fields, applyDefaults(collection.fields, { ...body, ...set }, now)),
+    ),
+  )
+  const found = new Map<string, ReadonlySet<string>>()
+  for (const [name, ids] of groupIds(references)) {
+    const documents = await findReadable(context, scope, caller, name, ids)
+    found.set(name, new Set(documents.keys()))
+  }
+  return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
+}
+
+/** Who writes where, under which rules. */
+export interface Referring {
+  readonly collection: Collection
+  readonly caller: KnownCaller | null
+  readonly rules: readonly Rule[]
+}
+
+/** Ids that are asked for at once. */
+const MAX_IDS = 1000
+
+/** The documents with these ids that a caller may read. */
+export async function findReadable(
+  context: ServiceContext,
+  scope: RequestScope,
+  caller: KnownCaller | null,
+  name: string,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, StoredDocument>> {
+  const found = new Map<string, StoredDocument>()
+  const collection = context.plan.collections.get(name)
+  const access = collection && gateOf(context, collection, caller)
+  if (!access) return found
+  const possible = [...ids].filter(isUuid)
+  for (let i = 0; i < possible.length; i += MAX_IDS) {
+    const some = possible.slice(i, i + MAX_IDS)
+    const filter = and([access.filter, or(some.map(isId))])
+    const documents = await listStored(context, scope, name, { filter, sort: [], skip: 0, limit: null })
+    for (const document of documents) found.set(document._id, document)
+  }
+  return found
+}
+
+const groupIds = (references: readonly Reference[]): ReadonlyMap<string, ReadonlySet<string>> => {
+  const byCollection = new Map<string, Set<string>>()
+  for (const { collection, id } of references) {
+    const ids = byCollection.get(collection)
+    if (ids) ids.add(id)
+    else byCollection.set(collection, new Set([id]))
+  }
+  return byCollection
+}
+
+/** One and the same fault for what does not exist and for what may not be read (contract §2). */
+const unknownReference = ({ path, collection }: Reference): Fault => ({
+  path,
+  code: 'unknown_reference',
+  message: `must be the _id of a document of ${collection} that you may read`,
+})
+
+/** The faults of references that are new in `after`. */
+export const judgeReferences = (
+  collection: Collection,
+  before: JsonObject,
+  after: JsonObject,
+  referable: Referable,
+): readonly Fault[] =>
+  collection.hasReferences
+    ? findNewReferences(collection.fields, before, after)
+        .filter((reference) => !referable(reference))
+        .map(unknownReference)
+    : []
+
+/** References that must hold when a write takes effect, each of them once. */
+export function referencesToHold(
+  collection: Collection,
+  before: JsonObject,
+  after: JsonObject,
+): readonly Reference[] {
+  if (!collection.hasReferences) return []
+  const references = findNewReferences(collection.fields, before, after)
+  return [
+    ...new Map(
+      references.map((reference) => [`${reference.collection} ${reference.id}`, reference]),
+    ).values(),
+  ]
+}
+
+/** The step that has a reference hold. */
+export const requireReference = ({ collection, id }: Reference): WriteStep => ({
+  in: collection,
+  require: id,
+})
+
+/** What is answered where a document was deleted while another was to refer to it. */
+export const brokenReference = (reference: Reference | undefined) =>
+  invalid(reference ? [unknownReference(reference)] : [])

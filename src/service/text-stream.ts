@@ -1,0 +1,38 @@
+/** Text that comes piece by piece. */
+export interface TextStream extends AsyncIterable<string> {
+  /** Ends the work, whatever it waits for. */
+  cancel(): void
+}
+
+/** A stream to be. */
+interface TextStreamSource {
+  /** Aborts when the stream is cancelled. */
+  readonly signal: AbortSignal
+  readonly hasBegun: boolean
+  cancel(): void
+  begin(texts: AsyncGenerator<string, void, undefined>): TextStream
+}
+
+export function createTextStream(): TextStreamSource {
+  const controller = new AbortController()
+  let hasBegun = false
+  const cancel = (): void => controller.abort()
+  return {
+    signal: controller.signal,
+    get hasBegun() {
+      return hasBegun
+    },
+    cancel,
+    begin(texts) {
+      hasBegun = true
+      return {
+        [Symbol.asyncIterator]: () => texts,
+        cancel() {
+          cancel()
+          // What it waits for fails now; it says so to nobody.
+          texts.return().catch(() => {})
+        },
+      }
+    },
+  }
+}

@@ -43,9 +43,10 @@ export type WriteStep = { readonly in: string } & (
 )
 
 /**
- * What came of a `write`. `unique`: the `fields` of an index are taken (`["_id"]` for the id); `changed`: the stored
- * version is another, the document is gone, or `expect` was not met; `missing`: the required id is not there; `found`:
- * a document matches what was refused.
+ * What came of a `write`. `unique`: the `fields` of an index are taken, `["_id"]` or else those of the first in the order
+ * of the plan; it is judged step by step, after the version of a `replace`. `changed`: the stored version is another,
+ * the document is gone, or `expect` was not met; `missing`: the required id is not there; `found`: a document matches
+ * what was refused.
  */
 export type WriteResult =
   | { readonly ok: true; readonly removed: number }
@@ -75,7 +76,7 @@ export interface StorageAdapter {
    */
   stream?(collection: string, query: ListQuery): AsyncIterable<readonly StoredDocument[]>
   count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): Promise<number>
-  /** All steps in their order, or none. All writes MUST behave as if one came after another. */
+  /** All steps in their order, or none; each sees what those before it did. All writes MUST behave as if one came after another. */
   write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): Promise<WriteResult>
   close(): Promise<void>
   /** Documents that the service checks like bodies and stores when it opens the adapter for the first time. */

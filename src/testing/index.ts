@@ -1,1 +1,6 @@
+export { type AdapterCase, runCase, type TestStorage } from './kit/adapter-case.js'
+export { adapterCases } from './kit/adapter-cases.js'
+export type { FuzzCoverage } from './kit/coverage.js'
+export { type FuzzOptions, fuzzAdapter } from './kit/fuzz-adapter.js'
+export { type AdapterTestOptions, type SkippedCase, testAdapter } from './kit/test-adapter.js'
 export { createTestHasher } from './test-hasher.js'

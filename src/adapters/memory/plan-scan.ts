@@ -158,11 +158,13 @@ function findDirection(
 ): 'ascending' | 'descending' | undefined {
   const [firstKey] = sort
   if (!firstKey || sort.some(({ descending }) => descending !== firstKey.descending)) return undefined
-  const paths = index.fields.map(({ path }) => path)
+  const fixedFields = index.fields.slice(0, fixed)
   // A key that an equality fixes orders nothing.
-  const keys = sort.map(({ field }) => field.path).filter((path) => !paths.slice(0, fixed).includes(path))
-  const given = [...paths.slice(fixed), '_id']
-  const isGiven = keys.length === given.length && keys.every((path, i) => path === given[i])
+  const keys = sort
+    .map(({ field }) => field)
+    .filter((field) => !fixedFields.some((other) => isOn(field, other)))
+  const given = [...index.fields.slice(fixed), ID]
+  const isGiven = keys.length === given.length && given.every((field, i) => keys[i] && isOn(field, keys[i]))
   if (!isGiven) return undefined
   return firstKey.descending ? 'descending' : 'ascending'
 }

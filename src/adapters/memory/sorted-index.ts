@@ -1,4 +1,4 @@
-import { compare, type Ordered } from '../../filter/compare.js'
+import { compare, compareText, type Ordered } from '../../filter/compare.js'
 import { compileField } from '../../filter/compile-field.js'
 import type { FieldRef } from '../../filter/filter.js'
 import type { Row } from './row.js'
@@ -22,7 +22,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
       const order = compare(read(a), read(b))
       if (order !== 0) return order
     }
-    return a._id < b._id ? -1 : a._id > b._id ? 1 : 0
+    return compareText(a._id, b._id)
   }
   return {
     fields,

@@ -1,4 +1,3 @@
-import { isServiceError } from '../../errors.js'
 import type { Filter } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
@@ -6,7 +5,7 @@ import type { SqlDialect } from '../sql/dialect.js'
 import type { Statements } from '../sql/statements.js'
 import { ID } from '../sql/unique-conflict.js'
 import type { RunStatement } from './connections.js'
-import { explain, explainWrite, isTaken } from './faults.js'
+import { explain, explainWrite, isRepeatable, isTaken } from './faults.js'
 
 type Refused = Extract<WriteResult, { readonly ok: false }>
 type Refusal = Pick<Refused, 'reason' | 'fields'>
@@ -15,6 +14,8 @@ type Refusal = Pick<Refused, 'reason' | 'fields'>
 export interface Taken {
   readonly step: number
   readonly document: StoredDocument
+  /** Whether it was to be new, so that its `_id` may be what is taken. */
+  readonly isNew: boolean
   readonly cause: unknown
 }
 
@@ -89,7 +90,7 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
       if (!isTaken(cause)) throw cause
       const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
       if (!document) throw cause
-      return { taken: { step: place, document, cause } }
+      return { taken: { step: place, document, isNew: 'insert' in step, cause } }
     }
   }
 
@@ -100,7 +101,7 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
         const outcome = await applyAt(run, step, 0)
         return typeof outcome === 'number' ? { ok: true, removed: outcome } : outcome
       } catch (thrown) {
-        throw explainWrite(thrown)
+        throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
       }
     },
     async applyAll(run, steps) {
@@ -119,20 +120,18 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
       } catch (thrown) {
         // Where the connection is lost the server does it by itself.
         await run('ROLLBACK').catch(() => {})
-        throw isServiceError(thrown) ? thrown : explainBeforeCommit(thrown)
+        // Before the commit nothing has happened, whatever became of the connection.
+        throw isRepeatable(thrown) ? thrown : explain(thrown)
       }
       try {
         await run('COMMIT')
       } catch (thrown) {
-        throw explainWrite(thrown)
+        throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
       }
       return { ok: true, removed }
     },
   }
 }
-
-/** Before the commit nothing has happened, whatever became of the connection. */
-const explainBeforeCommit = explain
 
 /** Whether a step touches one document by its `_id`, or all that match: so that it needs no look at others. */
 function isOneStatement(step: WriteStep): boolean {

@@ -93,19 +93,18 @@ export function createConnections(source: PoolSource): Connections {
     const { processID } = client as { readonly processID?: number }
     if (processID === undefined) return
     const other = await source.pool.connect()
-    try {
-      await other.query({ text: 'SELECT pg_cancel_backend($1)', values: [processID] })
-    } finally {
-      other.release()
-    }
+    other.on('error', ignore)
+    const query = { text: 'SELECT pg_cancel_backend($1)', values: [processID] }
+    // A network that swallows everything must not keep this connection too.
+    const isInTime = await withinGrace(other.query(query).then(() => true)).catch(() => false)
+    other.removeListener('error', ignore)
+    other.release(isInTime !== true)
   }
 
   const hold = async (
     signal: AbortSignal | undefined,
   ): Promise<{ readonly client: PostgresClient; readonly done: (isBroken: boolean) => void }> => {
     const client = await connect(signal)
-    // What happens to a connection shows in its statement; without a listener it would end the process.
-    const ignore = (): void => {}
     client.on('error', ignore)
     const done = (isBroken: boolean): void => {
       client.removeListener('error', ignore)
@@ -137,7 +136,10 @@ export function createConnections(source: PoolSource): Connections {
       }
       signal?.addEventListener('abort', abort, { once: true })
       try {
-        yield* work(runOn(client))
+        for await (const result of work(runOn(client))) {
+          if (signal?.aborted) throw unavailable(signal.reason)
+          yield result
+        }
       } catch (thrown) {
         isBroken = isLost(thrown)
         throw thrown
@@ -152,6 +154,18 @@ export function createConnections(source: PoolSource): Connections {
   }
 }
 
+/** What happens to a connection shows in its statement; without a listener it would end the process. */
+const ignore = (): void => {}
+
+/** What a promise gives, or `undefined` when it takes too long. */
+async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), GRACE)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
 /** Cancels a statement that nobody waits for. Its connection is used again only if it ended in time. */
 async function giveUp(
   working: Promise<unknown>,
@@ -163,14 +177,9 @@ async function giveUp(
     (thrown: unknown) => isLost(thrown),
   )
   const cancelled = cancel().catch(() => {})
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(true), GRACE)
-  })
   // A cancellation still under way could hit whoever has the connection next.
-  const isBroken = await Promise.race([Promise.all([ended, cancelled]).then(([broken]) => broken), late])
-  clearTimeout(timer)
-  done(isBroken)
+  const both = Promise.all([ended, cancelled]).then(([isBroken]) => isBroken)
+  done((await withinGrace(both)) ?? true)
 }
 
 function toRows(result: unknown): Rows {

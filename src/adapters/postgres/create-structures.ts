@@ -40,14 +40,28 @@ export async function createStructures(
   }
 }
 
+/** All that is there, and of each table whether this role may read and write it. */
+function selectStructures(place: Place): string {
+  const table = `quote_ident('${place.schema}') || '.' || quote_ident(collection)`
+  const may = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(
+    (right) => `has_table_privilege(${table}, '${right}')`,
+  )
+  const isTable = `starts_with(name, '_table_')`
+  return `SELECT name, collection, CASE WHEN ${isTable} THEN ${may.join(' AND ')} END AS "mayUse" FROM ${tableOf(place)}`
+}
+
 async function findMissing(
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
 ): Promise<readonly Structure[]> {
   try {
-    const { rows } = await run(`SELECT name FROM ${tableOf(place)}`)
+    const { rows } = await run(selectStructures(place))
     const known = new Set(rows.map(({ name }) => name))
+    const forbidden = rows.find(
+      ({ name, mayUse }) => mayUse === false && wanted.some((one) => one.name === name),
+    )
+    if (forbidden) throw new Error(`permission denied for the table of ${forbidden.collection}`)
     return wanted.filter(({ name }) => !known.has(name))
   } catch (thrown) {
     if (!isUndefined(thrown)) throw thrown

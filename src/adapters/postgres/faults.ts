@@ -47,7 +47,7 @@ export const isLost = (thrown: unknown): boolean =>
   thrown instanceof LostConnection || /^(?:08|57P)/.test(codeOf(thrown))
 
 /** Connections, resources, operators, rights, a standby that may not write. */
-const UNAVAILABLE = /^(?:08|28|3D|40|53|55P03|57|58|25006)/
+const UNAVAILABLE = /^(?:08|28|3D|40|42501|53|55P03|57|58|25006)/
 
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database does not answer.', { cause })

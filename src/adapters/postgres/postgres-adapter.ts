@@ -6,7 +6,7 @@ import { filterConflicting, ID } from '../sql/unique-conflict.js'
 import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
 import { type Connections, createConnections, type RunStatement, retry } from './connections.js'
 import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
-import { constraintOf, explain, isInvalidRegex, unavailable } from './faults.js'
+import { constraintOf, explain, isInvalidRegex, isLost, unavailable } from './faults.js'
 import { borrowPool, createPool, type PostgresPool } from './pool.js'
 import { createPostgresDialect } from './postgres-dialect.js'
 import { cutPage, parseDocuments, readByCursor } from './read-by-cursor.js'
@@ -68,12 +68,14 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   }
 
   /** Which unique index refused: the first in the order of their creation, not the one that the engine asked first. */
-  const nameTaken = (collection: string, { document, cause }: Taken): Promise<readonly string[]> =>
+  const nameTaken = (collection: string, { document, isNew, cause }: Taken): Promise<readonly string[]> =>
     use(async (run) => {
       const indexes = await readUniqueIndexes(run, place, collection)
-      const known = [{ name: '', fields: [ID] }, ...indexes]
-      for (const { fields } of known) {
-        const conflicting = fields[0] === ID ? isId(document._id) : filterConflicting(fields, document)
+      const candidates = [
+        ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
+        ...indexes.map(({ fields }) => ({ fields, conflicting: filterConflicting(fields, document) })),
+      ]
+      for (const { fields, conflicting } of candidates) {
         if (!conflicting) continue
         const { text, values } = statements.count(collection, conflicting)
         const { rows } = await run(text, values)
@@ -111,7 +113,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       try {
         await use((run) => createStructures(run, place, plans, migrate), undefined)
       } catch (thrown) {
-        throw explain(thrown)
+        // Of all that is not the connection, whoever starts the service has to hear.
+        throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
     list: (collection, { filter, sort, skip, limit, signal }) =>

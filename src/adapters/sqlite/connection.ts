@@ -3,6 +3,7 @@ import { createBoundedMap } from '../../filter/bounded-map.js'
 import { compilePattern, type TextTest } from '../../filter/compile-pattern.js'
 import type { Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern.js'
+import { isBusy } from './faults.js'
 import { MATCHES } from './sqlite-dialect.js'
 
 /** A connection to a database file. Everything happens at once, in the calling thread. */
@@ -15,6 +16,10 @@ export interface Connection {
   run(text: string, values: readonly Scalar[]): number
   /** Runs statements that name no values. */
   execute(text: string): void
+  /** Statements wait a moment for other processes; what needs longer is tried again without blocking this one. */
+  beImpatient(): void
+  /** Statements wait for other processes, and this one with them: while opening. */
+  bePatient(): void
   readonly isInTransaction: boolean
   close(): void
 }
@@ -37,7 +42,7 @@ export async function openConnection(file: string): Promise<Connection> {
   const Database = await importDriver()
   const database = new Database(file, { timeout: OPENING_PATIENCE })
   try {
-    database.pragma('journal_mode = WAL')
+    await enterWal(database)
     database.pragma('synchronous = FULL')
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new Error(`${file} is not in UTF-8, so texts would be ordered otherwise`)
@@ -55,16 +60,34 @@ export async function openConnection(file: string): Promise<Connection> {
     prepared.set(text, statement)
     return statement
   }
-  database.pragma(`busy_timeout = ${PATIENCE}`)
   return {
     all: (text, values) => prepare(text).all(...values.map(toStored)),
     first: (text, values) => prepare(text).get(...values.map(toStored)),
     run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
     execute: (text) => void database.exec(text),
+    beImpatient: () => void database.pragma(`busy_timeout = ${PATIENCE}`),
+    bePatient: () => void database.pragma(`busy_timeout = ${OPENING_PATIENCE}`),
     get isInTransaction() {
       return database.inTransaction
     },
     close: () => void database.close(),
+  }
+}
+
+/** Milliseconds between attempts to enter WAL, at most. */
+const PAUSE = 20
+
+/** For this SQLite does not wait by itself, and processes that open a new file together stand in each other's way. */
+async function enterWal(database: BetterSqlite3.Database): Promise<void> {
+  const end = performance.now() + OPENING_PATIENCE
+  for (;;) {
+    try {
+      database.pragma('journal_mode = WAL')
+      return
+    } catch (thrown) {
+      if (!isBusy(thrown) || performance.now() > end) throw thrown
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * PAUSE))
   }
 }
 

@@ -39,7 +39,10 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
           })
           await opening
         }
-        createStructures(use().connection, plans)
+        const { connection } = use()
+        connection.bePatient()
+        createStructures(connection, plans)
+        connection.beImpatient()
       } catch (thrown) {
         throw explain(thrown)
       }

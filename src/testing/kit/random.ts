@@ -1,0 +1,40 @@
+/** Chance that a seed decides: the same seed, the same choices. */
+export interface Random {
+  /** A number from 0 up to, and without, 1. */
+  next(): number
+  /** A whole number from `min` to `max`, both included. */
+  integer(min: number, max: number): number
+  /** True with a probability. */
+  chance(probability: number): boolean
+  pick<T>(values: readonly [T, ...T[]] | readonly T[]): T
+  /** Some of the values, in random order; at most `count`. */
+  sample<T>(values: readonly T[], count: number): readonly T[]
+}
+
+/** Mulberry32: small, and good enough to choose test data. */
+export function createRandom(seed: number): Random {
+  let state = seed | 0
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const integer = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1))
+  return {
+    next,
+    integer,
+    chance: (probability) => next() < probability,
+    pick(values) {
+      if (values.length === 0) throw new Error('nothing to pick from')
+      return values[integer(0, values.length - 1)] as (typeof values)[number]
+    },
+    sample(values, count) {
+      const left = [...values]
+      const taken: typeof left = []
+      while (taken.length < count && left.length > 0)
+        taken.push(...left.splice(integer(0, left.length - 1), 1))
+      return taken
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { createPool } from '../../src/adapters/postgres/pool.js'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
+import { runKit } from '../support/run-kit.js'
+
+const postgres = usePostgres()
+
+runKit(async () => {
+  const { url } = postgres
+  const schema = newSchema()
+  return {
+    connect: () => createPostgresAdapter({ connectionString: url, schema }),
+    async destroy() {
+      const { pool, end } = await createPool(url)
+      const client = await pool.connect()
+      await client.query({ text: `DROP SCHEMA IF EXISTS ${schema} CASCADE` })
+      client.release()
+      await end()
+    },
+  }
+})

@@ -1,0 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { runKit } from '../support/run-kit.js'
+
+runKit(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'collection-service-sqlite-'))
+  return {
+    connect: () => createSqliteAdapter({ file: join(folder, 'data.db') }),
+    destroy: () => rm(folder, { recursive: true, force: true }),
+  }
+})

@@ -1,0 +1,79 @@
+import { describe, test } from 'vitest'
+import { config, digestOf, openService, readStore } from './support/service.js'
+import { engines, isLong } from './support/stores.js'
+import { endWorkers, startWorker } from './support/workers.js'
+
+/** The serving process is killed while it writes. */
+
+endWorkers()
+
+const ROUNDS = isLong ? 50 : 20
+
+/** Creates under way at once: so many may be stored although nobody was told. */
+const LOOPS = 8
+
+const delay = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** What a process has acknowledged: codes and digests by `_id`. */
+function readAcknowledged(
+  lines: readonly string[],
+): ReadonlyMap<string, { readonly code: string; readonly digest: string }> {
+  const acknowledged = lines.filter((line) => line.startsWith('acknowledged '))
+  return new Map(
+    acknowledged.map((line) => {
+      const [, id = '', code = '', digest = ''] = line.split(' ')
+      return [id, { code, digest }]
+    }),
+  )
+}
+
+// Side by side: most of the time each waits.
+describe.concurrent.each(engines)('%s', (_, useStores) => {
+  const stores = useStores()
+
+  test(`keeps what was acknowledged before a kill, ${ROUNDS} times`, { timeout: 240_000 }, async ({
+    expect,
+  }) => {
+    const store = stores.create()
+    let total = 0
+    let next = startWorker()
+    for (let round = 0; round < ROUNDS; round++) {
+      const worker = next
+      next = startWorker()
+      worker.begin('create', { config, store, loops: LOOPS, round, name: 'a' })
+      await worker.printed(/^serving$/)
+      await delay(50 + Math.random() * 250)
+      await worker.kill()
+      const acknowledged = readAcknowledged(worker.lines())
+
+      const service = openService(store)
+      const { status, body } = await service.send(`GET /things?q[round]=${round}`)
+      expect(status).toBe(200)
+      const documents = new Map<string, { code: string; text: string; digest: string; n: number }>(
+        body.map((document: { _id: string }) => [document._id, document]),
+      )
+      for (const [id, { code, digest }] of acknowledged) {
+        const found = documents.get(id)
+        expect(found, `round ${round}: ${id}`).toMatchObject({ code, digest, round, n: 0 })
+      }
+      // Those of which nobody was told are whole, too.
+      for (const { text, digest } of documents.values()) expect(digestOf(text)).toBe(digest)
+      expect(documents.size).toBeGreaterThanOrEqual(acknowledged.size)
+      expect(documents.size).toBeLessThanOrEqual(acknowledged.size + LOOPS)
+      // The index knows what is stored, and nothing else.
+      for (const { code } of [...documents.values()].slice(-LOOPS)) {
+        expect(await service.send('POST /things', { code })).toMatchObject({
+          status: 409,
+          code: 'unique_violation',
+        })
+      }
+      expect((await service.send('POST /things', { code: `after ${round}` })).status).toBe(201)
+      await service.handler.close()
+      total += documents.size + 1
+    }
+    expect(await readStore(store, 'things')).toHaveLength(total)
+    // Otherwise it was killed before it did anything.
+    expect(total).toBeGreaterThan(5 * ROUNDS)
+  })
+})

@@ -1,0 +1,438 @@
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
+import pg from 'pg'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { newSchema } from '../support/postgres.js'
+import { useOwnPostgres } from './support/own-postgres.js'
+import { type Answered, expectNoFaults, openService, type Service, until } from './support/service.js'
+import { isLong, type Store } from './support/stores.js'
+
+/** Connections that are lost, hang, run out, or are somebody else's. */
+
+expectNoFaults()
+const postgres = useOwnPostgres()
+
+const newStore = (): Store & { readonly engine: 'postgres' } => ({
+  engine: 'postgres',
+  options: { connectionString: postgres.url, schema: newSchema() },
+})
+
+const clients = new Set<pg.Client>()
+afterEach(async () => {
+  await Promise.all([...clients].map((client) => client.end()))
+  clients.clear()
+})
+
+async function connect(): Promise<pg.Client> {
+  const client = await postgres.connect()
+  clients.add(client)
+  return client
+}
+
+/** Makes every statement on a table wait, until what is returned is called. */
+async function lock(store: Store & { readonly engine: 'postgres' }, table = 'things') {
+  const client = await connect()
+  await client.query(`BEGIN; LOCK TABLE ${store.options.schema}.${table} IN ACCESS EXCLUSIVE MODE`)
+  return async (): Promise<void> => void (await client.query('ROLLBACK'))
+}
+
+const isWaiting = "state = 'active' AND wait_event_type = 'Lock'"
+
+const terminate = (condition: string): Promise<unknown> =>
+  postgres.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'collection-service' AND ${condition}`,
+  )
+
+const unavailable = { status: 503, code: 'storage_unavailable', retryAfter: '1' }
+const unknown = { status: 503, code: 'outcome_unknown' }
+
+async function sendMany(service: Service, times: number, line: string, body?: unknown): Promise<Answered[]> {
+  return Promise.all(Array.from({ length: times }, () => service.send(line, body)))
+}
+
+describe('a connection that is closed by the server', () => {
+  test('while nobody uses it, is replaced', { timeout: 30_000 }, async () => {
+    const service = openService(newStore())
+    await sendMany(service, 10, 'GET /things')
+    for (let round = 0; round < 3; round++) {
+      expect(await postgres.countConnections()).toBeGreaterThan(0)
+      await terminate('true')
+      await until(async () => (await postgres.countConnections()) === 0, 'the connections are closed')
+      expect(await sendMany(service, 10, 'GET /things')).toMatchObject(
+        Array.from({ length: 10 }, () => ({ status: 200 })),
+      )
+    }
+    expect((await service.send('POST /things', {})).status).toBe(201)
+    await service.handler.close()
+  })
+
+  test('while a statement runs, costs that request only', { timeout: 30_000 }, async () => {
+    const store = newStore()
+    const service = openService(store)
+    await service.handler.ready()
+    const unlock = await lock(store)
+    const reading = service.send('GET /things')
+    const writing = service.send('POST /things', { code: 'a' })
+    await until(async () => (await postgres.countConnections(isWaiting)) === 2, 'both wait')
+    await terminate(isWaiting)
+    expect(await reading).toMatchObject(unavailable)
+    expect(await writing).toMatchObject(unknown)
+    await unlock()
+    expect(await service.send('GET /things')).toMatchObject({ status: 200, body: [] })
+    expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
+    await service.handler.close()
+  })
+
+  test('in a write of several steps, leaves nothing of it', { timeout: 30_000 }, async () => {
+    const store = newStore()
+    const service = openService(store)
+    await service.handler.ready()
+    const unlock = await lock(store, '_sessions')
+    const account = { email: 'ann@example.com', password: 'correct horse' }
+    const registering = service.send('POST /auth/register', account)
+    await until(async () => (await postgres.countConnections(isWaiting)) === 1, 'it waits')
+    await terminate(isWaiting)
+    expect((await registering).status).toBe(503)
+    await unlock()
+    expect((await service.send('POST /auth/register', account)).status).toBe(201)
+    await service.handler.close()
+  })
+})
+
+describe('a statement that hangs', () => {
+  test('is given up at the deadline, cancelled, and leaves the pool usable', {
+    timeout: 30_000,
+  }, async () => {
+    const store = newStore()
+    const service = openService(store, { requestSeconds: 1 })
+    await service.handler.ready()
+    const unlock = await lock(store)
+    const start = performance.now()
+    const [read, count, write] = await Promise.all([
+      service.send('GET /things'),
+      service.send('GET /things/count'),
+      service.send('POST /things', { code: 'a' }),
+    ])
+    expect(performance.now() - start).toBeLessThan(5000)
+    expect([read, count, write]).toMatchObject([unavailable, unavailable, unknown])
+    await until(async () => (await postgres.countConnections(isWaiting)) === 0, 'they are cancelled')
+    await unlock()
+    expect(await service.send('GET /things')).toMatchObject({ status: 200, body: [] })
+    expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
+    await service.handler.close()
+  })
+
+  test.each([
+    ['ten at a time', 10, 10],
+    ['all at once', 100, 1],
+  ])('100 times, %s, costs no connection', { timeout: 60_000 }, async (_, width, rounds) => {
+    const store = newStore()
+    const service = openService(store, { requestSeconds: 0.25 })
+    await service.handler.ready()
+    const unlock = await lock(store)
+    let most = 0
+    for (let round = 0; round < rounds; round++) {
+      for (const answer of await sendMany(service, width, 'GET /things'))
+        expect(answer).toMatchObject({ status: 503, retryAfter: '1' })
+      most = Math.max(most, await postgres.countConnections())
+    }
+    await until(async () => (await postgres.countConnections(isWaiting)) === 0, 'all are cancelled')
+    expect(await postgres.countConnections()).toBeLessThanOrEqual(10)
+    // Those that are given up must not pile up at the server meanwhile.
+    expect(most).toBeLessThanOrEqual(20)
+    await unlock()
+    await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
+    const answers = await sendMany(service, 20, 'GET /things')
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(await postgres.countConnections()).toBeLessThanOrEqual(10)
+    await service.handler.close()
+  })
+
+  test('under clients that go on asking, is cancelled too', { timeout: 60_000 }, async () => {
+    const store = newStore()
+    const service = openService(store, { requestSeconds: 0.25 })
+    await service.handler.ready()
+    const unlock = await lock(store)
+    const end = performance.now() + (isLong ? 10_000 : 4000)
+    let most = 0
+    const client = async (): Promise<void> => {
+      while (performance.now() < end) expect((await service.send('GET /things')).status).toBe(503)
+    }
+    const watch = async (): Promise<void> => {
+      while (performance.now() < end) {
+        most = Math.max(most, await postgres.countConnections())
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
+    await Promise.all([...Array.from({ length: 30 }, client), watch()])
+    await until(async () => (await postgres.countConnections(isWaiting)) === 0, 'all are cancelled')
+    expect(most).toBeLessThanOrEqual(20)
+    await unlock()
+    await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
+    await service.handler.close()
+  })
+})
+
+/** Something between a service and its server that can swallow what is sent, as a cut cable does: nobody is told. */
+async function startProxy() {
+  const { port } = new URL(postgres.url)
+  const sockets = new Set<Socket>()
+  let swallows = false
+  const server = createServer((near) => {
+    // What comes while it swallows is never connected to anything.
+    if (swallows) {
+      sockets.add(near)
+      near.on('error', () => {})
+      return
+    }
+    const far = connectTo(Number(port), '127.0.0.1')
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      let isDead = false
+      from.on('data', (data) => {
+        isDead ||= swallows
+        // One that has lost something never works again.
+        if (!isDead) to.write(data)
+      })
+      from.on('error', () => {})
+      from.on('close', () => {
+        if (!swallows) to.destroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = new URL(postgres.url)
+  url.port = String((server.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    swallow(whether: boolean) {
+      swallows = whether
+    },
+    /** Resets every connection. */
+    reset() {
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+    },
+    async end() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('a network that swallows everything', () => {
+  /** A service on a pool that can be looked into, all of whose connections are there. */
+  async function openThrough(connectionString: string, max: number) {
+    const pool = new pg.Pool({ connectionString, max, connectionTimeoutMillis: 1000 })
+    pool.on('error', () => {})
+    const adapter = createPostgresAdapter({ pool, schema: newSchema() })
+    const service = openService(adapter, { requestSeconds: 0.5 })
+    await service.handler.ready()
+    await Promise.all(Array.from({ length: max }, () => pool.query('SELECT pg_sleep(0.1)')))
+    expect([pool.totalCount, pool.idleCount]).toEqual([max, max])
+    return { pool, service }
+  }
+
+  test('is told at the deadline; new connections work when it is back', { timeout: 60_000 }, async () => {
+    const proxy = await startProxy()
+    const { pool, service } = await openThrough(proxy.url, 10)
+    proxy.swallow(true)
+    for (let round = 0; round < 3; round++) {
+      const start = performance.now()
+      for (const answer of await sendMany(service, 20, 'GET /things'))
+        expect(answer).toMatchObject({ status: 503, retryAfter: '1' })
+      expect(performance.now() - start).toBeLessThan(5000)
+    }
+    proxy.swallow(false)
+    // The old connections stay dead, and nobody says so.
+    await until(async () => {
+      const answers = await sendMany(service, 10, 'GET /things')
+      return answers.every(({ status }) => status === 200)
+    }, 'all requests are answered again')
+    await proxy.end()
+    await service.handler.close()
+    await pool.end()
+  })
+
+  test('keeps no connection for itself', { timeout: 60_000 }, async () => {
+    const proxy = await startProxy()
+    const { pool, service } = await openThrough(proxy.url, 4)
+    proxy.swallow(true)
+    for (let round = 0; round < 2; round++)
+      expect(await service.send('GET /things')).toMatchObject(unavailable)
+    proxy.swallow(false)
+    await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
+    // Also those on which others were to be cancelled.
+    await until(() => pool.totalCount === pool.idleCount, 'every connection is given back', 10)
+    await proxy.end()
+    await service.handler.close()
+    await pool.end()
+  })
+
+  test('and then resets every connection, ends nothing', { timeout: 60_000 }, async () => {
+    const proxy = await startProxy()
+    const store: Store = {
+      engine: 'postgres',
+      options: { connectionString: proxy.url, schema: newSchema() },
+    }
+    const service = openService(store, { requestSeconds: 0.5 })
+    await sendMany(service, 10, 'GET /things')
+    proxy.swallow(true)
+    // Few enough that the pool has connections left on which to cancel.
+    const answers = await Promise.all([
+      ...Array.from({ length: 3 }, () => service.send('GET /things')),
+      service.send('POST /things', {}),
+    ])
+    expect(answers.map(({ code }) => code)).toEqual([
+      ...Array.from({ length: 3 }, () => 'storage_unavailable'),
+      'outcome_unknown',
+    ])
+    proxy.reset()
+    proxy.swallow(false)
+    await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
+    await proxy.end()
+    await service.handler.close()
+  })
+})
+
+describe("a host's pool", () => {
+  test('is used as it is, and not ended', { timeout: 30_000 }, async () => {
+    const pool = new pg.Pool({ connectionString: postgres.url, max: 1, application_name: 'the host' })
+    const schema = newSchema()
+    const service = openService(createPostgresAdapter({ pool, schema }))
+    expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
+    expect((await service.send('POST /things', { code: 'a' })).status).toBe(409)
+    expect((await service.send('GET /things?q[code]=a')).body).toHaveLength(1)
+    expect(await postgres.countConnections()).toBe(0)
+    await service.handler.close()
+    expect(pool.ended).toBe(false)
+    // Nothing of ours stays on its connections: no prepared statement, transaction, or listener.
+    const client = await pool.connect()
+    expect((await client.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([])
+    const { rows } = await client.query('SELECT now() = statement_timestamp() AS is_outside')
+    expect(rows).toEqual([{ is_outside: true }])
+    expect(client.listenerCount('error')).toBe(0)
+    client.release()
+    await pool.end()
+  })
+})
+
+/** A pool that writes down what is asked of it. */
+function watch(pool: pg.Pool) {
+  const asked: string[] = []
+  const watched = {
+    get waitingCount() {
+      return pool.waitingCount
+    },
+    async connect() {
+      const client = await pool.connect()
+      return {
+        query(query: { readonly text: string; readonly values?: unknown[] }) {
+          asked.push(query.text)
+          return client.query(query)
+        },
+        on: (event: 'error', listener: (error: Error) => void) => client.on(event, listener),
+        removeListener: (event: 'error', listener: (error: Error) => void) =>
+          client.removeListener(event, listener),
+        release: (destroy?: boolean) => client.release(destroy),
+      }
+    },
+  }
+  return { pool: watched, asked }
+}
+
+describe('opening', () => {
+  test('an unchanged configuration asks one question', { timeout: 30_000 }, async () => {
+    const schema = newSchema()
+    const pool = new pg.Pool({ connectionString: postgres.url })
+    await openService(createPostgresAdapter({ pool, schema })).handler.ready()
+    const watched = watch(pool)
+    await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
+    expect(watched.asked).toHaveLength(1)
+    await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
+    expect(watched.asked).toHaveLength(2)
+    await pool.end()
+  })
+
+  test('without migrate says what SQL is missing, and that SQL is enough', { timeout: 30_000 }, async () => {
+    const options = { connectionString: postgres.url, schema: newSchema(), migrate: false }
+    const service = openService(createPostgresAdapter(options))
+    const said = await service.handler.ready().then(
+      () => '',
+      (cause: Error) => cause.message,
+    )
+    expect(said).toContain('migrate')
+    expect(await service.send('GET /things')).toMatchObject(unavailable)
+    await service.handler.close()
+    expect(await postgres.query('SELECT to_regnamespace($1) AS schema', [options.schema])).toEqual([
+      { schema: null },
+    ])
+
+    const sql = said.slice(said.indexOf('CREATE SCHEMA'))
+    const client = await connect()
+    await client.query(sql)
+    const second = openService(createPostgresAdapter(options))
+    await second.handler.ready()
+    expect((await second.send('POST /things', { code: 'a' })).status).toBe(201)
+    expect((await second.send('POST /things', { code: 'a' })).status).toBe(409)
+    await second.handler.close()
+  })
+
+  /** A user of the database, and the URL with which it connects. */
+  async function createRole(): Promise<{ name: string; url: string }> {
+    const name = `role_${newSchema()}`
+    await postgres.query(`CREATE ROLE ${name} LOGIN PASSWORD 'secret'`)
+    const url = new URL(postgres.url)
+    url.username = name
+    url.password = 'secret'
+    return { name, url: url.href }
+  }
+
+  test.each([
+    ['to create a schema', () => []],
+    [
+      'on anything in the schema',
+      (schema: string, role: string) => [`GRANT USAGE ON SCHEMA ${schema} TO ${role}`],
+    ],
+    [
+      'on the tables of documents',
+      (schema: string, role: string) => [
+        `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+        `GRANT SELECT ON ${schema}._structures TO ${role}`,
+      ],
+    ],
+  ])('without the rights %s is refused', { timeout: 30_000 }, async (_, grantsOf) => {
+    const schema = newSchema()
+    const role = await createRole()
+    const grants = grantsOf(schema, role.name)
+    if (grants.length > 0) {
+      const owner = openService(createPostgresAdapter({ connectionString: postgres.url, schema }))
+      await owner.handler.ready()
+      await owner.handler.close()
+    }
+    for (const grant of grants) await postgres.query(grant)
+    const service = openService(createPostgresAdapter({ connectionString: role.url, schema }))
+    await expect(service.handler.ready()).rejects.toThrow(/permission denied/)
+    expect(await service.send('GET /things')).toMatchObject(unavailable)
+    await service.handler.close()
+  })
+
+  test('with a wrong password, or a database that is not there, is refused', {
+    timeout: 30_000,
+  }, async () => {
+    const wrongPassword = new URL(postgres.url)
+    wrongPassword.password = 'wrong'
+    const noDatabase = new URL(postgres.url)
+    noDatabase.pathname = '/nowhere'
+    for (const { href } of [wrongPassword, noDatabase]) {
+      const service = openService(createPostgresAdapter({ connectionString: href }))
+      await expect(service.handler.ready()).rejects.toMatchObject({ code: 'storage_unavailable' })
+      expect(await service.send('GET /things')).toMatchObject(unavailable)
+      await service.handler.close()
+    }
+  })
+})

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPool } from '../../src/adapters/postgres/pool.js'
+import { openConnection } from '../../src/adapters/sqlite/connection.js'
+import { usePostgres } from '../support/postgres.js'
+
+/** That what is acknowledged is on disk cannot be seen from outside: no test cuts the power. The settings can. */
+
+describe('SQLite', () => {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'collection-service-settings-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('every commit waits for the disk, also on a file that is there already', async () => {
+    for (let opening = 0; opening < 2; opening++) {
+      const connection = await openConnection(join(folder, 'data.db'))
+      expect(connection.first('PRAGMA journal_mode', [])).toBe('wal')
+      expect(connection.first('PRAGMA synchronous', [])).toBe(2)
+      connection.close()
+    }
+  })
+})
+
+describe('PostgreSQL', () => {
+  const postgres = usePostgres()
+
+  test('every commit waits for the disk', async () => {
+    const source = await createPool(postgres.url)
+    const client = await source.pool.connect()
+    try {
+      for (const [setting, value] of [
+        ['synchronous_commit', 'on'],
+        ['fsync', 'on'],
+        ['application_name', 'collection-service'],
+      ])
+        expect(await client.query({ text: `SHOW ${setting}` })).toMatchObject({
+          rows: [{ [String(setting)]: value }],
+        })
+    } finally {
+      client.release()
+      await source.end()
+    }
+  })
+})

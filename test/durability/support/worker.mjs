@@ -1,0 +1,126 @@
+/**
+ * A process of its own that uses the built package. It takes tasks as lines of JSON on stdin, one after another, prints
+ * what a task says meanwhile, and then `done` or `failed` with its number and what came of it. A fault outside of a task
+ * ends it.
+ */
+import { createHash } from 'node:crypto'
+import { createInterface } from 'node:readline'
+import { createCollectionService } from '../../../dist/index.js'
+import { createPostgresAdapter } from '../../../dist/postgres.js'
+import { createSqliteAdapter } from '../../../dist/sqlite.js'
+import { createTestHasher } from '../../../dist/testing.js'
+
+const adapters = { sqlite: createSqliteAdapter, postgres: createPostgresAdapter }
+
+const print = (line) => process.stdout.write(`${line}\n`)
+
+const silent = { info() {}, warn() {}, error() {} }
+
+const createService = ({ config, store: { engine, options } }) =>
+  createCollectionService(config, adapters[engine](options), {
+    hasher: createTestHasher(),
+    production: false,
+    logger: silent,
+  })
+
+async function send(handler, method, path, body, headers = {}) {
+  const request = new Request(`http://service.test${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const response = await handler(request)
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  }
+}
+
+/** How often each answer came. */
+function createTally() {
+  const tally = {}
+  return {
+    tally,
+    add({ status, body }) {
+      const key = status < 400 ? String(status) : `${status} ${body.code}`
+      tally[key] = (tally[key] ?? 0) + 1
+    },
+  }
+}
+
+const tasks = {
+  /** Opens a storage and closes it. */
+  async open(task) {
+    const handler = createService(task)
+    const outcome = await handler.ready().then(
+      () => 'open',
+      (cause) => String(cause.cause ?? cause),
+    )
+    await handler.close()
+    return outcome
+  },
+
+  /** Sends the same registration many times at once. */
+  async register(task) {
+    const handler = createService(task)
+    await handler.ready()
+    const { tally, add } = createTally()
+    const registering = Array.from({ length: task.times }, () =>
+      send(handler, 'POST', '/auth/register', task.credentials),
+    )
+    for (const answer of await Promise.all(registering)) add(answer)
+    await handler.close()
+    return tally
+  },
+
+  /** Adds one to `n` of a document, as often as asked, each time on the state that it has read. */
+  async increment(task) {
+    const handler = createService(task)
+    const { tally, add } = createTally()
+    for (let left = task.times; left > 0; ) {
+      const read = await send(handler, 'GET', task.path)
+      if (read.status !== 200) throw new Error(JSON.stringify(read.body))
+      const headers = { 'if-match': read.headers.get('etag') }
+      const written = await send(handler, 'PATCH', task.path, { n: read.body.n + 1 }, headers)
+      add(written)
+      if (written.status === 200) left -= 1
+      else if (written.status !== 412) break
+    }
+    await handler.close()
+    return tally
+  },
+
+  /** Creates documents as fast as it can, for a time or for ever, and says which are acknowledged. */
+  async create(task) {
+    const handler = createService(task)
+    await handler.ready()
+    print('serving')
+    const { tally, add } = createTally()
+    const end = performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY)
+    let serial = 0
+    const loop = async () => {
+      while (performance.now() < end) {
+        const code = `${task.round}-${task.name}-${serial++}`
+        const text = `${code} `.repeat(1 + Math.floor(Math.random() * 200))
+        const digest = createHash('sha256').update(text).digest('hex')
+        const answer = await send(handler, 'POST', '/things', { code, text, digest, round: task.round })
+        add(answer)
+        if (answer.status === 201) print(`acknowledged ${answer.body._id} ${code} ${digest}`)
+      }
+    }
+    await Promise.all(Array.from({ length: task.loops }, loop))
+    await handler.close()
+    return tally
+  },
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const task = JSON.parse(line)
+  try {
+    print(`done ${task.id} ${JSON.stringify(await tasks[task.task](task))}`)
+  } catch (thrown) {
+    print(`failed ${task.id} ${JSON.stringify(String(thrown?.stack))}`)
+  }
+}

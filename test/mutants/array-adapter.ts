@@ -1,0 +1,198 @@
+import { compare, type Ordered } from '../../src/filter/compare.js'
+import { compileField } from '../../src/filter/compile-field.js'
+import type { FieldRef, Filter, Leaf } from '../../src/filter/filter.js'
+import { compileFilter, type Predicate } from '../../src/filter/matches.js'
+import type {
+  CollectionPlan,
+  IndexPlan,
+  ListQuery,
+  SortKey,
+  StorageAdapter,
+  StoredDocument,
+  WriteResult,
+  WriteStep,
+} from '../../src/storage.js'
+
+type Refusal = Omit<Extract<WriteResult, { readonly ok: false }>, 'ok' | 'step'>
+type Documents = readonly StoredDocument[]
+
+/** What an array adapter is made of; each part can be broken by itself. */
+export interface ArrayAdapterParts {
+  readonly matchesLeaf: (leaf: Leaf, document: StoredDocument) => boolean
+  readonly negate: (filter: Filter, isMatch: boolean, document: StoredDocument) => boolean
+  readonly readValue: (field: FieldRef, document: StoredDocument) => Ordered
+  readonly compareValues: (a: Ordered, b: Ordered, key: SortKey) => number
+  readonly page: (
+    documents: Documents,
+    query: ListQuery,
+    isMatch: (document: StoredDocument) => boolean,
+  ) => Documents
+  readonly keyOf: (index: IndexPlan, document: StoredDocument) => string | undefined
+  readonly isCurrent: (stored: StoredDocument | undefined, version: number) => boolean
+  readonly refuses: (found: number) => boolean
+  /** What is kept of a document that was passed in, and handed out. */
+  readonly copy: (document: StoredDocument) => StoredDocument
+  /** What is left of a write whose step failed. */
+  readonly rollBack: (
+    before: ReadonlyMap<string, Documents>,
+    after: ReadonlyMap<string, Documents>,
+  ) => ReadonlyMap<string, Documents>
+  /** Between looking and writing. */
+  readonly pause: () => Promise<void> | undefined
+  readonly orderIndexes: (indexes: readonly IndexPlan[]) => readonly IndexPlan[]
+  readonly meets: (removed: number, expected: number | undefined) => boolean
+  /** What an opened adapter makes of an index over documents that are there. */
+  readonly describeDuplicates: (index: IndexPlan, document: StoredDocument) => string | undefined
+  readonly close: (data: Map<string, Documents>) => void
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) freeze(inner)
+  return Object.freeze(value)
+}
+
+const predicates = new WeakMap<Leaf, Predicate>()
+
+export const soundParts: ArrayAdapterParts = {
+  matchesLeaf: (leaf, document) => {
+    const predicate = predicates.get(leaf) ?? compileFilter(leaf)
+    predicates.set(leaf, predicate)
+    return predicate(document)
+  },
+  negate: (_, isMatch) => !isMatch,
+  readValue: (field, document) => compileField(field)(document),
+  compareValues: (a, b, { descending }) => compare(a, b) * (descending ? -1 : 1),
+  page: (documents, { skip, limit }, isMatch) =>
+    documents.filter(isMatch).slice(skip, limit === null ? undefined : skip + limit),
+  keyOf: ({ fields }, document) => {
+    const values = fields.map((field) => compileField(field)(document))
+    return values.includes(undefined) ? undefined : JSON.stringify(values)
+  },
+  isCurrent: (stored, version) => stored?._version === version,
+  refuses: (found) => found > 0,
+  copy: (document) => freeze(structuredClone(document)),
+  rollBack: (before) => before,
+  pause: () => undefined,
+  orderIndexes: (indexes) => indexes,
+  meets: (removed, expected) => expected === undefined || removed === expected,
+  describeDuplicates: ({ fields }) => `duplicates of ${fields.map(({ path }) => path).join(', ')}`,
+  close: () => {},
+}
+
+/** The plainest adapter there is, an array per collection, with some parts replaced. */
+export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): StorageAdapter {
+  const parts = { ...soundParts, ...broken }
+  const indexes = new Map<string, readonly IndexPlan[]>()
+  const data = new Map<string, Documents>()
+  const read = (name: string): Documents => data.get(name) ?? []
+
+  const isMatch = (filter: Filter, document: StoredDocument): boolean => {
+    switch (filter.kind) {
+      case 'and':
+        return filter.filters.every((part) => isMatch(part, document))
+      case 'or':
+        return filter.filters.some((part) => isMatch(part, document))
+      case 'not':
+        return parts.negate(filter.filter, isMatch(filter.filter, document), document)
+      default:
+        return parts.matchesLeaf(filter, document)
+    }
+  }
+
+  const findTaken = (name: string, document: StoredDocument): Refusal | undefined => {
+    for (const index of parts.orderIndexes(indexes.get(name) ?? [])) {
+      if (!index.unique) continue
+      const key = parts.keyOf(index, document)
+      const others = read(name).filter(({ _id }) => _id !== document._id)
+      if (key !== undefined && others.some((other) => parts.keyOf(index, other) === key)) {
+        return { reason: 'unique', fields: index.fields.map(({ path }) => path) }
+      }
+    }
+    return undefined
+  }
+
+  const look = (step: WriteStep): Refusal | undefined => {
+    const documents = read(step.in)
+    const has = (id: string): boolean => documents.some(({ _id }) => _id === id)
+    if ('insert' in step) {
+      return has(step.insert._id) ? { reason: 'unique', fields: ['_id'] } : findTaken(step.in, step.insert)
+    }
+    if ('replace' in step) {
+      const stored = documents.find(({ _id }) => _id === step.replace._id)
+      return parts.isCurrent(stored, step.version) ? findTaken(step.in, step.replace) : { reason: 'changed' }
+    }
+    if ('require' in step) return has(step.require) ? undefined : { reason: 'missing' }
+    const filter = 'remove' in step ? step.remove : step.refuse
+    const found = documents.filter((document) => isMatch(filter, document)).length
+    if ('remove' in step) return parts.meets(found, step.expect) ? undefined : { reason: 'changed' }
+    return parts.refuses(found) ? { reason: 'found' } : undefined
+  }
+
+  const apply = (step: WriteStep): number => {
+    const documents = read(step.in)
+    if ('insert' in step) data.set(step.in, [...documents, parts.copy(step.insert)])
+    if ('replace' in step) {
+      const replacement = parts.copy(step.replace)
+      data.set(
+        step.in,
+        documents.map((document) => (document._id === replacement._id ? replacement : document)),
+      )
+    }
+    if (!('remove' in step)) return 0
+    const left = documents.filter((document) => !isMatch(step.remove, document))
+    data.set(step.in, left)
+    return documents.length - left.length
+  }
+
+  return {
+    async open(plans: readonly CollectionPlan[]) {
+      for (const plan of plans) {
+        for (const index of plan.indexes) {
+          const keys = read(plan.name).map((document) => parts.keyOf(index, document))
+          const twin = read(plan.name).find((_, i) => keys[i] !== undefined && keys.indexOf(keys[i]) < i)
+          const fault = index.unique && twin && parts.describeDuplicates(index, twin)
+          if (fault) throw new Error(fault)
+        }
+        indexes.set(plan.name, [...plan.indexes])
+        if (!data.has(plan.name)) data.set(plan.name, [])
+      }
+    },
+    async list(name, query) {
+      const { sort } = query
+      const keyed = read(name).map((document) => ({
+        document,
+        keys: sort.map(({ field }) => parts.readValue(field, document)),
+      }))
+      keyed.sort((a, b) => {
+        for (const [i, key] of sort.entries()) {
+          const order = parts.compareValues(a.keys[i], b.keys[i], key)
+          if (order !== 0) return order
+        }
+        return 0
+      })
+      const sorted = keyed.map(({ document }) => document)
+      return parts.page(sorted, query, (document) => isMatch(query.filter, document))
+    },
+    async count(name, filter) {
+      return read(name).filter((document) => isMatch(filter, document)).length
+    },
+    async write(steps) {
+      const before = new Map(data)
+      let removed = 0
+      for (const [i, step] of steps.entries()) {
+        const refusal = look(step)
+        if (refusal) {
+          for (const [name, documents] of parts.rollBack(before, new Map(data))) data.set(name, documents)
+          return { ok: false, step: i, ...refusal }
+        }
+        const pause = parts.pause()
+        if (pause) await pause
+        removed += apply(step)
+      }
+      return { ok: true, removed }
+    },
+    async close() {
+      parts.close(data)
+    },
+  }
+}

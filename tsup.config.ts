@@ -1,6 +1,23 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 import { publishedConfigSchema } from './src/config/config-schema.js'
+
+/** `import text from 'package?raw'`: the text of a module, as vite gives it in tests. */
+const rawText: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'raw-text',
+  setup(build) {
+    build.onResolve({ filter: /\?raw$/ }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path.replace(/\?raw$/, ''))),
+      namespace: 'raw-text',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'raw-text' }, async ({ path }) => ({
+      contents: await readFile(path, 'utf8'),
+      loader: 'text',
+    }))
+  },
+}
 
 export default defineConfig({
   entry: {
@@ -24,6 +41,7 @@ export default defineConfig({
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  esbuildPlugins: [rawText],
   // One copy of each module, whichever subpath asks for it.
   splitting: true,
   treeshake: true,

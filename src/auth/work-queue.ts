@@ -1,15 +1,15 @@
 import { ServiceError } from '../errors.js'
 
-/** Runs tasks one after another. */
+/** Runs tasks in their order, some of them at a time. */
 export interface WorkQueue {
   /** Rejects with `overloaded` when too many wait already, and when `signal` aborts before the task's turn. */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>
 }
 
-/** A queue in which at most `capacity` tasks wait. */
-export function createWorkQueue(capacity: number): WorkQueue {
+/** A queue in which at most `capacity` tasks wait, and `width` run at once. */
+export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   const waiting: (() => void)[] = []
-  let isBusy = false
+  let running = 0
 
   const waitForTurn = (signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -28,18 +28,17 @@ export function createWorkQueue(capacity: number): WorkQueue {
   return {
     async run(task, signal) {
       if (signal?.aborted) throw overloaded()
-      if (isBusy) {
+      if (running >= width) {
         if (waiting.length >= capacity) throw overloaded()
         await waitForTurn(signal)
-      }
-      isBusy = true
+      } else running += 1
       try {
         return await task()
       } finally {
         // The turn passes on without a gap in which a newcomer could take it.
         const next = waiting.shift()
         if (next) next()
-        else isBusy = false
+        else running -= 1
       }
     },
   }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { compileConfig } from '../config/compile-config.js'
 import { isServiceError } from '../errors.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
-import { toNodeHandler } from '../mounts/node.js'
+import { createWorkerHasher, toNodeHandler } from '../mounts/node.js'
 import { seedWhenEmpty } from '../service/seed-when-empty.js'
 import type { Handler, ServiceOptions } from '../types.js'
 import { createStorage, nameStorage } from './create-storage.js'
@@ -32,9 +32,12 @@ export async function serve(args: Arguments, print: Print): Promise<Serving> {
   const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
   const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as Documents)
   const { adapter, describe } = prepareStorage(args, documents)
-  const cors: ServiceOptions =
-    args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}
-  const handler = createCollectionService(config, adapter, cors)
+  const plan = compileConfig(config, { production: false, hasAuthenticate: false })
+  const options: ServiceOptions = {
+    ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
+    ...(plan.auth ? { hasher: createWorkerHasher({ cost: plan.auth.cost }) } : {}),
+  }
+  const handler = createCollectionService(config, adapter, options)
   const open = new Set<ServerResponse>()
   try {
     await handler.ready().catch(explainSeed)
@@ -42,7 +45,7 @@ export async function serve(args: Arguments, print: Print): Promise<Serving> {
     const server = await listen(handler, args.port, print, open)
     const origin = `http://localhost:${(server.address() as AddressInfo).port}`
     print(`Serving ${args.config} on ${origin}, ${place}\n`)
-    print(describeService(compileConfig(config, { production: false, hasAuthenticate: false }), origin))
+    print(describeService(plan, origin))
     return { origin, stop: () => stop(server, open, handler) }
   } catch (thrown) {
     // Connections that stay open would keep the process.

@@ -6,6 +6,8 @@ import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { IDLE_MILLISECONDS } from '../http/send-stream.js'
 import type { Handler } from '../types.js'
 
+export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
+
 /** What frameworks add to node's request. */
 type FrameworkRequest = IncomingMessage & {
   /** A body that a parser before us has taken. */
@@ -90,8 +92,19 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
   }
   // The body is read by the service; a caller is told by the rest. `fetch` forbids some methods that node lets in.
   const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')
-  return new Request(`http://localhost${target}`, { method, headers })
+  const made = new Request(`http://localhost${target}`, { method, headers })
+  originals.set(made, request)
+  return made
 }
+
+const originals = new WeakMap<Request, IncomingMessage>()
+
+/**
+ * Node's own request behind the one that `authenticate` and `clientAddress` get under `toNodeHandler`: with what
+ * frameworks have put on it, like `user` or `session`. `undefined` under any other edge.
+ */
+export const nodeRequest = <T extends IncomingMessage = IncomingMessage>(request: Request): T | undefined =>
+  originals.get(request) as T | undefined
 
 async function readMessageBody(
   request: FrameworkRequest,

@@ -33,7 +33,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   service: ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions', 'config', 'auth'],
   http: ['errors', 'types', 'filter', 'schema', 'query', 'permissions', 'config', 'auth', 'service'],
   adapters: ['errors', 'filter', 'storage'],
-  mounts: ['errors', 'types', 'http'],
+  mounts: ['errors', 'types', 'auth', 'http'],
   'create-collection-service': [
     'errors',
     'types',
@@ -229,7 +229,7 @@ const parseAll = (texts: { readonly [path: string]: string }): readonly SourceFi
 let sources: readonly SourceFile[]
 beforeAll(async () => {
   const folder = fileURLToPath(new URL('../../src/', import.meta.url))
-  const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.ts')).sort()
+  const paths = (await readdir(folder, { recursive: true })).filter((path) => /(?<!\.d)\.ts$/.test(path)).sort()
   sources = await Promise.all(
     paths.map(async (path) => parse(path.replaceAll('\\', '/'), await readFile(folder + path, 'utf8'))),
   )

@@ -24,7 +24,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'isServiceError',
     'matches',
   ],
-  './node': ['toNodeHandler'],
+  './node': ['createWorkerHasher', 'nodeRequest', 'toNodeHandler'],
   './testing': ['adapterCases', 'createTestHasher', 'fuzzAdapter', 'runCase', 'testAdapter'],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],

@@ -1,0 +1,106 @@
+// The text of the module: bundlers lose files that are only named.
+import bcryptSource from 'bcryptjs?raw'
+import { Worker } from 'node:worker_threads'
+import { type BcryptEngine, createHasherOn, MAX_COST, MAX_WAITING } from '../auth/hasher.js'
+import { createWorkQueue } from '../auth/work-queue.js'
+import { ConfigError, type ConfigFault } from '../errors.js'
+import type { Hasher } from '../types.js'
+
+export interface WorkerHasherOptions {
+  /** bcrypt's cost, 10 to 15, as `auth.cost` says for the hasher that this one replaces. Default 12. */
+  readonly cost?: number
+  /** Threads, 1 to 64. Default 2. */
+  readonly threads?: number
+}
+
+const DEFAULT_COST = 12
+const MIN_COST = 10
+const DEFAULT_THREADS = 2
+const MAX_THREADS = 64
+
+/**
+ * Hashes with bcrypt in threads of their own, so that nothing else waits. They start when they are first needed, keep
+ * no process alive, and are replaced when they crash. Rejects with `overloaded` when more than 128 wait. Throws
+ * `ConfigError`.
+ */
+export function createWorkerHasher(options: WorkerHasherOptions = {}): Hasher {
+  const { cost = DEFAULT_COST, threads = DEFAULT_THREADS } = checkOptions(options)
+  return createHasherOn(createThreads(threads), cost, createWorkQueue(MAX_WAITING, threads))
+}
+
+/** What the module of a thread adds to that of bcrypt, whose functions are in its scope. */
+const LISTEN = `
+import { parentPort } from 'node:worker_threads'
+parentPort.on('message', ([kind, secret, other]) => {
+  parentPort.postMessage(kind === 'hash' ? hashSync(secret, other) : compareSync(secret, other))
+})`
+
+const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LISTEN)}`
+
+type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
+
+/** How often a task is given to another thread when one crashes under it. */
+const MAX_ATTEMPTS = 2
+
+/** Threads that take one task at a time; the queue before them lets no more in than there are. */
+function createThreads(count: number): BcryptEngine {
+  const idle: Worker[] = []
+  const run = async (task: Task): Promise<unknown> => {
+    for (let attempt = 1; ; attempt++) {
+      const worker = idle.pop() ?? startThread()
+      try {
+        const result = await ask(worker, task)
+        if (idle.length < count) idle.push(worker)
+        return result
+      } catch (thrown) {
+        if (attempt >= MAX_ATTEMPTS) throw thrown
+      }
+    }
+  }
+  const startThread = (): Worker => {
+    const worker = new Worker(new URL(WORKER_URL))
+    // One that dies while it waits is not asked again.
+    worker.on('error', () => {})
+    worker.on('exit', () => {
+      const place = idle.indexOf(worker)
+      if (place >= 0) idle.splice(place, 1)
+    })
+    return worker
+  }
+  return {
+    hash: async (secret, cost) => String(await run(['hash', secret, cost])),
+    compare: async (secret, hash) => (await run(['compare', secret, hash])) === true,
+  }
+}
+
+/** Gives a thread a task. Meanwhile it keeps the process alive. Rejects when it dies. */
+function ask(worker: Worker, task: Task): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      worker.off('message', onMessage).off('exit', onExit)
+      worker.unref()
+      settle()
+    }
+    const onMessage = (result: unknown): void => finish(() => resolve(result))
+    const onExit = (): void => finish(() => reject(new Error('a thread that hashed has died')))
+    worker.on('message', onMessage).on('exit', onExit)
+    worker.ref()
+    worker.postMessage(task)
+  })
+}
+
+function checkOptions(options: WorkerHasherOptions): WorkerHasherOptions {
+  const allowed: { readonly [name: string]: readonly [min: number, max: number] } = {
+    cost: [MIN_COST, MAX_COST],
+    threads: [1, MAX_THREADS],
+  }
+  const faults = Object.entries(options).flatMap(([name, value]): ConfigFault[] => {
+    const [min, max] = (Object.hasOwn(allowed, name) && allowed[name]) || []
+    if (min === undefined || max === undefined)
+      return [{ path: name, message: `is unknown; allowed: ${Object.keys(allowed).join(', ')}` }]
+    const isValid = value === undefined || (Number.isInteger(value) && value >= min && value <= max)
+    return isValid ? [] : [{ path: name, message: `must be a whole number from ${min} to ${max}` }]
+  })
+  if (faults.length > 0) throw new ConfigError(faults)
+  return options
+}

@@ -1,4 +1,4 @@
-import type { ValueType } from './filter.js'
+import type { Scalar, ValueType } from './filter.js'
 
 /** A value that can be ordered; `undefined` is a missing one. */
 export type Ordered = string | number | boolean | undefined
@@ -18,6 +18,17 @@ const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
 
 /** The test of whether a stored value is of a declared type; one that is not counts as missing. */
 export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
+
+const JS_TYPES: { readonly [type in ValueType]?: string } = {
+  string: 'string',
+  timestamp: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+}
+
+/** Whether a value of a declared type can be compared with this one at all. */
+export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value
 
 /**
  * Orders two strings by Unicode code point: negative, zero or positive. JavaScript's own `<` orders by UTF-16 unit,

@@ -64,6 +64,8 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
         if (!response.writableFinished) listener()
       }
       response.on('close', onClose)
+      // Whoever has left before cannot be heard leaving.
+      if (response.destroyed) listener()
       return () => response.removeListener('close', onClose)
     },
     toRequest: () => toWebRequest(request, target),
@@ -173,7 +175,10 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
-  if (response.headersSent || response.destroyed) return
+  if (response.headersSent || response.destroyed) {
+    if (typeof body === 'object') body?.cancel()
+    return
+  }
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (response.req && leavesBodyUnread(response.req)) response.setHeader('connection', 'close')

@@ -91,7 +91,11 @@ async function streamAll(
     const text = await write(first.value)
     const second = await batches.next()
     if (second.done) return `[${text}]`
-    return stream.begin(writeArray(`${text},${await write(second.value)}`, batches, write))
+    const texts = writeArray(`${text},${await write(second.value)}`, batches, write)
+    return stream.begin(texts, () => batches.return())
+  } catch (thrown) {
+    await batches.return()
+    throw thrown
   } finally {
     scope.signal.removeEventListener('abort', stop)
   }

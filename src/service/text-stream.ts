@@ -10,7 +10,8 @@ interface TextStreamSource {
   readonly signal: AbortSignal
   readonly hasBegun: boolean
   cancel(): void
-  begin(texts: AsyncGenerator<string, void, undefined>): TextStream
+  /** `end` is called when the stream is cancelled, whether anybody has begun to read it or not. */
+  begin(texts: AsyncGenerator<string, void, undefined>, end: () => Promise<unknown>): TextStream
 }
 
 export function createTextStream(): TextStreamSource {
@@ -23,14 +24,14 @@ export function createTextStream(): TextStreamSource {
       return hasBegun
     },
     cancel,
-    begin(texts) {
+    begin(texts, end) {
       hasBegun = true
       return {
         [Symbol.asyncIterator]: () => texts,
         cancel() {
           cancel()
           // What it waits for fails now; it says so to nobody.
-          texts.return().catch(() => {})
+          Promise.all([texts.return(), end()]).catch(() => {})
         },
       }
     },

@@ -207,3 +207,37 @@ describe('PostgreSQL', () => {
     expect(plan).not.toMatch(/Seq Scan/)
   })
 })
+
+describe('an index over texts that are too long for one entry', () => {
+  const postgres = usePostgres()
+  const texts = ['x', 'y', 'z'].map((path) => ref(path))
+  const long = (seed: string): string =>
+    Array.from({ length: 1024 }, (_, i) =>
+      String.fromCharCode(33 + ((i * 7919 + seed.charCodeAt(0) * (i + 3)) % 90)),
+    ).join('')
+
+  test.each(['SQLite', 'PostgreSQL'])('holds in %s all the same', async (engine) => {
+    const adapter =
+      engine === 'SQLite'
+        ? createSqliteAdapter({ file: ':memory:' })
+        : createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })
+    await adapter.open([
+      {
+        name: 'things',
+        indexes: [
+          { fields: texts, unique: true },
+          { fields: texts, unique: false },
+        ],
+      },
+    ])
+    const document = { _version: 1, x: long('a'), y: long('b'), z: long('c') }
+    const store = (_id: string, changes: object = {}) =>
+      adapter.write([{ in: 'things', insert: { ...document, ...changes, _id } }], {})
+    expect(await store('1')).toEqual({ ok: true, removed: 0 })
+    expect(await store('2', { z: long('d') })).toEqual({ ok: true, removed: 0 })
+    expect(await store('3')).toMatchObject({ reason: 'unique', fields: ['x', 'y', 'z'] })
+    expect(await store('4', { z: 5 })).toEqual({ ok: true, removed: 0 })
+    expect(await store('5', { z: 5 })).toEqual({ ok: true, removed: 0 })
+    await adapter.close()
+  })
+})

@@ -1,4 +1,4 @@
-import type { Ordered } from '../../filter/compare.js'
+import { canHold, type Ordered } from '../../filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
 import type { SortKey } from '../../storage.js'
 import type { Row } from './row.js'
@@ -120,6 +120,8 @@ function findBounds(field: FieldRef, conditions: readonly Filter[], used: Set<Fi
     for (const condition of conditions) {
       if (!kinds.includes(condition.kind) || !('field' in condition) || !isOn(condition.field, field))
         continue
+      // The order of an index has values of other types too: they are beyond every bound, and never match.
+      if ('value' in condition && !canHold(field.type, condition.value)) continue
       used.add(condition)
       const value = 'value' in condition ? condition.value : undefined
       return { value, isIncluded: condition.kind === 'gte' || condition.kind === 'lte' }

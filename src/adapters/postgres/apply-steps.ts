@@ -6,6 +6,8 @@ import type { Statements } from '../sql/statements.js'
 import { ID } from '../sql/unique-conflict.js'
 import type { RunStatement } from './connections.js'
 import { explain, explainWrite, isRepeatable, isTaken } from './faults.js'
+import { parseDocuments } from './read-in-core.js'
+import { inTransaction } from './transaction.js'
 
 type Refused = Extract<WriteResult, { readonly ok: false }>
 type Refusal = Pick<Refused, 'reason' | 'fields'>
@@ -77,8 +79,7 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
     filter: Filter,
   ): Promise<readonly StoredDocument[]> => {
     const { text, values, isExact } = statements.list(collection, { filter, sort: [], skip: 0, limit: null })
-    const { rows } = await run(isExact ? `${text} LIMIT 1` : text, values)
-    const found = rows.map(({ document }) => JSON.parse(String(document)) as StoredDocument)
+    const found = parseDocuments(await run(isExact ? `${text} LIMIT 1` : text, values))
     return isExact ? found : found.filter((document) => matches(filter, document))
   }
 
@@ -105,30 +106,27 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
       }
     },
     async applyAll(run, steps) {
-      await run(`BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(dialect, steps)}`)
-      let removed = 0
+      let isCommitting = false
       try {
-        for (const [i, step] of steps.entries()) {
-          const outcome = await applyAt(run, step, i)
-          if (typeof outcome === 'number') {
-            removed += outcome
-            continue
-          }
-          await run('ROLLBACK')
-          return outcome
-        }
+        return await inTransaction(
+          run,
+          `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(dialect, steps)}`,
+          async (): Promise<Outcome> => {
+            let removed = 0
+            for (const [i, step] of steps.entries()) {
+              const outcome = await applyAt(run, step, i)
+              if (typeof outcome !== 'number') return outcome
+              removed += outcome
+            }
+            isCommitting = true
+            return { ok: true, removed }
+          },
+          (outcome) => 'ok' in outcome && outcome.ok,
+        )
       } catch (thrown) {
-        // Where the connection is lost the server does it by itself.
-        await run('ROLLBACK').catch(() => {})
         // Before the commit nothing has happened, whatever became of the connection.
-        throw isRepeatable(thrown) ? thrown : explain(thrown)
+        throw isRepeatable(thrown) ? thrown : isCommitting ? explainWrite(thrown) : explain(thrown)
       }
-      try {
-        await run('COMMIT')
-      } catch (thrown) {
-        throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
-      }
-      return { ok: true, removed }
     },
   }
 }

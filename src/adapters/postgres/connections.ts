@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ServiceError } from '../../errors.js'
 import type { Scalar } from '../../filter/filter.js'
 import { classify, explain, isLost, isRepeatable, isUnprepared, unavailable } from './faults.js'
@@ -16,11 +17,6 @@ export type RunStatement = (text: string, values?: readonly (Scalar | null)[]) =
 export interface Connections {
   /** Runs `work` on a connection of its own. A signal that aborts cancels its statement and gives the connection up. */
   use<T>(work: (run: RunStatement) => Promise<T>, signal: AbortSignal | undefined): Promise<T>
-  /** The same for work whose results come one by one: the connection is held until they end. */
-  stream<T>(
-    work: (run: RunStatement) => AsyncIterable<T>,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<T, void, undefined>
   close(): Promise<void>
 }
 
@@ -37,37 +33,34 @@ export function createConnections(source: PoolSource): Connections {
   const names = new Map<string, string>()
   let isPreparing = source.isOwn
 
-  /** The name under which a connection prepares a statement; none where there are many already. */
-  const nameOf = (text: string): { readonly name?: string } => {
-    if (!isPreparing) return {}
+  /**
+   * The name under which a connection prepares a statement; none where there are many already. It says which statement it
+   * is: behind a pooler, processes share what is prepared.
+   */
+  const nameOf = (text: string): string | undefined => {
+    if (!isPreparing) return undefined
     const known = names.get(text)
-    if (known !== undefined) return { name: known }
-    if (names.size >= MAX_PREPARED) return {}
-    const name = `collection_service_${names.size}`
+    if (known !== undefined || names.size >= MAX_PREPARED) return known
+    const name = `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`
     names.set(text, name)
-    return { name }
+    return name
   }
 
+  /** Runs statements on a client; `onLost` is told when it can be used no more. */
   const runOn =
-    (client: PostgresClient): RunStatement =>
+    (client: PostgresClient, onLost: () => void): RunStatement =>
     async (text, values = []) => {
-      const query = async (name: { readonly name?: string }): Promise<Rows> => {
-        try {
-          // Several statements at once name no values.
-          return toRows(
-            await client.query(values.length > 0 ? { text, values: [...values], ...name } : { text }),
-          )
-        } catch (thrown) {
-          throw classify(thrown)
-        }
-      }
+      // Several statements at once name no values, and cannot be prepared.
+      const name = values.length > 0 ? nameOf(text) : undefined
+      const query = { text, ...(values.length > 0 ? { values: [...values] } : {}), ...(name ? { name } : {}) }
       try {
-        return await query(nameOf(text))
-      } catch (thrown) {
-        // Nothing has been done: a pooler between us and the server forgot what was prepared.
-        if (!isUnprepared(thrown) || !isPreparing) throw thrown
-        isPreparing = false
-        return query({})
+        return toRows(await client.query(query))
+      } catch (cause) {
+        const thrown = classify(cause)
+        if (isLost(thrown)) onLost()
+        // A pooler between us and the server does not keep what is prepared.
+        if (isUnprepared(thrown)) isPreparing = false
+        throw thrown
       }
     }
 
@@ -89,65 +82,45 @@ export function createConnections(source: PoolSource): Connections {
     }
   }
 
+  /** Cancels what a client runs, on another connection: there may be none before clients that hang are given up. */
   const cancel = async (client: PostgresClient): Promise<void> => {
     const { processID } = client as { readonly processID?: number }
     if (processID === undefined) return
     const other = await source.pool.connect()
     other.on('error', ignore)
     const query = { text: 'SELECT pg_cancel_backend($1)', values: [processID] }
-    // A network that swallows everything must not keep this connection too.
-    const isInTime = await withinGrace(other.query(query).then(() => true)).catch(() => false)
+    const isDone = await withinGrace(other.query(query).then(() => true)).catch(() => false)
     other.removeListener('error', ignore)
-    other.release(isInTime !== true)
-  }
-
-  const hold = async (
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly client: PostgresClient; readonly done: (isBroken: boolean) => void }> => {
-    const client = await connect(signal)
-    client.on('error', ignore)
-    const done = (isBroken: boolean): void => {
-      client.removeListener('error', ignore)
-      client.release(isBroken)
-    }
-    return { client, done }
+    other.release(isDone !== true)
   }
 
   return {
     async use(work, signal) {
-      const { client, done } = await hold(signal)
-      const working = work(runOn(client))
+      const client = await connect(signal)
+      client.on('error', ignore)
+      let isUsable = true
+      const done = (): void => {
+        client.removeListener('error', ignore)
+        client.release(!isUsable)
+      }
+      const lose = (): void => {
+        isUsable = false
+      }
+      const working = work(runOn(client, lose))
       try {
         const result = await orAborted(working, signal)
-        done(false)
+        done()
         return result
       } catch (thrown) {
-        if (signal?.aborted) void giveUp(working, () => cancel(client), done)
-        else done(isLost(thrown))
+        if (signal?.aborted) {
+          // Only if all has ended in time: a cancellation under way could hit whoever has the connection next.
+          const ended = Promise.all([working, cancel(client)].map((one) => one.catch(() => {})))
+          void withinGrace(ended).then((all) => {
+            if (!all) lose()
+            done()
+          })
+        } else done()
         throw thrown
-      }
-    },
-    async *stream(work, signal) {
-      const { client, done } = await hold(signal)
-      let cancelled: Promise<void> | undefined
-      let isBroken = false
-      const abort = (): void => {
-        cancelled = cancel(client).catch(() => {})
-      }
-      signal?.addEventListener('abort', abort, { once: true })
-      try {
-        for await (const result of work(runOn(client))) {
-          if (signal?.aborted) throw unavailable(signal.reason)
-          yield result
-        }
-      } catch (thrown) {
-        isBroken = isLost(thrown)
-        throw thrown
-      } finally {
-        signal?.removeEventListener('abort', abort)
-        // A cancellation still under way could hit whoever has the connection next.
-        await cancelled
-        done(isBroken)
       }
     },
     close: source.end,
@@ -164,22 +137,6 @@ async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
     timer = setTimeout(() => resolve(undefined), GRACE)
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
-
-/** Cancels a statement that nobody waits for. Its connection is used again only if it ended in time. */
-async function giveUp(
-  working: Promise<unknown>,
-  cancel: () => Promise<void>,
-  done: (isBroken: boolean) => void,
-): Promise<void> {
-  const ended = working.then(
-    () => false,
-    (thrown: unknown) => isLost(thrown),
-  )
-  const cancelled = cancel().catch(() => {})
-  // A cancellation still under way could hit whoever has the connection next.
-  const both = Promise.all([ended, cancelled]).then(([isBroken]) => isBroken)
-  done((await withinGrace(both)) ?? true)
 }
 
 function toRows(result: unknown): Rows {

@@ -1,9 +1,10 @@
 import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from '../sql/dialect.js'
-import { notUnique, STRUCTURES, type Structure, structuresOf } from '../sql/structures.js'
+import { notUnique, STRUCTURES, type Structure, structuresOf, tooLong } from '../sql/structures.js'
 import type { RunStatement } from './connections.js'
-import { isTaken, isUndefined } from './faults.js'
+import { isTaken, isTooLong, isUndefined } from './faults.js'
+import { inTransaction } from './transaction.js'
 
 /** A schema of PostgreSQL, and how tables lie in it. */
 export interface Place {
@@ -25,49 +26,54 @@ export async function createStructures(
   migrate: boolean,
 ): Promise<void> {
   const wanted = structuresOf(plans, place.dialect)
-  const missing = await findMissing(run, place, wanted)
+  const missing = findMissing(await readIfThere(run, place, wanted), wanted)
   if (missing.length === 0) return
   if (!migrate) throw new Error(describeMissing(place, missing))
-  await run('BEGIN')
-  try {
+  await inTransaction(run, 'BEGIN', async () => {
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${place.schema}`])
     await prepareSchema(run, place)
-    for (const structure of await findMissing(run, place, wanted)) await create(run, place, structure)
-    await run('COMMIT')
+    const known = await readStructures(run, place, wanted)
+    for (const structure of findMissing(known, wanted)) await create(run, place, structure)
+  })
+}
+
+/** The names of all structures that are there. Rejects where this role may not read the table of a wanted one. */
+async function readStructures(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<ReadonlySet<unknown>> {
+  // A table that was dropped by hand has no privileges, but NULL.
+  const table = `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(collection))`
+  const { rows } = await run(
+    `SELECT name, collection, has_table_privilege(${table}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding FROM ${tableOf(place)}`,
+  )
+  for (const { name, collection, mayRead, encoding } of rows) {
+    if (encoding !== 'UTF8') throw wrongEncoding(encoding)
+    if (mayRead === false && wanted.some((one) => one.name === name))
+      throw new Error(`permission denied for the table of ${collection}`)
+  }
+  return new Set(rows.map(({ name }) => name))
+}
+
+async function readIfThere(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<ReadonlySet<unknown>> {
+  try {
+    return await readStructures(run, place, wanted)
   } catch (thrown) {
-    await run('ROLLBACK').catch(() => {})
+    if (isUndefined(thrown)) return new Set()
     throw thrown
   }
 }
 
-/** All that is there, and of each table whether this role may read and write it. */
-function selectStructures(place: Place): string {
-  const table = `quote_ident('${place.schema}') || '.' || quote_ident(collection)`
-  const may = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(
-    (right) => `has_table_privilege(${table}, '${right}')`,
-  )
-  const isTable = `starts_with(name, '_table_')`
-  return `SELECT name, collection, CASE WHEN ${isTable} THEN ${may.join(' AND ')} END AS "mayUse" FROM ${tableOf(place)}`
-}
+const findMissing = (known: ReadonlySet<unknown>, wanted: readonly Structure[]): readonly Structure[] =>
+  wanted.filter(({ name }) => !known.has(name))
 
-async function findMissing(
-  run: RunStatement,
-  place: Place,
-  wanted: readonly Structure[],
-): Promise<readonly Structure[]> {
-  try {
-    const { rows } = await run(selectStructures(place))
-    const known = new Set(rows.map(({ name }) => name))
-    const forbidden = rows.find(
-      ({ name, mayUse }) => mayUse === false && wanted.some((one) => one.name === name),
-    )
-    if (forbidden) throw new Error(`permission denied for the table of ${forbidden.collection}`)
-    return wanted.filter(({ name }) => !known.has(name))
-  } catch (thrown) {
-    if (!isUndefined(thrown)) throw thrown
-    return wanted
-  }
-}
+const wrongEncoding = (encoding: unknown): Error =>
+  new Error(`the database is in ${encoding}, not in UTF8, so texts would be ordered otherwise`)
 
 const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
 
@@ -80,8 +86,7 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
     ['server_encoding', quoteName(place.schema)],
   )
   const [found] = rows
-  if (found?.encoding !== 'UTF8')
-    throw new Error(`the database is in ${found?.encoding}, not in UTF8, so texts would be ordered otherwise`)
+  if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)
   // Whoever may not create schemas may still use one.
   if (found.exists !== true) await run(createSchema(place))
   await run(createTable(place))
@@ -92,6 +97,7 @@ async function create(run: RunStatement, place: Place, structure: Structure): Pr
   try {
     await run(sql)
   } catch (thrown) {
+    if (isTooLong(thrown)) throw tooLong(structure)
     throw isTaken(thrown) ? notUnique(structure) : thrown
   }
   await run(`INSERT INTO ${tableOf(place)} (name, collection, bound) VALUES ($1, $2, $3)`, [

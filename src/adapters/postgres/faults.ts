@@ -18,6 +18,9 @@ export function constraintOf(thrown: unknown): string {
 /** A unique index or a primary key refuses. */
 export const isTaken = (thrown: unknown): boolean => codeOf(thrown) === '23505'
 
+/** A value is too long for an index. */
+export const isTooLong = (thrown: unknown): boolean => codeOf(thrown) === '54000'
+
 /** The expression is beyond what PostgreSQL compiles. */
 export const isInvalidRegex = (thrown: unknown): boolean => codeOf(thrown) === '2201B'
 
@@ -27,8 +30,9 @@ export const isUndefined = (thrown: unknown): boolean => /^(?:42P01|3F000)$/.tes
 /** Somebody between us and the server does not keep prepared statements. */
 export const isUnprepared = (thrown: unknown): boolean => /^(?:26000|42P05)$/.test(codeOf(thrown))
 
-/** The transaction lost against another, and may be tried again. */
-export const isRepeatable = (thrown: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(thrown))
+/** Nothing has been done, and the same may be tried again: the transaction lost against another, or was not prepared. */
+export const isRepeatable = (thrown: unknown): boolean =>
+  /^(?:40001|40P01)$/.test(codeOf(thrown)) || isUnprepared(thrown)
 
 /** A connection failed: what was sent over it may have been done. */
 export class LostConnection extends Error {
@@ -47,7 +51,7 @@ export const isLost = (thrown: unknown): boolean =>
   thrown instanceof LostConnection || /^(?:08|57P)/.test(codeOf(thrown))
 
 /** Connections, resources, operators, rights, a standby that may not write. */
-const UNAVAILABLE = /^(?:08|28|3D|40|42501|53|55P03|57|58|25006)/
+const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
 
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database does not answer.', { cause })

@@ -1,7 +1,8 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
-import type { Filter } from '../../filter/filter.js'
+import { type Filter, or } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { createStatements, type FilteredStatement } from '../sql/statements.js'
+import { streamByIds } from '../sql/stream-by-ids.js'
 import { filterConflicting, ID } from '../sql/unique-conflict.js'
 import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
 import { type Connections, createConnections, type RunStatement, retry } from './connections.js'
@@ -9,7 +10,7 @@ import { createStructures, type Place, readUniqueIndexes } from './create-struct
 import { constraintOf, explain, isInvalidRegex, isLost, unavailable } from './faults.js'
 import { borrowPool, createPool, type PostgresPool } from './pool.js'
 import { createPostgresDialect } from './postgres-dialect.js'
-import { cutPage, parseDocuments, readByCursor } from './read-by-cursor.js'
+import { parseDocuments, readInCore } from './read-in-core.js'
 
 export type { PostgresClient, PostgresPool } from './pool.js'
 
@@ -59,7 +60,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     for (const skipPatterns of [false, true]) {
       const statement = compile(skipPatterns)
       try {
-        return await use((run) => work(run, statement), signal)
+        return await retry(() => use((run) => work(run, statement), signal), signal)
       } catch (thrown) {
         if (skipPatterns || !isInvalidRegex(thrown)) throw explain(thrown)
       }
@@ -111,7 +112,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw thrown
       })
       try {
-        await use((run) => createStructures(run, place, plans, migrate), undefined)
+        await retry(() => use((run) => createStructures(run, place, plans, migrate), undefined), undefined)
       } catch (thrown) {
         // Of all that is not the connection, whoever starts the service has to hear.
         throw isLost(thrown) ? unavailable(thrown) : thrown
@@ -123,24 +124,35 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         async (run, statement) => {
           if (statement.isExact) return parseDocuments(await run(statement.text, statement.values))
           const found: StoredDocument[] = []
-          for await (const batch of cutPage(readByCursor(run, statement, filter), skip, limit))
-            found.push(...batch)
+          const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
+          let passed = 0
+          await readInCore(run, statement, filter, (document) => {
+            if (passed >= skip && passed < end) found.push(document)
+            passed += 1
+            return passed < end
+          })
           return found
         },
         signal,
       ),
-    async *stream(collection, { filter, sort, skip, limit, signal }) {
-      if (!connections) throw unavailable(new Error('the adapter is not open'))
-      // A regular expression beyond the engine shows only when it runs: here all of them are left to the core.
-      const statement = statements.list(collection, { filter, sort, skip, limit }, { skipPatterns: true })
-      try {
-        yield* (await connections).stream((run) => {
-          const batches = readByCursor(run, statement, filter)
-          return statement.isExact ? batches : cutPage(batches, skip, limit)
-        }, signal)
-      } catch (thrown) {
-        throw explain(thrown)
-      }
+    async *stream(collection, query) {
+      const { filter, sort, skip, limit, signal } = query
+      const listed = await read(
+        (skipPatterns) => statements.ids(collection, { filter, sort, skip, limit }, { skipPatterns }),
+        async (run, { text, values, isExact }) => {
+          // One text of all ids takes a fraction of what a row for each would.
+          const { rows } = await run(`SELECT json_agg(_id)::text AS ids FROM (${text}) AS listed`, values)
+          return { ids: JSON.parse(String(rows[0]?.ids ?? '[]')) as readonly string[], isExact }
+        },
+        signal,
+      )
+      yield* streamByIds(listed, query, (ids) =>
+        read(
+          () => statements.list(collection, { filter: or(ids.map(isId)), sort: [], skip: 0, limit: null }),
+          async (run, statement) => parseDocuments(await run(statement.text, statement.values)),
+          signal,
+        ),
+      )
     },
     count: (collection, filter, { signal }) =>
       read(
@@ -148,7 +160,10 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         async (run, statement) => {
           if (statement.isExact) return Number((await run(statement.text, statement.values)).rows[0]?.total)
           let total = 0
-          for await (const batch of readByCursor(run, statement, filter)) total += batch.length
+          await readInCore(run, statement, filter, () => {
+            total += 1
+            return true
+          })
           return total
         },
         signal,

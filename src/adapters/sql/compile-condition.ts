@@ -1,3 +1,4 @@
+import { canHold } from '../../filter/compare.js'
 import type { ComparisonKind, FieldRef, Filter, Leaf, Scalar, ValueType } from '../../filter/filter.js'
 import type { Bind, SqlDialect } from './dialect.js'
 
@@ -84,12 +85,12 @@ function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equaliti
   const byField = new Map<string, { readonly field: FieldRef; readonly values: Scalar[] }>()
   const others: Filter[] = []
   for (const filter of filters) {
-    if (filter.kind !== 'eq' || filter.field.each) {
+    if (filter.kind !== 'eq') {
       others.push(filter)
       continue
     }
-    const { path, type } = filter.field
-    const key = `${path} ${type}`
+    const { path, type, each, inside = '' } = filter.field
+    const key = `${path} ${type} ${each} ${inside}`
     const known = byField.get(key)
     if (known) known.values.push(filter.value)
     else byField.set(key, { field: filter.field, values: [filter.value] })
@@ -106,7 +107,11 @@ function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equaliti
 function compileEqualities({ field, values }: Equalities, { dialect, bind }: Compilation): Condition {
   const fitting = values.filter((value) => canHold(field.type, value))
   if (fitting.length === 0) return FALSE
-  return { sql: dialect.isOneOf(dialect.value(field), fitting, bind), isExact: true }
+  const isOneOf = (value: string): string => dialect.isOneOf(value, fitting, bind)
+  return {
+    sql: field.each ? dialect.hasElement(field, isOneOf) : isOneOf(dialect.value(field)),
+    isExact: true,
+  }
 }
 
 const OPERATORS: { readonly [kind in ComparisonKind]: string } = {
@@ -135,22 +140,6 @@ function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): 
     (value) => `${value} ${OPERATORS[leaf.kind]} ${bind(leaf.value)}`,
   )
   return sql === undefined ? FALSE : { sql, isExact: true }
-}
-
-/** Whether a value of a type can equal this one at all. */
-function canHold(type: ValueType, value: Scalar): boolean {
-  switch (type) {
-    case 'string':
-    case 'timestamp':
-      return typeof value === 'string'
-    case 'number':
-    case 'integer':
-      return typeof value === 'number'
-    case 'boolean':
-      return typeof value === 'boolean'
-    default:
-      return false
-  }
 }
 
 function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {

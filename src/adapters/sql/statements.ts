@@ -17,7 +17,7 @@ export interface CompileOptions {
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   /** The ids of a list. */
-  ids(collection: string, query: Omit<ListQuery, 'signal'>): FilteredStatement
+  ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
 }
@@ -65,7 +65,7 @@ export function createStatements(
     })
   return {
     list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
-    ids: (collection, query) => select('_id', collection, query, {}),
+    ids: (collection, query, options = {}) => select('_id', collection, query, options),
     count: (collection, filter, options = {}) =>
       compile(collection, filter, options, (from, _, isExact) =>
         isExact ? `SELECT count(*) AS total ${from}` : `SELECT ${dialect.documentText} ${from}`,

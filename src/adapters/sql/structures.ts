@@ -13,6 +13,8 @@ export const STRUCTURES = '_structures'
 export interface Structure {
   readonly name: string
   readonly collection: string
+  /** Of an index. */
+  readonly fields: readonly FieldRef[]
   /** Of a unique index: the fields that it binds. */
   readonly unique: readonly FieldRef[] | null
   /** What creates it. */
@@ -29,6 +31,7 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
     const table: Structure = {
       name: nameOf('table', collection, []),
       collection,
+      fields: [],
       unique: null,
       sql: `CREATE TABLE ${dialect.table(collection)} (_id ${id}, document ${dialect.columns.document} NOT NULL)`,
     }
@@ -52,15 +55,30 @@ function createIndex(
 ): Structure {
   const name = nameOf(isUnique ? 'unique' : 'index', collection, fields)
   const keys = isUnique
-    ? fields.map((field) => dialect.value(field))
-    : [...fields.map((field) => dialect.order(field, false)), '_id']
+    ? fields.map((field) => uniqueKey(field, fields, dialect))
+    : [...cutTexts(fields, dialect).map((field) => dialect.order(field, false)), '_id']
   const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX'
   return {
     name,
     collection,
+    fields,
     unique: isUnique ? fields : null,
     sql: `CREATE ${kind} ${quoteName(name)} ON ${dialect.table(collection)} (${keys.join(', ')})`,
   }
+}
+
+const isText = ({ type }: FieldRef): boolean => type === 'string'
+
+/** Of many texts a unique index holds digests: it is there to refuse, not to be sought in. */
+function uniqueKey(field: FieldRef, fields: readonly FieldRef[], { manyTexts, value }: SqlDialect): string {
+  const isTooMuch = manyTexts !== null && fields.filter(isText).length > manyTexts.max
+  return isTooMuch && isText(field) ? manyTexts.digest(value(field)) : value(field)
+}
+
+/** The first fields of an index, as far as they fit into it. */
+function cutTexts(fields: readonly FieldRef[], { manyTexts }: SqlDialect): readonly FieldRef[] {
+  const beyond = manyTexts ? fields.filter(isText)[manyTexts.max] : undefined
+  return beyond ? fields.slice(0, fields.indexOf(beyond)) : fields
 }
 
 function nameOf(kind: string, collection: string, fields: readonly FieldRef[]): string {
@@ -74,3 +92,9 @@ export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
   return new Error(`documents of ${collection} have the same ${names}, which is to be unique`)
 }
+
+/** What refuses a new index over values that are too long for the engine. Names the fields, never the values. */
+export const tooLong = ({ collection, fields }: Structure): Error =>
+  new Error(
+    `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,
+  )

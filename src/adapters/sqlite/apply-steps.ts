@@ -29,7 +29,7 @@ function applyStep(connection: Connection, step: WriteStep): number | Refusal {
   const table = sqliteDialect.table(step.in)
   if ('insert' in step) {
     const { insert: document } = step
-    return unlessTaken(connection, step.in, document, () => {
+    return unlessTaken(connection, step.in, document, true, () => {
       const values = [document._id, JSON.stringify(document)]
       connection.run(`INSERT INTO ${table} (_id, document) VALUES (?, ?)`, values)
       return 0
@@ -37,7 +37,7 @@ function applyStep(connection: Connection, step: WriteStep): number | Refusal {
   }
   if ('replace' in step) {
     const { replace: document, version } = step
-    return unlessTaken(connection, step.in, document, () => {
+    return unlessTaken(connection, step.in, document, false, () => {
       const text = `UPDATE ${table} SET document = ? WHERE _id = ? AND ${versionOf} = ?`
       const changes = connection.run(text, [JSON.stringify(document), document._id, version])
       return changes === 1 ? 0 : { reason: 'changed' }
@@ -64,12 +64,15 @@ function unlessTaken(
   connection: Connection,
   collection: string,
   document: StoredDocument,
+  isNew: boolean,
   store: () => number | Refusal,
 ): number | Refusal {
   try {
     return store()
   } catch (thrown) {
     if (!isTaken(thrown)) throw thrown
+    if (isNew && exists(connection, collection, isId(document._id)))
+      return { reason: 'unique', fields: ['_id'] }
     const fields = readUniqueFields(connection, collection).find((candidate) => {
       const conflicting = filterConflicting(candidate, document)
       return conflicting !== null && exists(connection, collection, conflicting)

@@ -3,8 +3,8 @@ import { createBoundedMap } from '../../filter/bounded-map.js'
 import { compilePattern, type TextTest } from '../../filter/compile-pattern.js'
 import type { Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern.js'
-import { isBusy } from './faults.js'
 import { MATCHES } from './sqlite-dialect.js'
+import { whileBusy } from './while-busy.js'
 
 /** A connection to a database file. Everything happens at once, in the calling thread. */
 export interface Connection {
@@ -16,16 +16,11 @@ export interface Connection {
   run(text: string, values: readonly Scalar[]): number
   /** Runs statements that name no values. */
   execute(text: string): void
-  /** Statements wait a moment for other processes; what needs longer is tried again without blocking this one. */
-  beImpatient(): void
-  /** Statements wait for other processes, and this one with them: while opening. */
-  bePatient(): void
   readonly isInTransaction: boolean
   close(): void
 }
 
-/** Milliseconds that opening waits for other processes, and that a statement does before it is tried again later. */
-const OPENING_PATIENCE = 5000
+/** Milliseconds that a statement waits for other processes, and this one with it, before it is tried again later. */
 const PATIENCE = 20
 
 /** Statements that a connection keeps prepared. */
@@ -40,9 +35,10 @@ const MAX_PATTERNS = 64
  */
 export async function openConnection(file: string): Promise<Connection> {
   const Database = await importDriver()
-  const database = new Database(file, { timeout: OPENING_PATIENCE })
+  const database = new Database(file, { timeout: PATIENCE })
   try {
-    await enterWal(database)
+    // For this SQLite does not wait by itself, and processes that open a new file stand in each other's way.
+    await whileBusy(() => database.pragma('journal_mode = WAL'))
     database.pragma('synchronous = FULL')
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new Error(`${file} is not in UTF-8, so texts would be ordered otherwise`)
@@ -65,29 +61,10 @@ export async function openConnection(file: string): Promise<Connection> {
     first: (text, values) => prepare(text).get(...values.map(toStored)),
     run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
     execute: (text) => void database.exec(text),
-    beImpatient: () => void database.pragma(`busy_timeout = ${PATIENCE}`),
-    bePatient: () => void database.pragma(`busy_timeout = ${OPENING_PATIENCE}`),
     get isInTransaction() {
       return database.inTransaction
     },
     close: () => void database.close(),
-  }
-}
-
-/** Milliseconds between attempts to enter WAL, at most. */
-const PAUSE = 20
-
-/** For this SQLite does not wait by itself, and processes that open a new file together stand in each other's way. */
-async function enterWal(database: BetterSqlite3.Database): Promise<void> {
-  const end = performance.now() + OPENING_PATIENCE
-  for (;;) {
-    try {
-      database.pragma('journal_mode = WAL')
-      return
-    } catch (thrown) {
-      if (!isBusy(thrown) || performance.now() > end) throw thrown
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * PAUSE))
   }
 }
 

@@ -1,11 +1,13 @@
 import { ConfigError } from '../../errors.js'
-import { and, type Filter } from '../../filter/filter.js'
+import { type Filter, or } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument } from '../../storage.js'
+import { streamByIds } from '../sql/stream-by-ids.js'
 import { ID } from '../sql/unique-conflict.js'
 import { statements } from './apply-steps.js'
 import { type Connection, openConnection } from './connection.js'
 import { createStructures } from './create-structures.js'
 import { explain, unavailable } from './faults.js'
+import { whileBusy } from './while-busy.js'
 import { createWriteQueue, type WriteQueue } from './write-queue.js'
 
 export interface SqliteAdapterOptions {
@@ -40,9 +42,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
           await opening
         }
         const { connection } = use()
-        connection.bePatient()
-        createStructures(connection, plans)
-        connection.beImpatient()
+        await whileBusy(() => createStructures(connection, plans))
       } catch (thrown) {
         throw explain(thrown)
       }
@@ -54,10 +54,11 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     async *stream(collection, query) {
       const { text, values } = statements.ids(collection, query)
       const ids = read(() => use().connection.all(text, values).map(String))
-      for (let i = 0; i < ids.length; i += BATCH) {
-        query.signal?.throwIfAborted()
-        yield read(() => findAll(use().connection, collection, query.filter, ids.slice(i, i + BATCH)))
-      }
+      yield* streamByIds({ ids, isExact: true }, query, async (some) => {
+        const one = { filter: or(some.map(isId)), sort: [], skip: 0, limit: null }
+        const { text, values } = statements.list(collection, one)
+        return read(() => use().connection.all(text, values).map(parseDocument))
+      })
     },
     async count(collection, filter) {
       const { text, values } = statements.count(collection, filter)
@@ -74,21 +75,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   }
 }
 
-/** Documents that are streamed at once. */
-const BATCH = 500
-
-/** The documents with these ids, in their order, as far as they still match. */
-const findAll = (
-  connection: Connection,
-  collection: string,
-  filter: Filter,
-  ids: readonly string[],
-): readonly StoredDocument[] =>
-  ids.flatMap((id) => {
-    const one = and([{ kind: 'eq', field: ID, value: id }, filter])
-    const { text, values } = statements.list(collection, { filter: one, sort: [], skip: 0, limit: 1 })
-    return connection.all(text, values).map(parseDocument)
-  })
+const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 const parseDocument = (text: unknown): StoredDocument => JSON.parse(String(text)) as StoredDocument
 

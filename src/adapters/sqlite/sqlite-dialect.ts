@@ -79,6 +79,7 @@ export const sqliteDialect: SqlDialect = {
   isOneOf: (value, values, bind) => `${value} IN (${values.map(bind).join(', ')})`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   knowsFixedKeys: false,
+  manyTexts: null,
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} OFFSET ${bind(skip)}`,
 }

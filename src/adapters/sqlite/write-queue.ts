@@ -55,6 +55,7 @@ export function createWriteQueue(connection: Connection): WriteQueue {
 
   /** Milliseconds to wait before the rest is tried; `undefined` for none. */
   const tryTransaction = (): number | undefined => {
+    tryRollback(connection)
     try {
       connection.execute('BEGIN IMMEDIATE')
     } catch (thrown) {
@@ -101,9 +102,16 @@ function commitShared(connection: Connection, writes: readonly Waiting[]): void 
       else resolve(result)
     }
   } catch (thrown) {
-    if (connection.isInTransaction) connection.execute('ROLLBACK')
     for (const { reject } of writes) reject(explain(thrown))
+    tryRollback(connection)
   }
+}
+
+/** Where even this fails, it is tried again before the next transaction. */
+function tryRollback(connection: Connection): void {
+  try {
+    if (connection.isInTransaction) connection.execute('ROLLBACK')
+  } catch {}
 }
 
 /** A commit that fails may have reached the disk all the same. */

@@ -17,12 +17,13 @@ function late(wait: Wait): ServiceError {
 
 /**
  * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. `work` that ignores
- * its scope's signal goes on by itself; its result is then lost.
+ * its scope's signal goes on by itself; its result is then given to `discard`.
  */
 export function runWithDeadline<T>(
   seconds: number,
   onGone: (listener: () => void) => () => void,
   work: (scope: RequestScope) => Promise<T>,
+  discard: (result: T) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
@@ -55,6 +56,7 @@ export function runWithDeadline<T>(
     if (isOver) return finish()
     work(scope).then(
       (result) => {
+        if (isOver) discard(result)
         resolve(result)
         finish()
       },

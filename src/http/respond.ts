@@ -119,11 +119,20 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
         listener()
       })
     // Errors are kept nowhere: whether somebody was signed in is then no difference.
-    const answered = await runWithDeadline(requestSeconds, onGone, (scope) =>
-      options.track(() => answer(incoming, scope)),
+    const answered = await runWithDeadline(
+      requestSeconds,
+      onGone,
+      (scope) =>
+        options.track(async () => {
+          const { body, ...rest } = await answer(incoming, scope)
+          return { ...rest, body: follow(incoming, body) }
+        }),
+      ({ body }) => {
+        if (typeof body === 'object') body?.cancel()
+      },
     ).catch((thrown: unknown) => addHeaders(fail(thrown, isGone), NO_STORE))
     const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
-    return { status: answered.status, headers, body: follow(incoming, answered.body) }
+    return { status: answered.status, headers, body: answered.body }
   }
 }
 

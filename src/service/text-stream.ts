@@ -27,7 +27,11 @@ export function createTextStream(): TextStreamSource {
     begin(texts, end) {
       hasBegun = true
       return {
-        [Symbol.asyncIterator]: () => texts,
+        async *[Symbol.asyncIterator]() {
+          yield* texts
+          // What was cut off must not pass for the whole.
+          controller.signal.throwIfAborted()
+        },
         cancel() {
           cancel()
           // What it waits for fails now; it says so to nobody.

@@ -179,21 +179,13 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
     if (typeof body === 'object') body?.cancel()
     return
   }
-  response.statusCode = status
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  if (response.req && leavesBodyUnread(response.req)) response.setHeader('connection', 'close')
-  if (body === null) {
-    response.end()
-    return
-  }
-  if (typeof body !== 'string') {
-    void sendStream(response, body)
-    return
-  }
-  response.setHeader('content-length', Buffer.byteLength(body))
+  const isUnread = response.req !== undefined && leavesBodyUnread(response.req)
+  const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
+  response.writeHead(status, { ...headers, ...length, ...(isUnread ? { connection: 'close' } : {}) })
+  if (body === null || isHead) response.end()
   // As a string it goes out with the headers, in one piece.
-  if (isHead) response.end()
-  else response.end(body)
+  else if (typeof body === 'string') response.end(body)
+  else void sendStream(response, body)
 }
 
 /** Writes a stream as fast as its client takes it. One that breaks breaks the connection: half an array is no array. */

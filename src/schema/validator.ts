@@ -8,7 +8,7 @@ import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName, toPointerPart } from './names.js'
 
 /** Contract §4. */
-const MAX_FAULTS = 50
+export const MAX_FAULTS = 50
 /** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
 const MAX_PATH = 256
 

@@ -7,6 +7,7 @@ import { type Binding, findVariables } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import { suggest, toPointerPart } from '../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
+import { MAX_FAULTS } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
 import { refused } from './authorize.js'
 import type { SystemFields } from './stored-document.js'
@@ -68,7 +69,7 @@ export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, 
     draft.system.createdAt,
     draft.required,
   )
-  const faults = [...own, ...draft.judgeReferences(fields)]
+  const faults = [...own, ...draft.judgeReferences(fields)].slice(0, MAX_FAULTS)
   if (faults.length > 0) return blame(collection, rule, faults)
   return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
     ? { kind: 'fits', fields }

@@ -8,6 +8,7 @@ import { findImmutableChanges, immutable, isChange, mergePatch } from '../schema
 import type { Field } from '../schema/field.js'
 import { isFieldName, toPointerPart } from '../schema/names.js'
 import { applyDefaults, normalise, normalisePatch } from '../schema/normalise.js'
+import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { type Applied, blame, isChecked } from './apply-rule.js'
@@ -55,11 +56,11 @@ export function applyUpdate(
   const known = [
     ...findImmutableFaults(collection, before, after, kept.body, draft),
     ...findMissingSecrets(collection, body),
-    ...draft.judgeReferences(before, after),
+    ...draft.judgeReferences(withoutGuesses(before, body, draft), after),
     ...(mode === 'patch' ? findUnknownNulls(collection.fields, body, collection.additionalProperties) : []),
   ]
   const isRelevant = (fault: Fault): boolean => isChange(fault, body, before, after)
-  const faults = collection.validate(after, { known, isRelevant })
+  const faults = collection.validate(after, { known: known.slice(0, MAX_FAULTS), isRelevant })
   if (faults.length > 0) return blame(collection, rule, faults)
 
   const hashNames = new Set(collection.hashes.map(({ name }) => name))
@@ -74,6 +75,10 @@ export function applyUpdate(
     return { kind: 'refused' }
   return { kind: 'fits', writes, fields, secrets }
 }
+
+/** What was there before, without what the body names unseen: else a right guess would be told from a wrong one. */
+const withoutGuesses = (before: JsonObject, body: JsonObject, { isShown }: UpdateDraft): JsonObject =>
+  Object.fromEntries(Object.entries(before).filter(([name]) => !Object.hasOwn(body, name) || isShown(name)))
 
 /** What a PUT takes the place of: all that its rule accepts and its caller may read, but what is set once or by few. */
 function findReplaced(

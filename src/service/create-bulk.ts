@@ -2,6 +2,7 @@ import { type Fault, isServiceError, type ServiceError } from '../errors.js'
 import { bindingOf } from '../permissions/caller.js'
 import { toPointerPart } from '../schema/names.js'
 import type { Reference } from '../schema/references.js'
+import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { applyRule, chooseRule, invalid } from './apply-rule.js'
@@ -20,9 +21,6 @@ import {
 
 /** Where the documents of a bulk lie in its body. */
 const DOCUMENTS = 'documents'
-
-/** Contract §4. */
-const MAX_FAULTS = 50
 
 /**
  * Creates all documents of a body `{ "documents": [...] }` or none (contract §2, "Bulk"), each under the first rule that

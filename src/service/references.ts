@@ -7,6 +7,7 @@ import { bindSet } from '../permissions/write-rules.js'
 import { isUuid } from '../schema/names.js'
 import { applyDefaults } from '../schema/normalise.js'
 import { collectReferences, findNewReferences, type Reference } from '../schema/references.js'
+import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { invalid } from './apply-rule.js'
@@ -106,6 +107,7 @@ export const judgeReferences = (
   collection.hasReferences
     ? findNewReferences(collection.fields, before, after)
         .filter((reference) => !referable(reference))
+        .slice(0, MAX_FAULTS)
         .map(unknownReference)
     : []
 

@@ -6,6 +6,7 @@ import { findUnstorable } from '../schema/json-domain.js'
 import { isUuid, suggest, toPointerPart } from '../schema/names.js'
 import { collectReferences, type Reference } from '../schema/references.js'
 import { parseTimestamp } from '../schema/timestamp.js'
+import { MAX_FAULTS } from '../schema/validator.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { invalid, judgeBody } from './apply-rule.js'
@@ -94,8 +95,6 @@ async function prepare(
   if (faults.length > 0) return undefined
   return buildDocument(context, UNHURRIED, collection, system, judged.fields)
 }
-
-const MAX_FAULTS = 50
 
 interface GivenSystemFields {
   readonly _id?: string

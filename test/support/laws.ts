@@ -1,31 +1,35 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { type createCollectionService, createMemoryAdapter, type StoredDocument } from '../../src/index.js'
-import { expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
+import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
 import { createTestService, type Sent, type TestService } from './service.js'
-import { disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
+import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
 
 type Create = typeof createCollectionService
 
 /** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
 export async function openWorld(
-  { collection }: World,
-  documents: World['documents'],
+  { collection, people }: World,
+  { documents, people: persons }: Disguise,
   create?: Create,
 ): Promise<TestService> {
   const adapter = createMemoryAdapter()
   const service = createTestService(
-    { collections: { things: collection } },
+    { collections: { things: collection, people: people.collection } },
     { adapter, now: () => Date.parse(NOW), authenticate: () => null, ...(create ? { create } : {}) },
   )
   await service.handler.ready()
-  const steps = documents.map((document) => ({
-    in: 'things',
+  const insert = (name: string) => (document: World['documents'][number]) => ({
+    in: name,
     insert: { ...document, _version: 1 } as unknown as StoredDocument,
-  }))
+  })
+  const steps = [...documents.map(insert('things')), ...persons.map(insert('people'))]
   expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
   return service
 }
+
+/** What is stored in a world as it was made. */
+const plain = ({ documents, people }: World): Disguise => ({ documents, people: people.documents })
 
 const withQueries = (count: { minLength: number; maxLength: number }) =>
   worlds.chain((world) => fc.tuple(fc.constant(world), fc.array(queriesOf(world.collection.schema), count)))
@@ -43,10 +47,10 @@ export async function checkLists(runs: number, create?: Create): Promise<{ refus
   const seen = { refused: 0, some: 0 }
   await fc.assert(
     fc.asyncProperty(withQueries({ minLength: 4, maxLength: 8 }), async ([world, asked]) => {
-      const { collection, documents, caller } = world
-      const { send } = await openWorld(world, documents, create)
+      const { collection, documents, people, caller } = world
+      const { send } = await openWorld(world, plain(world), create)
       for (const query of asked) {
-        const expected = expectList(collection, documents, caller, query)
+        const expected = expectList(collection, documents, caller, query, people)
         const { status, body } = await send(`GET /things?${writeQuery(query)}`, { caller })
         if (typeof expected === 'number') {
           seen.refused += 1
@@ -96,33 +100,64 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
  * Non-interference (contract §5, "No leak"): two stores that show a caller the same documents and fields give that
  * caller byte-identical answers, each what the oracle says. Throws on a counterexample.
  */
-export async function checkNonInterference(runs: number, create?: Create): Promise<{ different: number }> {
-  const seen = { different: 0 }
+export async function checkNonInterference(
+  runs: number,
+  create?: Create,
+): Promise<{
+  different: number
+  expanded: number
+  hidden: number
+}> {
+  const seen = { different: 0, expanded: 0, hidden: 0 }
   await fc.assert(
     fc.asyncProperty(
       withQueries({ minLength: 16, maxLength: 16 }).chain(([world, asked]) =>
         fc.tuple(fc.constant(world), fc.constant(asked), disguise(world)),
       ),
       async ([world, asked, others]) => {
-        const { collection, documents, caller } = world
-        expect(viewsOf(collection, others, caller)).toEqual(viewsOf(collection, documents, caller))
-        if (JSON.stringify(others) !== JSON.stringify(documents)) seen.different += 1
+        const { collection, documents, people, caller } = world
+        const views = viewsOf(collection, documents, caller)
+        const persons = viewsOf(people.collection, people.documents, caller)
+        expect(viewsOf(collection, others.documents, caller)).toEqual(views)
+        expect(viewsOf(people.collection, others.people, caller)).toEqual(persons)
+        if (JSON.stringify(others) !== JSON.stringify(plain(world))) seen.different += 1
         const [one, other] = [
-          await openWorld(world, documents, create),
+          await openWorld(world, plain(world), create),
           await openWorld(world, others, create),
         ]
-        const ids = [...new Set([...documents, ...others].map(({ _id }) => _id))].slice(0, 4)
+        const idsOf = (all: World['documents']) => [...new Set(all.map(({ _id }) => String(_id)))].slice(0, 4)
+        const ids = idsOf([...documents, ...others.documents])
+        const expands = asked.flatMap(({ expand }) => (expand?.length ? [JSON.stringify(expand)] : []))
         const requests = [
           ...asked.map((query) => `GET /things?${writeQuery(query)}`),
           ...asked.slice(0, 14).map((query) => `GET /things/count?${writeQuery(countable(query))}`),
           ...ids.map((_id) => `GET /things/${_id}`),
+          ...ids.flatMap((_id) => expands.slice(0, 4).map((expand) => `GET /things/${_id}?expand=${expand}`)),
+          ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
+          'GET /people',
+          'GET /people/count',
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         for (const query of asked) {
-          const expected = expectList(collection, documents, caller, query)
+          const expected = expectList(collection, documents, caller, query, people)
           const { status, body } = await one.send(`GET /things?${writeQuery(query)}`, { caller })
           if (typeof expected === 'number') expect(status).toBe(expected)
           else expect(body).toEqual(expected)
+        }
+        // A single document is expanded as it is in a list.
+        for (const { expand } of asked.filter(({ expand }) => expand?.length)) {
+          const all = expectList(collection, documents, caller, {
+            conditions: [],
+            sort: [],
+            expand: expand ?? [],
+          })
+          for (const view of typeof all === 'number' ? [] : views) {
+            const asText = JSON.stringify(expand)
+            const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, { caller })
+            const expected = expandView(view, expand ?? [], persons)
+            expect(body).toEqual(expected)
+            seen[JSON.stringify(expected) === JSON.stringify(view) ? 'hidden' : 'expanded'] += 1
+          }
         }
         const writes = ids.flatMap((_id) =>
           ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} /things/${_id}`),

@@ -20,6 +20,7 @@ export interface OracleQuery {
   readonly skip?: number
   readonly limit?: number
   readonly project?: readonly string[]
+  readonly expand?: readonly string[]
 }
 
 export type OracleCaller = Json & { readonly id: string; readonly roles: readonly string[] }
@@ -38,9 +39,15 @@ const SYSTEM: Json = {
   createdBy: { type: 'string' },
 }
 
-interface OracleCollection {
+export interface OracleCollection {
   readonly schema: Json
   readonly permissions: Json
+}
+
+/** A collection that others refer to, and what is stored in it. */
+export interface OracleTarget {
+  readonly collection: OracleCollection
+  readonly documents: readonly Json[]
 }
 
 /** All documents as the caller sees them, in the order of `_id`. */
@@ -65,6 +72,7 @@ export function expectList(
   documents: readonly Json[],
   caller: OracleCaller | null,
   query: OracleQuery,
+  target?: OracleTarget,
 ): readonly Json[] | 400 | 401 | 403 {
   const fields: Json = { ...collection.schema, ...SYSTEM }
   const grants = grantsOf(collection.permissions, caller)
@@ -73,9 +81,11 @@ export function expectList(
     definitionOf(fields, path) !== undefined && grants.some((grant) => shows(grant, topOf(path)))
   const isShownByAll = (path: string): boolean => grants.every((grant) => shows(grant, topOf(path)))
   const asked = [...query.conditions, ...(query.or ?? []).flat()]
-  const named = [...asked.map(({ path }) => path), ...(query.project ?? [])]
+  const named = [...asked.map(({ path }) => path), ...(query.project ?? []), ...(query.expand ?? [])]
   if (!named.every(isShownBySome)) return 400
   if (!query.sort.every(({ path }) => isShownBySome(path) && isShownByAll(path))) return 400
+
+  if (!(query.expand ?? []).every((path) => isReference(definitionOf(fields, path)))) return 400
 
   const views = viewsOf(collection, documents, caller)
   const isMet = (view: Json, { path, operator, values }: OracleCondition): boolean =>
@@ -96,7 +106,29 @@ export function expectList(
   })
   const skip = query.skip ?? 0
   const page = sorted.slice(skip, query.limit === undefined ? undefined : skip + query.limit)
-  return query.project ? page.map((view) => projectView(view, query.project ?? [])) : page
+  const projected = query.project ? page.map((view) => projectView(view, query.project ?? [])) : page
+  if (!query.expand || !target) return projected
+  const targets = viewsOf(target.collection, target.documents, caller)
+  return projected.map((view) => expandView(view, query.expand ?? [], targets))
+}
+
+const isReference = (definition: Json | undefined): boolean =>
+  definition?.type === 'reference' || (definition?.items as Json | undefined)?.type === 'reference'
+
+/** The document with what may be read in the place of what refers to it. */
+export function expandView(view: Json, paths: readonly string[], targets: readonly Json[]): Json {
+  const expand = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(expand) : (targets.find(({ _id }) => _id === value) ?? value)
+  const walk = (value: Json, prefix: string): Json =>
+    Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => {
+        const path = prefix + name
+        if (paths.includes(path)) return [name, expand(inner)]
+        const isObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        return [name, isObject ? walk(inner as Json, `${path}.`) : inner]
+      }),
+    )
+  return walk(view, '')
 }
 
 const topOf = (path: string): string => path.split('.')[0] ?? path
@@ -201,6 +233,7 @@ function valueAt(document: Json, path: string): unknown {
 function isOfType(type: unknown, value: unknown): boolean {
   switch (type) {
     case 'string':
+    case 'reference':
       return typeof value === 'string'
     case 'timestamp':
       return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)

@@ -1,10 +1,18 @@
 import fc from 'fast-check'
-import { type OracleCaller, type OracleCondition, type OracleQuery, viewsOf } from './oracle.js'
+import {
+  type OracleCaller,
+  type OracleCollection,
+  type OracleCondition,
+  type OracleQuery,
+  viewsOf,
+} from './oracle.js'
 
 /** A configuration, what is stored under it, and somebody who asks: all at random. */
 export interface World {
   readonly collection: { readonly schema: Json; readonly permissions: Json }
   readonly documents: readonly Json[]
+  /** Whom the documents refer to. */
+  readonly people: { readonly collection: OracleCollection; readonly documents: readonly Json[] }
   readonly caller: OracleCaller | null
 }
 
@@ -19,7 +27,16 @@ const POOL: { readonly [name: string]: Json } = {
   at: { type: 'timestamp' },
   tags: { type: 'array', items: { type: 'string' } },
   nums: { type: 'array', items: { type: 'integer' } },
-  o: { type: 'object', properties: { x: { type: 'string' }, k: { type: 'integer' } } },
+  o: {
+    type: 'object',
+    properties: {
+      x: { type: 'string' },
+      k: { type: 'integer' },
+      r: { type: 'reference', collection: 'people' },
+    },
+  },
+  ref: { type: 'reference', collection: 'people' },
+  refs: { type: 'array', items: { type: 'reference', collection: 'people' } },
   j: { type: 'json' },
   toString: { type: 'string' },
 }
@@ -31,11 +48,18 @@ const NUMBERS = [-1, 0, 1, 2, 2.5, 10]
 const PEOPLE = ['ann', 'bob']
 const ROLES = ['editor', 'admin']
 
+const id = (n: number): string => `0190163d-8694-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+/** Ids of people, whether or not there are such. */
+const PEOPLE_IDS = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => id(2000 + n))
+
 const text = fc.constantFrom(...TEXTS)
 const scalarOf = (type: unknown): fc.Arbitrary<unknown> => {
   switch (type) {
     case 'string':
       return text
+    case 'reference':
+      return fc.constantFrom(...PEOPLE_IDS)
     case 'timestamp':
       return fc.constantFrom(...TIMES)
     case 'number':
@@ -58,14 +82,12 @@ const storedOf = (definition: Json): fc.Arbitrary<unknown> => {
     definition.type === 'array'
       ? array((definition.items as Json).type)
       : definition.type === 'object'
-        ? fc.record({ x: text, k: scalarOf('integer') }, { requiredKeys: [] })
+        ? fc.record({ x: text, k: scalarOf('integer'), r: scalarOf('reference') }, { requiredKeys: [] })
         : definition.type === 'json'
           ? fc.constantFrom<unknown>(1, 'x', [1], { a: null }, false)
           : scalarOf(definition.type)
   return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd })
 }
-
-const id = (n: number): string => `0190163d-8694-7000-8000-${n.toString(16).padStart(12, '0')}`
 
 const documentOf = (schema: Json): fc.Arbitrary<Json> =>
   fc
@@ -84,10 +106,12 @@ const documentOf = (schema: Json): fc.Arbitrary<Json> =>
 const subsetOf = (names: readonly string[], minLength = 0): fc.Arbitrary<string[]> =>
   fc.subarray([...names], { minLength })
 
+const isScalar = (type: string): boolean => !['object', 'json', 'array'].includes(type)
+
 const whereOf = (schema: Json): fc.Arbitrary<Json> => {
   const conditions = Object.entries(schema).flatMap(([name, definition]) => {
     const { type } = definition as Json
-    if (!['string', 'number', 'integer', 'boolean', 'timestamp'].includes(String(type))) return []
+    if (!isScalar(String(type))) return []
     const value = scalarOf(type)
     const operators: fc.Arbitrary<unknown>[] = [
       value,
@@ -155,18 +179,31 @@ const caller: fc.Arbitrary<OracleCaller | null> = fc.option(
   { freq: 4 },
 )
 
-export const worlds: fc.Arbitrary<World> = fc
-  .subarray(NAMES, { minLength: 2 })
-  .map((names): Json => Object.fromEntries(names.map((name) => [name, POOL[name]])))
-  .chain((schema) =>
-    fc.record({
-      collection: fc.record({ schema: fc.constant(schema), permissions: permissionsOf(schema) }),
-      documents: fc
-        .array(documentOf(schema), { maxLength: 12 })
-        .map((documents) => documents.map((document, i) => ({ _id: id(i + 1), ...document }))),
+const schemaOf = (minLength: number): fc.Arbitrary<Json> =>
+  fc
+    .subarray(NAMES, { minLength })
+    .map((names): Json => Object.fromEntries(names.map((name) => [name, POOL[name]])))
+
+/** A collection at random, and documents for it. */
+const filledOf = (schema: Json, ids: readonly string[]) =>
+  fc.record({
+    collection: fc.record({ schema: fc.constant(schema), permissions: permissionsOf(schema) }),
+    documents: fc
+      .array(documentOf(schema), { maxLength: ids.length })
+      .map((documents) => documents.map((document, i): Json => ({ _id: ids[i], ...document }))),
+  })
+
+const THING_IDS = Array.from({ length: 12 }, (_, i) => id(i + 1))
+
+export const worlds: fc.Arbitrary<World> = fc.tuple(schemaOf(2), schemaOf(1)).chain(([things, people]) =>
+  fc
+    .record({
+      things: filledOf(things, THING_IDS),
+      people: filledOf(people, PEOPLE_IDS.slice(0, 5)),
       caller,
-    }),
-  )
+    })
+    .map(({ things, people, caller }) => ({ ...things, people, caller })),
+)
 
 interface Choice {
   readonly path: string
@@ -183,14 +220,13 @@ const choices: readonly Choice[] = NAMES.flatMap((path): Choice[] => {
     { path, type: 'object', isArray: false },
     { path: 'o.x', type: 'string', isArray: false },
     { path: 'o.k', type: 'integer', isArray: false },
+    { path: 'o.r', type: 'reference', isArray: false },
   ]
 }).concat([
   { path: '_id', type: 'string', isArray: false },
   { path: 'createdBy', type: 'string', isArray: false },
   { path: 'createdAt', type: 'timestamp', isArray: false },
 ])
-
-const isScalar = (type: string): boolean => type !== 'object' && type !== 'json'
 
 const conditionOf = ({ path, type }: Choice): fc.Arbitrary<OracleQuery['conditions'][number]> => {
   const make = (operator: string, values: fc.Arbitrary<readonly unknown[]>) =>
@@ -217,7 +253,7 @@ const conditionOf = ({ path, type }: Choice): fc.Arbitrary<OracleQuery['conditio
       fc.array(nullable, { maxLength: 3 }).map((list) => [list]),
     ),
     ...(type === 'boolean' ? [] : ['$gt', '$gte', '$lt', '$lte'].map((operator) => make(operator, one))),
-    ...(type === 'string' || type === 'timestamp'
+    ...(type === 'string' || type === 'timestamp' || type === 'reference'
       ? [
           make(
             '$regex',
@@ -238,10 +274,18 @@ export function queriesOf(schema: Json): fc.Arbitrary<OracleQuery> {
     { weight: 20, arbitrary: fc.constantFrom(...declared) },
     { weight: 1, arbitrary: fc.constantFrom(...choices) },
   )
-  return queriesOver(pick)
+  const references = declared.filter(({ type }) => type === 'reference')
+  const expand = fc.oneof(
+    { weight: 20, arbitrary: fc.subarray(references.map(({ path }) => path)) },
+    { weight: 1, arbitrary: fc.array(pick.map(({ path }) => path)) },
+  )
+  return queriesOver(pick, expand)
 }
 
-const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
+const queriesOver = (
+  choice: fc.Arbitrary<Choice>,
+  expand: fc.Arbitrary<string[]>,
+): fc.Arbitrary<OracleQuery> =>
   fc
     .record(
       {
@@ -270,6 +314,7 @@ const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
           choice.map(({ path }) => path),
           { maxLength: 4 },
         ),
+        expand,
       },
       { requiredKeys: ['conditions', 'sort'] },
     )
@@ -279,11 +324,34 @@ const queriesOver = (choice: fc.Arbitrary<Choice>): fc.Arbitrary<OracleQuery> =>
       return { ...query, ignoreCase }
     })
 
+/** What else can be stored without a difference to the world's caller. */
+export interface Disguise {
+  readonly documents: readonly Json[]
+  readonly people: readonly Json[]
+}
+
 /**
  * Other documents that show the world's caller exactly the same: what is hidden of a document is changed where that
- * changes nothing of what is shown, and documents that cannot be seen come, go and change.
+ * changes nothing of what is shown, and documents that cannot be seen come, go and change, those among them that
+ * others refer to.
  */
-export function disguise({ collection, documents, caller }: World): fc.Arbitrary<readonly Json[]> {
+export const disguise = ({ collection, documents, people, caller }: World): fc.Arbitrary<Disguise> =>
+  fc.record({
+    documents: disguiseAll(collection, documents, caller, [1000, 1001, 1002, 1003, 1004, 1005].map(id)),
+    people: disguiseAll(
+      people.collection,
+      people.documents,
+      caller,
+      PEOPLE_IDS.filter((free) => people.documents.every(({ _id }) => _id !== free)),
+    ),
+  })
+
+function disguiseAll(
+  collection: OracleCollection,
+  documents: readonly Json[],
+  caller: OracleCaller | null,
+  freeIds: readonly string[],
+): fc.Arbitrary<readonly Json[]> {
   const seen = (document: Json): string => JSON.stringify(viewsOf(collection, [document], caller))
   const changed = documents.map((document) =>
     fc.array(documentOf(collection.schema), { minLength: 1, maxLength: 4 }).map((others): Json[] => {
@@ -304,8 +372,8 @@ export function disguise({ collection, documents, caller }: World): fc.Arbitrary
     }),
   )
   const hidden = fc
-    .array(documentOf(collection.schema), { maxLength: 6 })
-    .map((others) => others.map((document, i): Json => ({ _id: id(1000 + i), ...document })))
+    .array(documentOf(collection.schema), { maxLength: freeIds.length })
+    .map((others) => others.map((document, i): Json => ({ _id: freeIds[i], ...document })))
     .map((others) => others.filter((document) => seen(document) === '[]'))
   return fc.tuple(fc.tuple(...changed), hidden).map(([kept, added]) => [...kept.flat(), ...added])
 }
@@ -329,5 +397,6 @@ export function writeQuery(query: OracleQuery): string {
   if (query.skip !== undefined) put('skip', String(query.skip))
   if (query.limit !== undefined) put('limit', String(query.limit))
   if (query.project !== undefined) put('project', JSON.stringify(query.project))
+  if (query.expand !== undefined) put('expand', JSON.stringify(query.expand))
   return parts.join('&')
 }

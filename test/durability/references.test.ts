@@ -1,0 +1,246 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, test } from 'vitest'
+import { everything } from '../../src/filter/filter.js'
+import {
+  type Config,
+  createCollectionService,
+  createMemoryAdapter,
+  type StorageAdapter,
+  type StoredDocument,
+} from '../../src/index.js'
+import { idOf, LONG_AGO } from '../support/stored.js'
+import { connect, engines, isLong, type Store } from './support/stores.js'
+
+/** References that are made while what they name is deleted. */
+
+const rounds = isLong ? 1000 : 150
+
+const permissions = { '*': true } as const
+
+const config = {
+  collections: {
+    people: { schema: { name: { type: 'string' } }, permissions },
+    held: {
+      schema: { r: { type: 'reference', collection: 'people' }, n: { type: 'integer' } },
+      permissions,
+    },
+    bound: {
+      schema: {
+        list: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { r: { type: 'reference', collection: 'people', onDelete: 'cascade' } },
+          },
+        },
+      },
+      permissions,
+    },
+    /** What goes along with what goes along. */
+    leaves: {
+      schema: { r: { type: 'reference', collection: 'bound', onDelete: 'cascade' } },
+      permissions,
+    },
+  },
+} satisfies Config
+
+interface Sending {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** Sends all at once and gives their outcomes: the status, and of an error the code. */
+type Send = (requests: readonly Sending[]) => Promise<readonly string[]>
+
+const children = new Set<ChildProcess>()
+
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+  children.clear()
+})
+
+/** Another process over the same store. */
+async function startProcess(store: Store): Promise<Send> {
+  const script = fileURLToPath(new URL('support/reference-worker.mjs', import.meta.url))
+  const child = fork(script, { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } })
+  children.add(child)
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the other process ended')
+  })
+  ended.catch(() => {})
+  const call = async (message: object): Promise<readonly string[]> => {
+    const answered = once(child, 'message')
+    child.send(message)
+    const [outcomes] = await Promise.race([answered, ended])
+    return outcomes
+  }
+  await call({ serve: { config, store } })
+  return (requests) => call({ requests })
+}
+
+function startHere(adapter: StorageAdapter): Send {
+  const handler = createCollectionService(config, adapter, {
+    production: false,
+    logger: { info() {}, warn() {}, error() {} },
+  })
+  return (requests) =>
+    Promise.all(
+      requests.map(async ({ method, path, body }) => {
+        const init = body === undefined ? {} : { body: JSON.stringify(body) }
+        const headers = { 'content-type': 'application/json' }
+        const response = await handler(
+          new Request(`http://service.test${path}`, { method, headers, ...init }),
+        )
+        const text = await response.text()
+        return response.status < 400 ? String(response.status) : `${response.status} ${JSON.parse(text).code}`
+      }),
+    )
+}
+
+/** A storage of this process that takes its time, now more, now less, so that either request may come first. */
+function createUnsteadyAdapter(): StorageAdapter {
+  const inner = createMemoryAdapter()
+  const pause = async (): Promise<void> => {
+    for (let turns = Math.floor(Math.random() * 4); turns > 0; turns--) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return {
+    ...inner,
+    async list(...args) {
+      await pause()
+      return inner.list(...args)
+    },
+    async write(...args) {
+      await pause()
+      return inner.write(...args)
+    },
+  }
+}
+
+type Documents = readonly StoredDocument[]
+
+const readAll = (adapter: StorageAdapter, name: string): Promise<Documents> =>
+  adapter.list(name, { filter: everything, sort: [], skip: 0, limit: null })
+
+/** People to be deleted, one a round, and documents that will be made to refer to them. */
+async function fill(adapter: StorageAdapter): Promise<void> {
+  const system = { _version: 1, createdAt: LONG_AGO, updatedAt: LONG_AGO, createdBy: null }
+  const steps = ['people', 'held', 'bound'].flatMap((name) =>
+    Array.from({ length: rounds }, (_, i) => ({ in: name, insert: { _id: idOf(i), ...system } })),
+  )
+  expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+}
+
+const post = (path: string, body: unknown): Sending => ({ method: 'POST', path, body })
+const patch = (path: string, body: unknown): Sending => ({ method: 'PATCH', path, body })
+
+interface Race {
+  readonly what: string
+  /** What refers to the one to be deleted, all at once. */
+  readonly refer: (id: string) => readonly Sending[]
+  readonly outcomes: readonly string[]
+}
+
+const races: readonly Race[] = [
+  {
+    what: 'that holds on to it',
+    refer: (id) => [
+      post('/held', { r: id }),
+      patch(`/held/${id}`, { r: id }),
+      post('/held/bulk', { documents: [{ n: 1 }, { r: id }, { r: id }] }),
+    ],
+    outcomes: ['200', '201', '204', '400 validation_failed', '409 reference_in_use'],
+  },
+  {
+    what: 'that goes along with it',
+    refer: (id) => [
+      post('/bound', { list: [{ r: id }] }),
+      patch(`/bound/${id}`, { list: [{}, { r: id }] }),
+      post('/bound/bulk', { documents: [{}, { list: [{ r: id }] }] }),
+    ],
+    // What is to be changed may be gone with it.
+    outcomes: ['200', '201', '204', '400 validation_failed', '404 not_found'],
+  },
+  {
+    what: 'to what goes along with it',
+    refer: (id) => [patch(`/bound/${id}`, { list: [{ r: id }] }), post('/leaves', { r: id })],
+    outcomes: ['200', '201', '204', '400 validation_failed', '404 not_found'],
+  },
+]
+
+const idsIn = (documents: Documents): ReadonlySet<string> => new Set(documents.map(({ _id }) => _id))
+
+async function check(send: readonly [Send, Send], adapter: StorageAdapter, race: Race): Promise<void> {
+  const [referring, deleting] = send
+  const seen = new Set<string>()
+  const deleted = new Set<string>()
+  for (let i = 0; i < rounds; i++) {
+    const id = idOf(i)
+    const remove = { method: 'DELETE', path: `/people/${id}` }
+    // Either may be sent first.
+    const requests = [() => referring(race.refer(id)), () => deleting([remove])]
+    const answers = (i % 2 === 0 ? requests : requests.reverse()).map((start) => start())
+    const [first = [], second = []] = await Promise.all(answers)
+    for (const outcome of [...first, ...second]) seen.add(outcome)
+    if ([...first, ...second].includes('204')) deleted.add(id)
+  }
+  expect([...seen].filter((outcome) => !race.outcomes.includes(outcome))).toEqual([])
+
+  const [people, held, bound, leaves] = await Promise.all(
+    ['people', 'held', 'bound', 'leaves'].map((name) => readAll(adapter, name)),
+  )
+  if (!people || !held || !bound || !leaves) throw new Error('a collection is missing')
+  const left = idsIn(people)
+  expect([...deleted].filter((id) => left.has(id))).toEqual([])
+  expect(left.size).toBe(rounds - deleted.size)
+  const named = [
+    ...held.map(({ r }) => r),
+    ...bound.flatMap(({ list }) => ((list ?? []) as { r?: unknown }[]).map(({ r }) => r)),
+  ].filter((id) => typeof id === 'string')
+  expect(named.filter((id) => !left.has(id))).toEqual([])
+  const boundIds = idsIn(bound)
+  expect(leaves.map(({ r }) => String(r)).filter((id) => !boundIds.has(id))).toEqual([])
+  // Both must have come first now and then, else there was no race.
+  expect(deleted.size).toBeGreaterThan(0)
+  expect(seen.has('201')).toBe(true)
+}
+
+describe.each(races)(
+  'a reference $what, made while it is deleted, leads to something or is not made',
+  (race) => {
+    test('in memory', async () => {
+      const adapter = createUnsteadyAdapter()
+      const send = startHere(adapter)
+      await send([{ method: 'GET', path: '/people' }])
+      await fill(adapter)
+      await check([send, send], adapter, race)
+    }, 60_000)
+  },
+)
+
+describe.each(engines)('%s, from two processes', (_, useStores) => {
+  const stores = useStores()
+
+  test.each(races)(
+    'a reference $what, made while it is deleted, leads to something or is not made',
+    async (race) => {
+      const store = stores.create()
+      const processes = await Promise.all([startProcess(store), startProcess(store)])
+      const [one, other] = processes
+      if (!one || !other) throw new Error('a process is missing')
+      const adapter = connect(store)
+      await adapter.open([])
+      try {
+        await fill(adapter)
+        await check([one, other], adapter, race)
+      } finally {
+        await adapter.close()
+      }
+    },
+    120_000,
+  )
+})

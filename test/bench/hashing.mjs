@@ -6,7 +6,9 @@ import { createWorkerHasher } from '../../dist/node.js'
 const REGISTRATIONS = 20
 const config = {
   collections: {
-    users: { schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } } },
+    users: {
+      schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } },
+    },
     notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } },
   },
 }

@@ -26,6 +26,7 @@ export default defineConfig({
     testing: 'src/testing/index.ts',
     sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
     postgres: 'src/adapters/postgres/postgres-adapter.ts',
+    client: 'src/client/client.ts',
     cli: 'src/cli/main.ts',
   },
   format: ['esm', 'cjs'],
@@ -36,11 +37,14 @@ export default defineConfig({
       testing: 'src/testing/index.ts',
       sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
       postgres: 'src/adapters/postgres/postgres-adapter.ts',
+      client: 'src/client/client.ts',
     },
   },
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  // There are no CommonJS builds of these, which Jest cannot load otherwise.
+  noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
   esbuildPlugins: [rawText],
   // One copy of each module, whichever subpath asks for it.
   splitting: true,

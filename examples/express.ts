@@ -1,4 +1,4 @@
-// The service below /api, beside the routes of an Express application. To run it: PORT=3000 node express.js
+// The service below /api, beside the routes of an Express application. To run it: PORT=3000 npx tsx express.ts
 import { createCollectionService } from 'collection-service'
 import { toNodeHandler } from 'collection-service/node'
 import express from 'express'

@@ -1,4 +1,4 @@
-// The service below /api, beside the routes of a Hono application. To run it: PORT=3000 node hono.js
+// The service below /api, beside the routes of a Hono application. To run it: PORT=3000 npx tsx hono.ts
 import { serve } from '@hono/node-server'
 import { createCollectionService } from 'collection-service'
 import { Hono } from 'hono'

@@ -1,4 +1,4 @@
-// The service as a server of its own, on node:http alone. To run it: PORT=3000 node node.js
+// The service as a server of its own, on node:http alone. To run it: PORT=3000 npx tsx node.ts
 import { createServer } from 'node:http'
 import { createCollectionService, createMemoryAdapter } from 'collection-service'
 import { toNodeHandler } from 'collection-service/node'

@@ -1,4 +1,5 @@
 // A configuration is worth a test of its own: who may do what is easily said wrong, and a handler needs no server.
+// To run it: npx vitest run unit-test.test.ts
 import { createCollectionService, createMemoryAdapter } from 'collection-service'
 import { createTestHasher } from 'collection-service/testing'
 import { expect, test } from 'vitest'

@@ -22,11 +22,11 @@ import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js
  * @param config pure JSON, copied
  * @param adapter where documents lie; default: in memory
  */
-export function createCollectionService(
-  config: Config | { readonly [key: string]: unknown },
+export function createCollectionService<const C extends Config | { readonly [key: string]: unknown }>(
+  config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
   options: ServiceOptions = {},
-): Handler {
+): Handler<C> {
   checkOptions(adapter, options)
   const logger = createLogger(options.logger)
   const production = options.production ?? readEnvironment() === 'production'
@@ -59,7 +59,7 @@ export function createCollectionService(
     decoy,
     track: life.track,
   }
-  const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler => {
+  const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler<C> => {
     const respond = createRespond(context, { ...shared, identify, hasAccountRoutes })
     const handle = async (request: Request): Promise<Response> => {
       try {

@@ -1,5 +1,6 @@
 export { createMemoryAdapter, type MemoryAdapterOptions } from './adapters/memory/memory-adapter.js'
 export { createCollectionService } from './create-collection-service.js'
+export { defineConfig } from './define-config.js'
 export {
   ConfigError,
   type ConfigFault,
@@ -12,6 +13,14 @@ export { compare, type Ordered } from './filter/compare.js'
 export { compileField } from './filter/compile-field.js'
 export type { FieldRef, Filter, Scalar, ValueType } from './filter/filter.js'
 export { compileFilter, matches } from './filter/matches.js'
+export type {
+  CollectionName,
+  CollectionsOf,
+  CollectionTypes,
+  CreateBodyOf,
+  DocumentOf,
+  UpdateBodyOf,
+} from './infer/collections.js'
 export type {
   CollectionPlan,
   IndexPlan,

@@ -190,7 +190,7 @@ export interface ServiceOptions {
 }
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */
-export interface Handler {
+export interface Handler<C = unknown> {
   // biome-ignore lint/suspicious/noExplicitAny: frameworks pass arguments of their own behind the request
   (request: Request, ...ignored: any[]): Promise<Response>
   /** Opens the storage, once. Rejects with the cause. A request does the same and answers 503. */
@@ -198,5 +198,7 @@ export interface Handler {
   /** Ends requests in flight, then the adapter. */
   close(): Promise<void>
   /** The same service for a caller on the host's word: it ignores `Authorization` and has no `/auth` routes. */
-  as(caller: Caller | null): Handler
+  as(caller: Caller | null): Handler<C>
+  /** For the compiler alone: the type of the configuration, by which clients know collections and documents. */
+  readonly '~config'?: C
 }

@@ -1,5 +1,5 @@
 // The service in an application of Next (App Router). This file goes to app/api/[[...path]]/route.ts, so that Next
-// hands every request below /api to it.
+// hands every request below /api to it, and config.json to app/api. To run it: npx next dev
 import { createCollectionService } from 'collection-service'
 import config from '../config.json' with { type: 'json' }
 

@@ -2,6 +2,7 @@
 import { explain } from './explain.js'
 import { grant } from './grant.js'
 import { parseArguments, USAGE, UsageError } from './parse-arguments.js'
+import { writeTypes } from './print-types.js'
 import { serve } from './serve.js'
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -11,6 +12,7 @@ async function run(): Promise<void> {
   const args = parseArguments(process.argv.slice(2))
   if (args.help) return print(USAGE)
   if (args.grant) return grant(args.config, args.grant, print)
+  if (args.types) return writeTypes(args.config, args.types, print)
   const serving = await serve(args, print)
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

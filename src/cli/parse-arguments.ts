@@ -12,6 +12,12 @@ export interface GrantArguments {
   readonly storage: StorageArguments
 }
 
+/** Where the types of a configuration's documents go. */
+export interface TypesArguments {
+  /** On the terminal where it is missing. */
+  readonly out: string | undefined
+}
+
 /** What the command was told. */
 export interface Arguments {
   readonly config: string
@@ -22,13 +28,15 @@ export interface Arguments {
   readonly storage?: StorageArguments
   /** In place of serving. */
   readonly grant?: GrantArguments
+  /** In place of serving. */
+  readonly types?: TypesArguments
   readonly help: boolean
 }
 
 /** A command line that makes no sense. */
 export class UsageError extends Error {}
 
-type Command = 'serve' | 'grant'
+type Command = 'serve' | 'grant' | 'types'
 
 interface Option {
   /** The commands that take it. */
@@ -64,6 +72,7 @@ const OPTIONS = {
     check: checkUrl,
     about: ['keeps them in PostgreSQL, through pg: postgres://user@host/name'],
   },
+  out: { of: ['types'], about: ['the file that types go into; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }
 
 type OptionName = keyof typeof OPTIONS
@@ -76,28 +85,31 @@ const describeLine = (name: string, [first = '', ...others]: readonly string[]):
 /** What the command takes, for people. */
 export const USAGE = `collection-service [config.json] [--port 3000] [--cors ORIGIN] [--seed documents.json] [--data FILE.db | --database URL]
 collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL)
+collection-service types [config.json] [--out FILE.ts]
 
 ${describeLine('config.json', ['what to serve (default: config.json in this folder)'])}
 ${OPTION_NAMES.map((name) => describeLine(`--${name}`, OPTIONS[name].about)).join('\n')}
-${describeLine('grant', ['gives a registered user a role: how an administrator begins'])}`
+${describeLine('grant', ['gives a registered user a role: how an administrator begins'])}
+${describeLine('types', ['describes the documents in TypeScript, for createClient<Collections>(url)'])}`
 
 const DEFAULT_PORT = '3000'
 
 /** Parses a command line. Throws `UsageError`. */
 export function parseArguments(args: readonly string[]): Arguments {
   const { values, positionals } = readArguments(args)
-  const isGrant = positionals[0] === 'grant'
-  const [identifier, role, ...rest] = isGrant ? positionals.slice(1) : ['', '', ...positionals]
+  const [first] = positionals
+  const command: Command = first === 'grant' || first === 'types' ? first : 'serve'
+  const named = command === 'serve' ? positionals : positionals.slice(1)
+  const [identifier, role, ...rest] = command === 'grant' ? named : ['', '', ...named]
   const [config = 'config.json', ...others] = rest
   const given = { config, port: Number(DEFAULT_PORT), cors: [], seed: undefined }
   if (values.help) return { ...given, help: true }
 
   if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
-  const options = new Map(
-    OPTION_NAMES.map((name) => [name, readOption(name, values[name], isGrant ? 'grant' : 'serve')]),
-  )
+  const options = new Map(OPTION_NAMES.map((name) => [name, readOption(name, values[name], command)]))
   const [port = DEFAULT_PORT] = options.get('port') ?? []
   const [seed] = options.get('seed') ?? []
+  const [out] = options.get('out') ?? []
   const storage = readStorage(options.get('data')?.[0], options.get('database')?.[0])
   return {
     config,
@@ -105,7 +117,8 @@ export function parseArguments(args: readonly string[]): Arguments {
     cors: options.get('cors') ?? [],
     seed,
     ...(storage ? { storage } : {}),
-    ...(isGrant ? { grant: readGrant(identifier, role, storage) } : {}),
+    ...(command === 'grant' ? { grant: readGrant(identifier, role, storage) } : {}),
+    ...(command === 'types' ? { types: { out } } : {}),
     help: false,
   }
 }

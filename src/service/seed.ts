@@ -67,7 +67,13 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
 }
 
 /** Nobody waits for the start: it has no deadline. */
-const UNHURRIED: RequestScope = { signal: new AbortController().signal, enter() {} }
+const UNHURRIED: RequestScope = {
+  // Not while the module loads: some runtimes allow no such thing there.
+  get signal() {
+    return new AbortController().signal
+  },
+  enter() {},
+}
 
 async function prepare(
   context: ServiceContext,

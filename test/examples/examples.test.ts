@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
@@ -10,6 +13,8 @@ import { app as expressApp } from '../../examples/express.js'
 import { app as honoApp } from '../../examples/hono.js'
 import * as route from '../../examples/next/route.js'
 import { server as nodeServer, stop } from '../../examples/node.js'
+import worker from '../../examples/worker.js'
+import { NOT_RUN, readBlocks } from './readme-blocks.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -135,10 +140,41 @@ test('the example for node:http serves its documents and stops', async () => {
   expect(nodeServer.listening).toBe(false)
 })
 
+test('the example of a worker serves its documents', async () => {
+  const list = await worker.fetch(
+    new Request('https://shop.example/articles?sort[title]=1&project=["title"]'),
+  )
+  expect((await list.json()).map(({ title }: { title: string }) => title)).toEqual([
+    'Hello, world',
+    'How filters work',
+  ])
+})
+
+test('the example for SQLite keeps what it is told', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'collection-service-example-'))
+  process.env.DATA_FILE = join(folder, 'data.db')
+  const { server, service } = await import('../../examples/sqlite.js')
+  const origin = await listen(server)
+  expect((await fetch(`${origin}/auth/register`, json(account))).status).toBe(201)
+  expect((await fetch(`${origin}/auth/register`, json(account))).status).toBe(409)
+  server.close()
+  server.closeAllConnections()
+  await service.close()
+  delete process.env.DATA_FILE
+  await rm(folder, { recursive: true })
+})
+
+test('what of the README is not run is there, and its reason too', async () => {
+  const blocks = readBlocks(await readFile(join(root, 'README.md'), 'utf8'))
+  expect(blocks.map(({ language }) => language)).toContain('ts')
+  for (const reason of Object.values(NOT_RUN)) expect(reason).not.toBe('')
+})
+
 test('the runner finds the example of a unit test by its name alone', async () => {
   const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'list', '--filesOnly'], {
     cwd: root,
   })
-  expect(stdout.split('\n')).toContain('examples/unit-test.test.ts')
+  const files = stdout.split('\n').filter((file) => file.startsWith('examples/'))
+  expect(files).toEqual(['examples/unit-test.test.ts'])
 })

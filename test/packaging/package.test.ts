@@ -21,6 +21,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'compileFilter',
     'createCollectionService',
     'createMemoryAdapter',
+    'defineConfig',
     'isServiceError',
     'matches',
   ],
@@ -28,6 +29,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './testing': ['adapterCases', 'createTestHasher', 'fuzzAdapter', 'runCase', 'testAdapter'],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
+  './client': ['ClientError', 'createClient', 'isClientError'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

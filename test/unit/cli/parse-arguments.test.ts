@@ -69,7 +69,7 @@ test.each<[string[]]>([
 test('the usage names every option and no other', () => {
   const [synopsis = '', ...explained] = USAGE.split('\n\n')
   const namesOf = (text: string) => [...new Set(text.match(/--[a-z]+/g))].sort()
-  const names = ['--cors', '--data', '--database', '--port', '--seed']
+  const names = ['--cors', '--data', '--database', '--out', '--port', '--seed']
   expect(namesOf(synopsis)).toEqual(names)
   expect(namesOf(explained.join())).toEqual(names)
   for (const line of explained.join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80)

@@ -1,0 +1,211 @@
+import { writeFile } from 'node:fs/promises'
+import { compileConfig } from '../config/compile-config.js'
+import type { CollectionConfig, Config, FieldDefinition } from '../types.js'
+import type { TypesArguments } from './parse-arguments.js'
+import { FileError, readJsonFile } from './read-json-file.js'
+
+/** What a type describes: a document as it is read, the body of a new one, a merge patch. */
+type Purpose = 'document' | 'create' | 'update'
+
+type Definitions = { readonly [name: string]: FieldDefinition }
+
+/** A property, as far as one line says it. */
+interface Property {
+  readonly name: string
+  readonly isOptional: boolean
+  readonly type: string
+  readonly description?: string | undefined
+}
+
+/**
+ * Prints the types of a configuration's documents, into a file or on the terminal. Throws `FileError` and
+ * `ConfigError`.
+ */
+export async function writeTypes(
+  config: string,
+  { out }: TypesArguments,
+  print: (line: string) => void,
+): Promise<void> {
+  const written = await readJsonFile(config)
+  // Whoever calls does not change a type: a host may know callers of its own.
+  compileConfig(written, { production: false, hasAuthenticate: true })
+  const text = printTypes(written as Config)
+  if (out === undefined) return print(text.trimEnd())
+  await writeFile(out, text).catch((cause: NodeJS.ErrnoException) => {
+    throw new FileError(`${out} cannot be written: ${cause.code}`)
+  })
+}
+
+/**
+ * The types of a sound configuration as a module of TypeScript that imports nothing: interfaces for each collection,
+ * and `Collections`, which names them all, for `createClient<Collections>(url)`.
+ */
+export function printTypes(config: Config): string {
+  const collections = Object.entries(config.collections)
+  const names = nameInterfaces(collections.map(([name]) => name))
+  const parts = collections.map(([name, collection]) => ({
+    name,
+    ...printCollection(name, collection, names.get(name) ?? name),
+  }))
+  const map = parts.map(({ name, types }) => ({ name: printName(name), isOptional: false, type: types }))
+  return [
+    '// Made from a configuration by `collection-service types`: rather than edit it, make it anew.',
+    ...parts.map(({ interfaces }) => interfaces),
+    `/** All collections, for \`createClient<Collections>(url)\`. */\nexport type Collections = ${printObject(map, '')}\n`,
+  ].join('\n\n')
+}
+
+function printCollection(name: string, collection: CollectionConfig, typeName: string) {
+  const { schema } = collection
+  const given = namesGivenBySet(collection)
+  const rest = collection.additionalProperties ? '  readonly [name: string]: unknown\n' : ''
+  const declare = (suffix: string, about: string, properties: readonly Property[]): string =>
+    `/** ${about} */\nexport interface ${typeName}${suffix} ${printObject(properties, '', rest)}`
+  const interfaces = [
+    declare('Document', `A document of \`${name}\`, as far as its reader may see it.`, [
+      { name: '_id', isOptional: false, type: 'string' },
+      ...describeFields(schema, 'document', '  '),
+      { name: 'createdAt', isOptional: false, type: 'string' },
+      { name: 'updatedAt', isOptional: false, type: 'string' },
+      { name: 'createdBy', isOptional: false, type: 'string | null' },
+    ]),
+    declare(
+      'CreateBody',
+      `The body of a new document of \`${name}\`.`,
+      describeFields(schema, 'create', '  ', given),
+    ),
+    declare(
+      'UpdateBody',
+      `A merge patch for a document of \`${name}\`: a \`null\` removes.`,
+      describeFields(schema, 'update', '  '),
+    ),
+  ].join('\n\n')
+  const references = findReferences(schema).map(([path, target]) => ({
+    name: printName(path),
+    isOptional: false,
+    type: printText(target),
+  }))
+  const types = printObject(
+    [
+      { name: 'document', isOptional: false, type: `${typeName}Document` },
+      { name: 'create', isOptional: false, type: `${typeName}CreateBody` },
+      { name: 'update', isOptional: false, type: `${typeName}UpdateBody` },
+      { name: 'references', isOptional: false, type: printObject(references, '    ') },
+    ],
+    '  ',
+  )
+  return { interfaces, types }
+}
+
+/** A name for the interfaces of each collection; names that differ only by what no identifier has are numbered. */
+function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, string> {
+  const taken = new Set<string>()
+  return new Map(
+    collections.map((name) => {
+      const plain = name.replaceAll(/(?:^|[^A-Za-z0-9]+)(.?)/g, (_, first: string) => first.toUpperCase())
+      let unique = plain
+      for (let number = 2; taken.has(unique); number++) unique = `${plain}_${number}`
+      taken.add(unique)
+      return [name, unique]
+    }),
+  )
+}
+
+/** What a rule of `create` puts in by itself need not stand in a body. */
+function namesGivenBySet({ permissions = {} }: CollectionConfig): ReadonlySet<string> {
+  const names = Object.values(permissions).flatMap((grant) => {
+    if (typeof grant === 'boolean' || !('create' in grant) || typeof grant.create !== 'object') return []
+    return Object.keys(grant.create.set ?? {})
+  })
+  return new Set(names)
+}
+
+const isRequired = ({ required }: FieldDefinition): boolean => required === true
+const hasDefault = (definition: FieldDefinition): boolean => 'default' in definition
+
+function describeFields(
+  fields: Definitions,
+  purpose: Purpose,
+  indent: string,
+  given: ReadonlySet<string> = new Set(),
+): readonly Property[] {
+  return Object.entries(fields).flatMap(([name, definition]): readonly Property[] => {
+    const { description } = definition
+    const type = printType(definition, purpose, indent)
+    switch (purpose) {
+      case 'document': {
+        const isThere = isRequired(definition) || hasDefault(definition)
+        return definition.type === 'hash' ? [] : [{ name, isOptional: !isThere, type, description }]
+      }
+      case 'create': {
+        const mustBeGiven = isRequired(definition) && !hasDefault(definition) && !given.has(name)
+        const orNull = definition.nullable ? addNull(type) : type
+        return [{ name, isOptional: !mustBeGiven, type: orNull, description }]
+      }
+      case 'update':
+        return [{ name, isOptional: true, type: isRequired(definition) ? type : addNull(type), description }]
+      default:
+        return purpose satisfies never
+    }
+  })
+}
+
+const addNull = (type: string): string => (type === 'unknown' ? type : `${type} | null`)
+
+function printType(definition: FieldDefinition, purpose: Purpose, indent: string): string {
+  switch (definition.type) {
+    case 'string':
+    case 'number':
+    case 'integer':
+      if (definition.enum) return definition.enum.map(printLiteral).join(' | ')
+      return definition.type === 'string' ? 'string' : 'number'
+    case 'hash':
+    case 'timestamp':
+    case 'reference':
+      return 'string'
+    case 'boolean':
+      return 'boolean'
+    case 'array': {
+      // An array in a patch stands for the whole of it.
+      const items = printType(definition.items, purpose === 'update' ? 'create' : purpose, indent)
+      return /^readonly | \| /.test(items) ? `readonly (${items})[]` : `readonly ${items}[]`
+    }
+    case 'object':
+      return printObject(describeFields(definition.properties, purpose, `${indent}  `), indent)
+    case 'json':
+      return 'unknown'
+    default:
+      return definition satisfies never
+  }
+}
+
+function printObject(properties: readonly Property[], indent: string, rest = ''): string {
+  if (properties.length === 0 && rest === '') return '{}'
+  const lines = properties.map(({ name, isOptional, type, description }) => {
+    // What ends a comment may stand in a description.
+    const about = description?.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ').trim()
+    const comment = about ? `${indent}  /** ${about} */\n` : ''
+    return `${comment}${indent}  readonly ${name}${isOptional ? '?' : ''}: ${type}\n`
+  })
+  return `{\n${lines.join('')}${rest}${indent}}`
+}
+
+/** Every reference, or array of them: its path, the collection that it leads to. */
+function findReferences(fields: Definitions, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(fields).flatMap(([name, definition]): readonly (readonly [string, string])[] => {
+    const inner = definition.type === 'array' ? definition.items : definition
+    if (inner.type === 'reference') return [[`${prefix}${name}`, inner.collection]]
+    return definition.type === 'object' ? findReferences(definition.properties, `${prefix}${name}.`) : []
+  })
+}
+
+const printLiteral = (value: string | number): string =>
+  typeof value === 'string' ? printText(value) : JSON.stringify(value)
+
+const printName = (name: string): string => (/^[A-Za-z]\w*$/.test(name) ? name : printText(name))
+
+/** A literal in single quotes, escaped as JSON escapes. */
+const printText = (text: string): string => {
+  const inner = JSON.stringify(text).slice(1, -1)
+  return `'${inner.replaceAll(/\\.|'/g, (part) => (part === '\\"' ? '"' : part === "'" ? "\\'" : part))}'`
+}

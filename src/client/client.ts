@@ -1,0 +1,189 @@
+import { ClientError } from './client-error.js'
+import type { Addressed, CallOptions, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
+import { writeQuery } from './write-query.js'
+
+export type {
+  CollectionName,
+  CollectionsOf,
+  CollectionTypes,
+  CreateBodyOf,
+  DocumentOf,
+  UpdateBodyOf,
+} from '../infer/collections.js'
+export { ClientError, type ClientErrorCode, isClientError } from './client-error.js'
+export type { FilterOf, SortOf } from './query-types.js'
+export type {
+  Addressed,
+  AuthClient,
+  CallOptions,
+  Client,
+  ClientOptions,
+  CollectionClient,
+  CountOptions,
+  CreateOptions,
+  GetOptions,
+  HandlerTarget,
+  ListOptions,
+  SignedIn,
+} from './types.js'
+
+/** An answer's body as JSON, which the service gives the form that the types promise. */
+interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
+  readonly body: any
+  readonly headers: Headers
+}
+
+interface Asked {
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: { readonly [name: string]: string | undefined }
+  readonly body?: unknown
+  /** Whether a body of this form is what was asked for. */
+  readonly isRight?: (body: Answer['body']) => boolean
+  /** A stale token must not keep anybody from signing in. */
+  readonly isSigningIn?: boolean
+}
+
+const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
+
+const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
+
+/** JSON would make a `null` of these, which in a patch removes. */
+function refuseLoss(name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} takes no ${value}`)
+  return value
+}
+
+/**
+ * Makes a client of a service: of one behind a URL, its base path included, or of a handler in this process.
+ * With `createClient<typeof config>(url)`, or the `Collections` that `collection-service types` prints, it knows
+ * the collections; from a handler it learns them by itself.
+ */
+export function createClient<C = unknown>(
+  target: string | URL | HandlerTarget<C>,
+  options: ClientOptions = {},
+): Client<C> {
+  const etags = new WeakMap<object, string>()
+  const base = typeof target === 'function' ? 'http://localhost' : String(target).replace(/\/+$/, '')
+
+  async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+    const { signal = null, body, isRight } = asked
+    signal?.throwIfAborted()
+    const headers = new Headers(options.headers)
+    if (client.token !== undefined && !asked.isSigningIn)
+      headers.set('authorization', `Bearer ${client.token}`)
+    for (const [name, value] of Object.entries(asked.headers ?? {})) if (value) headers.set(name, value)
+    const init: RequestInit = { method, headers, signal }
+    if (body !== undefined) {
+      headers.set('content-type', 'application/json')
+      init.body = JSON.stringify(body, refuseLoss)
+    }
+    const response = await (typeof target === 'function'
+      ? target(new Request(base + path, init))
+      : (options.fetch ?? fetch)(base + path, init))
+    const text = await response.text()
+    // A handler answers even those who have gone.
+    signal?.throwIfAborted()
+    let answered: Answer['body']
+    try {
+      answered = text && JSON.parse(text)
+    } catch {}
+    if (!response.ok || (isRight && !isRight(answered))) throw new ClientError(response, answered)
+    return { body: answered, headers: response.headers }
+  }
+
+  async function signIn(way: string, body: unknown, asked?: CallOptions) {
+    const isRight = (answered: Answer['body']): boolean => typeof answered?.token === 'string'
+    const answer = await ask('POST', `/auth/${way}`, { ...asked, body, isRight, isSigningIn: true })
+    client.token = answer.body.token
+    return answer.body
+  }
+
+  async function signOut(way: string, asked?: CallOptions): Promise<void> {
+    await ask('POST', `/auth/${way}`, asked)
+    client.token = undefined
+  }
+
+  function collection(name: string) {
+    const path = `/${encodeURIComponent(name)}`
+
+    const pathOf = (document: Addressed): string => {
+      const id = typeof document === 'string' ? document : document._id
+      // Any of these would lead to the whole collection, or past it.
+      if (typeof id !== 'string' || /^\.{0,2}$/.test(id))
+        throw new TypeError('a document is named by its _id')
+      return `${path}/${encodeURIComponent(id)}`
+    }
+
+    const askForOne = async (method: string, at: string, asked: Asked): Promise<object> => {
+      const { body, headers } = await ask(method, at, { ...asked, isRight: isDocument })
+      const etag = headers.get('etag')
+      if (etag) etags.set(body, etag)
+      return body
+    }
+
+    const unchanged = (document: Addressed) => ({
+      'if-match': typeof document === 'string' ? undefined : etags.get(document),
+    })
+
+    const list = (query: string, asked?: CallOptions): Promise<Answer> =>
+      ask('GET', join(path, query), { signal: asked?.signal, isRight: Array.isArray })
+
+    return {
+      async list(asked: CallOptions = {}) {
+        return (await list(writeQuery(asked), asked)).body
+      },
+      async *pages(asked: CallOptions = {}) {
+        let query: string | undefined = writeQuery(asked)
+        while (query !== undefined) {
+          const { body, headers }: Answer = await list(query, asked)
+          if (body.length > 0)
+            yield body
+            // Only the query: paths may look different from here, and tokens go nowhere else.
+          ;[, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
+        }
+      },
+      async count(asked: CallOptions = {}) {
+        const isRight = (body: Answer['body']): boolean => typeof body?.total === 'number'
+        const { body } = await ask('GET', join(`${path}/count`, writeQuery(asked)), { ...asked, isRight })
+        return body.total
+      },
+      async get(document: Addressed, asked: CallOptions = {}) {
+        return askForOne('GET', join(pathOf(document), writeQuery(asked)), { signal: asked.signal })
+      },
+      async create(body: object, { id, ...asked }: CreateOptions = {}) {
+        return id === undefined
+          ? askForOne('POST', path, { ...asked, body })
+          : askForOne('PUT', pathOf(id), { ...asked, body, headers: { 'if-none-match': '*' } })
+      },
+      async createMany(documents: readonly object[], asked?: CallOptions) {
+        const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)
+        return (await ask('POST', `${path}/bulk`, { ...asked, body: { documents }, isRight })).body.documents
+      },
+      async update(document: Addressed, body: object, asked?: CallOptions) {
+        return askForOne('PATCH', pathOf(document), { ...asked, body, headers: unchanged(document) })
+      },
+      async replace(document: Addressed, body: object, asked?: CallOptions) {
+        return askForOne('PUT', pathOf(document), { ...asked, body, headers: unchanged(document) })
+      },
+      async delete(document: Addressed, asked?: CallOptions) {
+        await ask('DELETE', pathOf(document), { ...asked, headers: unchanged(document) })
+      },
+    }
+  }
+
+  const client = {
+    token: options.token,
+    collection,
+    auth: {
+      register: (body: object, asked?: CallOptions) => signIn('register', body, asked),
+      login: (body: object, asked?: CallOptions) => signIn('login', body, asked),
+      logout: (asked?: CallOptions) => signOut('logout', asked),
+      logoutAll: (asked?: CallOptions) => signOut('logout-all', asked),
+      me: async (asked?: CallOptions) =>
+        (await ask('GET', '/auth/me', { ...asked, isRight: isDocument })).body,
+    },
+  }
+  // Answers are what the configuration says: nothing here could check that.
+  return client as unknown as Client<C>
+}

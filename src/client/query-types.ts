@@ -1,0 +1,168 @@
+import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
+import type { Document } from '../types.js'
+
+type Scalar = string | number | boolean
+
+/** The names of a type's own properties, not those that an index signature allows. */
+type Declared<D> = keyof {
+  readonly [K in keyof D as string extends K ? never : number extends K ? never : K]: K
+} &
+  string
+
+type Stated<V> = Exclude<V, null | undefined>
+
+type IsObject<V> = unknown extends V
+  ? false
+  : V extends readonly unknown[]
+    ? false
+    : V extends object
+      ? true
+      : false
+
+/** Every path of a document, as a pair: the path, the value there. Inside objects, never inside arrays. */
+type Pair<D, Prefix extends string = ''> = {
+  [K in Declared<D> & keyof D]-?:
+    | readonly [`${Prefix}${K}`, Stated<D[K]>]
+    | (IsObject<Stated<D[K]>> extends true ? Pair<Stated<D[K]>, `${Prefix}${K}.`> : never)
+}[Declared<D> & keyof D]
+
+type PathIn<P> = P extends readonly [infer Path extends string, unknown] ? Path : never
+
+type ValueIn<P> = P extends readonly [string, infer V] ? V : never
+
+/** Where nothing is known of a collection, any path will do. */
+type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
+
+/** What a value of a field is compared with. A date stands for its time in text. */
+type Operand<V> = string extends V ? V | Date : V
+
+interface Equality<V> {
+  readonly $eq?: Operand<V> | null
+  readonly $ne?: Operand<V> | null
+  readonly $in?: readonly (Operand<V> | null)[]
+  readonly $nin?: readonly (Operand<V> | null)[]
+  readonly $exists?: boolean
+}
+
+interface Order<V> {
+  readonly $gt?: V
+  readonly $gte?: V
+  readonly $lt?: V
+  readonly $lte?: V
+}
+
+interface Match {
+  /** Found anywhere in the text; case-sensitive without `$options`. */
+  readonly $regex?: string
+  readonly $options?: 'i'
+}
+
+type Operators<V> = [V] extends [boolean]
+  ? Equality<V>
+  : [V] extends [number]
+    ? Equality<V> & Order<number>
+    : Equality<V> & Order<string | Date> & Match
+
+interface Presence {
+  readonly $exists: boolean
+}
+
+type ScalarCondition<V> = Operand<V> | null | Operators<V>
+
+/** What may be asked of a field with values of `V`; of an array of scalars, what may be asked of one of them. */
+type Condition<V> = unknown extends V
+  ? Presence
+  : [V] extends [readonly (infer I)[]]
+    ? [I] extends [Scalar]
+      ? ScalarCondition<I>
+      : Presence
+    : [V] extends [Scalar]
+      ? ScalarCondition<V>
+      : Presence
+
+type LooseOperators = Equality<Scalar> & Order<number | string | Date> & Match
+
+/** A filter whose fields nobody knows. */
+export interface LooseFilter {
+  readonly [path: string]: Scalar | Date | null | LooseOperators | readonly LooseFilter[]
+}
+
+/** A filter over a document: all its conditions hold and, where there is `$or`, one of its groups. */
+export type DocumentFilter<D> = { readonly [P in Pair<D> as PathIn<P>]?: Condition<ValueIn<P>> } & {
+  readonly $or?: readonly DocumentFilter<D>[]
+}
+
+/** What `q` takes. */
+export type FilterOf<T extends CollectionTypes> =
+  IsLoose<T> extends true ? LooseFilter : DocumentFilter<T['document']>
+
+type Direction = 1 | -1 | 'asc' | 'desc'
+
+type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
+  ? unknown extends V
+    ? never
+    : [V] extends [Scalar]
+      ? Path
+      : never
+  : never
+
+/** What `sort` takes; the first key counts most. */
+export type SortOf<T extends CollectionTypes> = {
+  readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
+}
+
+/** What `project` may name. */
+export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
+
+/** What `expand` may name. */
+export type ReferenceOf<T extends CollectionTypes> = keyof T['references'] & string
+
+type Keeps<P extends string, Path extends string> = Path extends P
+  ? true
+  : [Extract<P, `${Path}.${string}`>] extends [never]
+    ? false
+    : true
+
+/** The projected part of a document. */
+type Projected<D, P extends string, Prefix extends string = ''> = {
+  [K in keyof D as K extends string
+    ? `${Prefix}${K}` extends '_id'
+      ? K
+      : Keeps<P, `${Prefix}${K}`> extends true
+        ? K
+        : never
+    : never]: K extends string
+    ? `${Prefix}${K}` extends P | '_id'
+      ? D[K]
+      : Projected<Stated<D[K]>, P, `${Prefix}${K}.`>
+    : never
+}
+
+type Target<M, N> = N extends keyof M
+  ? M[N] extends { readonly document: infer D }
+    ? D
+    : Document
+  : Document
+
+type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
+
+/** A document with others in the place of references; where a reader may not see one, its `_id` stays. */
+type Expanded<D, E extends string, R, M, Prefix extends string = ''> = {
+  [K in keyof D]: K extends string
+    ? `${Prefix}${K}` extends E & keyof R
+      ? Widened<D[K], Target<M, R[`${Prefix}${K}` & keyof R]>>
+      : [Extract<E, `${Prefix}${K}.${string}`>] extends [never]
+        ? D[K]
+        : IsObject<Stated<D[K]>> extends true
+          ? Expanded<Stated<D[K]>, E, R, M, `${Prefix}${K}.`> | Extract<D[K], undefined>
+          : D[K]
+    : D[K]
+}
+
+/** A document as an answer to `project` and `expand` shows it. Both are `never` where they were not given. */
+export type Shown<M, T extends CollectionTypes, P extends string, E extends string> =
+  IsLoose<T> extends true
+    ? LooseCollection['document']
+    : ExpandedOrNot<[P] extends [never] ? T['document'] : Projected<T['document'], P>, E, T['references'], M>
+
+type ExpandedOrNot<D, E extends string, R, M> = [E] extends [never] ? D : Expanded<D, E, R, M>

@@ -1,0 +1,104 @@
+import type { Document, JsonObject } from '../types.js'
+import type { Flat, GivenFields, PatchFields, ReferencePair, ShownFields } from './fields.js'
+
+/** The types of one collection: what `collection-service types` prints for each. */
+export interface CollectionTypes {
+  /** A document as it is read. */
+  readonly document: object
+  /** The body of a new document. */
+  readonly create: object
+  /** A merge patch. */
+  readonly update: object
+  /** The paths of references, with the collections that they lead to. */
+  readonly references: object
+}
+
+/** A collection of which no more is known than its name. */
+export interface LooseCollection {
+  readonly document: Document
+  readonly create: JsonObject
+  readonly update: JsonObject
+  readonly references: { readonly [path: string]: string }
+}
+
+/** Collections of which nothing is known. */
+export interface LooseCollections {
+  readonly [name: string]: LooseCollection
+}
+
+/** What every document has, unless a read rule hides all of it but the `_id`. */
+interface SystemFields {
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly createdBy: string | null
+}
+
+/** Types that were widened, as in an import of a JSON file, say nothing of a document. */
+type IsWide<S> = [keyof S] extends [never]
+  ? false
+  : string extends keyof S
+    ? true
+    : S[keyof S] extends { readonly type: infer T }
+      ? string extends T
+        ? true
+        : false
+      : true
+
+/** Where undeclared properties are stored. */
+type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObject : unknown
+
+/** The names that some rule of `create` puts in itself. */
+type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
+type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? keyof V : never
+
+type TypesOf<C> = C extends { readonly schema: infer S }
+  ? IsWide<S> extends true
+    ? LooseCollection
+    : {
+        readonly document: Flat<{ readonly _id: string } & ShownFields<S> & SystemFields & Undeclared<C>>
+        readonly create: Flat<GivenFields<S, SetName<C>> & Undeclared<C>>
+        readonly update: Flat<PatchFields<S> & Undeclared<C>>
+        readonly references: { readonly [P in ReferencePair<S> as P[0]]: P[1] }
+      }
+  : LooseCollection
+
+type IsConfig<C> = C extends { readonly collections: infer N }
+  ? N[keyof N] extends { readonly schema: object }
+    ? true
+    : false
+  : false
+
+/**
+ * The types of all collections, by name: those of a configuration's type, or `C` itself where it is such a map, as
+ * `collection-service types` prints it. Of anything else nothing is known.
+ */
+export type CollectionsOf<C> = unknown extends C
+  ? LooseCollections
+  : IsConfig<C> extends true
+    ? C extends { readonly collections: infer N }
+      ? { readonly [K in keyof N]: TypesOf<N[K]> }
+      : never
+    : C extends { readonly [K in keyof C]: CollectionTypes }
+      ? C
+      : LooseCollections
+
+/** The names of the collections. */
+export type CollectionName<C> = keyof CollectionsOf<C> & string
+
+type PartOf<C, N, P extends keyof CollectionTypes> = N extends keyof CollectionsOf<C>
+  ? CollectionsOf<C>[N] extends { readonly [K in P]: infer T }
+    ? T
+    : never
+  : never
+
+/**
+ * A document as it is read: declared fields that are required or have a default, the others optional. A caller whose
+ * read rules hide a field does not get it, whatever this type says.
+ */
+export type DocumentOf<C, N extends CollectionName<C>> = PartOf<C, N, 'document'>
+
+/** The body of a new document; the service gives system fields itself. */
+export type CreateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'create'>
+
+/** A merge patch: only what changes, `null` for what is to be removed. */
+export type UpdateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'update'>

@@ -1,0 +1,80 @@
+/** The same type, written out. */
+export type Flat<T> = { [K in keyof T]: T[K] }
+
+/** What a value of a field is in JSON, where reading and writing agree. */
+type ScalarValue<D> = D extends {
+  readonly type: 'string' | 'number' | 'integer'
+  readonly enum: readonly (infer E)[]
+}
+  ? E
+  : D extends { readonly type: 'string' | 'hash' | 'timestamp' | 'reference' }
+    ? string
+    : D extends { readonly type: 'number' | 'integer' }
+      ? number
+      : D extends { readonly type: 'boolean' }
+        ? boolean
+        : unknown
+
+type IsRequired<D> = D extends { readonly required: true } ? true : false
+type HasDefault<D> = D extends { readonly default: unknown } ? true : false
+type IsHash<D> = D extends { readonly type: 'hash' } ? true : false
+
+type ShownValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
+  ? readonly ShownValue<I>[]
+  : D extends { readonly type: 'object'; readonly properties: infer P }
+    ? ShownFields<P>
+    : ScalarValue<D>
+
+/** Whether a document has a field unless its reader may not see it. */
+type IsThere<D> = IsHash<D> extends true ? false : IsRequired<D> extends true ? true : HasDefault<D>
+
+/** The fields of a schema as they are read: those that are required or have a default, the others optional, no hash. */
+export type ShownFields<S> = Flat<
+  { readonly [K in keyof S as IsThere<S[K]> extends true ? K : never]: ShownValue<S[K]> } & {
+    readonly [K in keyof S as IsHash<S[K]> | IsThere<S[K]> extends false ? K : never]?: ShownValue<S[K]>
+  }
+>
+
+type Nullable<D> = D extends { readonly nullable: true } ? null : never
+
+type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
+  ? readonly GivenValue<I>[]
+  : D extends { readonly type: 'object'; readonly properties: infer P }
+    ? GivenFields<P, never>
+    : ScalarValue<D>
+
+type MustBeGiven<D> = IsRequired<D> extends true ? (HasDefault<D> extends true ? false : true) : false
+
+/** The fields of a schema as a new document's body gives them; `Set` are the names that a rule of `set` may give. */
+export type GivenFields<S, Set> = Flat<
+  {
+    readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Exclude<K, Set> : never]: GivenValue<S[K]>
+  } & {
+    readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Extract<K, Set> : K]?:
+      | GivenValue<S[K]>
+      | Nullable<S[K]>
+  }
+>
+
+type PatchValue<D> = D extends { readonly type: 'object'; readonly properties: infer P }
+  ? PatchFields<P>
+  : GivenValue<D>
+
+/** The fields of a schema in a merge patch: all optional, `null` to remove what is not required. */
+export type PatchFields<S> = Flat<{
+  readonly [K in keyof S]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
+}>
+
+/** Every reference of a schema, or array of them, as a pair: its dotted path, the collection it leads to. */
+export type ReferencePair<S, Prefix extends string = ''> = {
+  [K in keyof S & string]: S[K] extends { readonly type: 'reference'; readonly collection: infer T }
+    ? readonly [`${Prefix}${K}`, T]
+    : S[K] extends {
+          readonly type: 'array'
+          readonly items: { readonly type: 'reference'; readonly collection: infer T }
+        }
+      ? readonly [`${Prefix}${K}`, T]
+      : S[K] extends { readonly type: 'object'; readonly properties: infer P }
+        ? ReferencePair<P, `${Prefix}${K}.`>
+        : never
+}[keyof S & string]

@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.js'
+import { caught, createService, createSpiedClient } from './support/service.js'
+
+const setUp = () => {
+  const spied = createSpiedClient()
+  return { ...spied, notes: spied.client.collection('notes') }
+}
+
+describe('documents', () => {
+  test('are created, read, changed, replaced and deleted', async () => {
+    const { notes } = setUp()
+    const created = await notes.create({ title: 'One', tags: ['a'] })
+    expect(created).toMatchObject({ title: 'One', status: 'draft', views: 0, tags: ['a'] })
+    expect(await notes.get(created._id)).toEqual(created)
+    expect(await notes.get(created)).toEqual(created)
+    const changed = await notes.update(created._id, { views: 5, tags: null })
+    expect(changed).toMatchObject({ title: 'One', views: 5 })
+    expect(changed).not.toHaveProperty('tags')
+    expect(await notes.replace(created._id, { title: 'Two' })).toMatchObject({ title: 'Two', views: 0 })
+    expect(await notes.delete(created._id)).toBeUndefined()
+    expect(await caught(notes.get(created))).toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  test('are created under an id of one’s own, once', async () => {
+    const { notes, seen } = setUp()
+    const id = randomUUID()
+    expect(await notes.create({ title: 'Mine' }, { id })).toMatchObject({ _id: id, title: 'Mine' })
+    expect(seen[0]).toMatchObject({ line: `PUT /notes/${id}`, body: { title: 'Mine' } })
+    expect(await caught(notes.create({ title: 'Mine' }, { id }))).toMatchObject({
+      code: 'precondition_failed',
+    })
+  })
+
+  test('are created together or not at all', async () => {
+    const { notes } = setUp()
+    const created = await notes.createMany([{ title: 'One' }, { title: 'Two' }])
+    expect(created.map(({ title }) => title)).toEqual(['One', 'Two'])
+    const faults = await caught(notes.createMany([{ title: 'Three' }, { title: 'Four', views: -1 }]))
+    expect(faults).toMatchObject({ errors: [{ path: '/documents/1/views', code: 'too_small' }] })
+    expect(await notes.count()).toBe(2)
+  })
+
+  test('are listed and counted', async () => {
+    const { notes } = setUp()
+    await notes.createMany([
+      { title: 'Apple & pear', views: 3, address: { city: 'Köln', visited: '2026-01-02' } },
+      { title: '100 % +1', views: 2, tags: ['x', 'y'] },
+      { title: 'apple', views: 1, status: 'published', more: { a: [1] } },
+    ])
+    const titles = async (options: Parameters<typeof notes.list>[0]): Promise<string[]> =>
+      (await notes.list(options)).map(({ title }) => title)
+    expect(await titles({})).toEqual(['Apple & pear', '100 % +1', 'apple'])
+    expect(await titles({ sort: { views: 1 } })).toEqual(['apple', '100 % +1', 'Apple & pear'])
+    expect(await titles({ sort: { status: -1, title: 'asc' }, skip: 1, limit: 1 })).toEqual(['100 % +1'])
+    expect(await titles({ q: { title: { $regex: '^APPLE', $options: 'i' } } })).toHaveLength(2)
+    expect(await titles({ q: { title: 'Apple & pear', views: { $gt: 1, $lte: 3 } } })).toHaveLength(1)
+    expect(await titles({ q: { title: '100 % +1' } })).toEqual(['100 % +1'])
+    expect(await titles({ q: { 'address.city': 'Köln' } })).toEqual(['Apple & pear'])
+    expect(await titles({ q: { 'address.visited': { $lt: new Date('2026-01-03') } } })).toHaveLength(1)
+    expect(await titles({ q: { tags: { $in: ['y', null] } } })).toHaveLength(3)
+    expect(await titles({ q: { tags: null, more: { $exists: false } } })).toEqual(['Apple & pear'])
+    expect(await titles({ q: { $or: [{ views: 1 }, { tags: 'x', views: { $ne: 0 } }] } })).toHaveLength(2)
+    expect(await titles({ q: { title: { $in: [] } } })).toEqual([])
+    expect(await notes.count({ q: { views: { $gte: 2 } } })).toBe(2)
+  })
+
+  test('are shown in part, and with what they refer to', async () => {
+    const { client, notes } = setUp()
+    const { user } = await client.auth.register({ email: 'ann@a.b', password: 'secret', name: 'Ann' })
+    const { _id } = await notes.create({
+      title: 'One',
+      author: user._id,
+      address: { city: 'Bonn', zip: '1' },
+    })
+    expect(await notes.list({ project: ['title', 'address.zip'] })).toEqual([
+      { _id, title: 'One', address: { zip: '1' } },
+    ])
+    const expanded = await notes.get(_id, { project: ['author'], expand: ['author'] })
+    expect(expanded).toEqual({ _id, author: expect.objectContaining({ name: 'Ann' }) })
+    expect(typeof expanded.author === 'object' && expanded.author.email).toBe('ann@a.b')
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['an empty id', ''],
+    ['a step up', '..'],
+    ['an object without an id', {}],
+  ])('are not asked for by %s', async (_, id) => {
+    const { notes, seen } = setUp()
+    const document = id as string
+    for (const call of [notes.get(document), notes.update(document, {}), notes.delete(document)]) {
+      expect(await caught(call)).toBeInstanceOf(TypeError)
+    }
+    expect(seen).toEqual([])
+  })
+
+  test('are asked for by whatever else an id is', async () => {
+    const { notes, seen } = setUp()
+    await caught(notes.get('a/b?c#d e%'))
+    expect(seen[0]?.line).toBe('GET /notes/a%2Fb%3Fc%23d%20e%25')
+  })
+
+  test('have no numbers that JSON would make null', async () => {
+    const { notes, seen } = setUp()
+    expect(await caught(notes.update('x', { views: Number.NaN }))).toBeInstanceOf(TypeError)
+    expect(seen).toEqual([])
+  })
+})
+
+describe('pages', () => {
+  const fill = async () => {
+    const world = setUp()
+    for (let i = 0; i < 5; i++) await world.notes.create({ title: `${i % 2} & "<${i}>"`, views: i })
+    world.seen.length = 0
+    return world
+  }
+  const walk = async <T>(pages: AsyncIterable<readonly T[]>): Promise<T[][]> => {
+    const walked: T[][] = []
+    for await (const page of pages) walked.push([...page])
+    return walked
+  }
+
+  test('follow each other to the end', async () => {
+    const { notes, seen } = await fill()
+    const pages = await walk(
+      notes.pages({ q: { title: { $regex: '&' } }, sort: { title: -1 }, project: ['views'], limit: 2 }),
+    )
+    expect(pages.map((page) => page.map(({ views }) => views))).toEqual([[3, 1], [4, 2], [0]])
+    expect(seen).toHaveLength(3)
+    expect(seen[2]?.line).toContain('after=')
+  })
+
+  test('are one where there is no limit, and none where nothing is found', async () => {
+    const { notes } = await fill()
+    expect(await walk(notes.pages())).toHaveLength(1)
+    expect(await walk(notes.pages({ q: { views: 9 }, limit: 2 }))).toEqual([])
+  })
+
+  test('are asked for one by one', async () => {
+    const { notes, seen } = await fill()
+    for await (const _ of notes.pages({ limit: 2 })) break
+    expect(seen).toHaveLength(1)
+  })
+
+  test('never lead to another place', async () => {
+    const lines: string[] = []
+    const client = createClient(async ({ url }) => {
+      lines.push(url)
+      const headers = { link: '<https://evil.test/other?after=x>; rel="next"' }
+      return Response.json([{ _id: '1' }], lines.length === 1 ? { headers } : {})
+    })
+    await walk(client.collection('notes').pages({ limit: 1 }))
+    expect(lines).toEqual(['http://localhost/notes?limit=1', 'http://localhost/notes?after=x'])
+  })
+})
+
+describe('a document that was read', () => {
+  test('is changed only if it is still the same', async () => {
+    const { notes, seen } = setUp()
+    const first = await notes.create({ title: 'One' })
+    const second = await notes.update(first, { views: 1 })
+    expect(await caught(notes.update(first, { views: 2 }))).toMatchObject({ code: 'precondition_failed' })
+    expect(await caught(notes.replace(first, { title: 'Two' }))).toMatchObject({ status: 412 })
+    expect(await caught(notes.delete(first))).toMatchObject({ status: 412 })
+    const third = await notes.replace(second, { title: 'Two' })
+    const read = await notes.get(third, { project: ['title'] })
+    expect(seen.slice(1).map(({ headers }) => headers.has('if-match'))).toEqual([
+      ...[true, true, true, true, true],
+      false,
+    ])
+    await notes.delete(read)
+  })
+
+  test('is changed anyway where only its id is given, or nobody knows its state', async () => {
+    const { notes, seen } = setUp()
+    const document = await notes.create({ title: 'One' })
+    await notes.update(document._id, { views: 1 })
+    await notes.update({ _id: document._id }, { views: 2 })
+    const [listed] = await notes.list()
+    await notes.update(listed ?? '', { views: 3 })
+    expect(seen.every(({ headers }) => !headers.has('if-match'))).toBe(true)
+  })
+})
+
+describe('accounts', () => {
+  test('sign in and out, and the client keeps the token', async () => {
+    const { client, seen } = setUp()
+    const account = { email: 'ann@a.b', password: 'secret' }
+    expect(client.token).toBeUndefined()
+    const registered = await client.auth.register({ ...account, name: 'Ann' })
+    expect(registered.user).toMatchObject({ email: 'ann@a.b', name: 'Ann' })
+    expect(client.token).toBe(registered.token)
+    expect(await client.auth.me()).toEqual(registered.user)
+    expect(seen.at(-1)?.headers.get('authorization')).toBe(`Bearer ${registered.token}`)
+    await client.auth.logout()
+    expect(client.token).toBeUndefined()
+    const { token } = await client.auth.login(account)
+    expect(client.token).toBe(token)
+    await client.auth.logoutAll()
+    expect(client.token).toBeUndefined()
+    expect(await caught(client.auth.me())).toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('sign in although the token is stale', async () => {
+    const { client } = setUp()
+    await client.auth.register({ email: 'ann@a.b', password: 'secret' })
+    client.token = 'stale'
+    expect(await caught(client.collection('notes').list())).toMatchObject({ code: 'invalid_token' })
+    await client.auth.login({ email: 'ann@a.b', password: 'secret' })
+    expect(await client.collection('notes').list()).toEqual([])
+  })
+
+  test('go on with a token from elsewhere', async () => {
+    const { client, handler } = setUp()
+    const { user, token } = await client.auth.register({ email: 'ann@a.b', password: 'secret' })
+    expect(await createClient(handler, { token }).auth.me()).toEqual(user)
+  })
+})
+
+describe('requests', () => {
+  test('carry the headers that the client was given', async () => {
+    const seen: string[] = []
+    const client = createClient(
+      async ({ headers }) => {
+        seen.push(`${headers.get('x-tenant')} ${headers.get('authorization')}`)
+        return Response.json([])
+      },
+      { headers: { 'X-Tenant': 'a', Authorization: 'Basic x' } },
+    )
+    await client.collection('notes').list()
+    client.token = 't'
+    await client.collection('notes').list()
+    expect(seen).toEqual(['a Basic x', 'a Bearer t'])
+  })
+
+  test('go through the fetch that the client was given, to the URL that it was given', async () => {
+    const asked: string[] = []
+    const handler = createService({ basePath: '/api' })
+    const options = {
+      fetch: (url: string, init: RequestInit): Promise<Response> => {
+        asked.push(url)
+        return handler(new Request(url, init))
+      },
+    }
+    const client = createClient(new URL('http://a.test/api/'), options)
+    const { _id } = await client.collection('notes').create({ title: 'One' })
+    await client.collection('notes').get(_id)
+    expect(asked).toEqual(['http://a.test/api/notes', `http://a.test/api/notes/${_id}`])
+  })
+
+  test.each<[string, (signal: AbortSignal) => Promise<unknown>]>(
+    Object.entries({
+      list: (signal: AbortSignal) => notes().list({ signal }),
+      pages: (signal: AbortSignal) => notes().pages({ signal }).next(),
+      count: (signal: AbortSignal) => notes().count({ signal }),
+      get: (signal: AbortSignal) => notes().get('x', { signal }),
+      create: (signal: AbortSignal) => notes().create({ title: 'x' }, { signal }),
+      createMany: (signal: AbortSignal) => notes().createMany([], { signal }),
+      update: (signal: AbortSignal) => notes().update('x', {}, { signal }),
+      replace: (signal: AbortSignal) => notes().replace('x', {}, { signal }),
+      delete: (signal: AbortSignal) => notes().delete('x', { signal }),
+      register: (signal: AbortSignal) => auth().register({ email: 'x', password: 'x' }, { signal }),
+      login: (signal: AbortSignal) => auth().login({}, { signal }),
+      logout: (signal: AbortSignal) => auth().logout({ signal }),
+      logoutAll: (signal: AbortSignal) => auth().logoutAll({ signal }),
+      me: (signal: AbortSignal) => auth().me({ signal }),
+    }),
+  )('of %s end when they are given up', async (_, call) => {
+    expect(await caught(call(AbortSignal.abort()))).toMatchObject({ name: 'AbortError' })
+    const controller = new AbortController()
+    const called = caught(call(controller.signal))
+    controller.abort(new Error('changed my mind'))
+    expect(await called).toEqual(new Error('changed my mind'))
+  })
+})
+
+const notes = () => setUp().notes
+const auth = () => setUp().client.auth

@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { expect, test } from 'vitest'
+
+const MOST = 3072
+
+test.each([true, false])('the client is small, and whole by itself (minified: %s)', async (minify) => {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'neutral',
+    minify,
+    metafile: true,
+    write: false,
+  })
+  const [file] = outputFiles
+  expect(gzipSync(file?.contents ?? '', { level: 9 }).length).toBeLessThan(MOST)
+  expect(Object.keys(metafile.inputs).filter((path) => !/(^|\/)src\/client\/[\w-]+\.ts$/.test(path))).toEqual(
+    [],
+  )
+  expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
+})

@@ -1,0 +1,25 @@
+/** Blocks of the README that are neither compiled nor run by `npm run test:examples`, by their first line, and why. */
+export const NOT_RUN = {
+  'npm ci && npm start   # serves examples/config.json with a few documents on http://localhost:3000':
+    'serves until it is stopped, in a clone: .ci/run does the same, and test/examples/readme.test.ts asks that service',
+  'npx collection-service config.json --data app.db':
+    'serves until it is stopped, and needs a native package: test/cli/storage.test.ts runs both commands',
+}
+
+/** Languages of blocks that are no code of their own. */
+const OTHERS = new Set(['console', 'json', 'text', ''])
+
+/** The blocks of ts, js and sh that must work. Throws when an exception is not needed, or a language is unknown. */
+export function readBlocks(page) {
+  const unused = new Set(Object.keys(NOT_RUN))
+  const blocks = []
+  for (const [, language = '', text = ''] of page.matchAll(/^```(\S*)[^\n]*\n(.*?)^```$/gms)) {
+    const [title = ''] = text.split('\n')
+    if (unused.delete(title) || OTHERS.has(language)) continue
+    if (!['ts', 'js', 'sh'].includes(language))
+      throw new Error(`nobody checks blocks of ${language}: ${title}`)
+    blocks.push({ language, text, title })
+  }
+  if (unused.size > 0) throw new Error(`not in the README: ${[...unused].join('; ')}`)
+  return blocks
+}

@@ -1,0 +1,452 @@
+/**
+ * Does what a new user does: installs the packed package beside a framework, in a folder that knows nothing of this
+ * repository, and runs the examples there. What is installed is pinned: another version is a change like any other.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  createFolder,
+  createProject,
+  environment,
+  installOnce,
+  pack,
+  root,
+  run,
+  runSound,
+} from '../support/packed.mjs'
+import { startPostgres } from '../support/start-postgres.mjs'
+import { readBlocks } from './readme-blocks.mjs'
+
+const TSX = 'tsx@4.23.15'
+const EXPRESS_4 = ['express@4.21.2', TSX]
+const EXPRESS_5 = ['express@5.3.0', 'express-session@1.19.0', 'cookie-session@2.1.1', TSX]
+const HONO = ['hono@4.13.19', '@hono/node-server@2.1.8', TSX]
+const NEXT = [
+  ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
+  ...['typescript@5.9.3', '@types/node@20.19.43', '@types/react@19.3.0'],
+]
+const VITEST = ['vitest@4.1.5']
+const JEST = ['jest@30.5.2']
+const TYPES = [
+  'typescript@5.9.3',
+  '@types/node@20.19.43',
+  '@types/express@5.0.6',
+  '@types/express-session@1.19.0',
+  '@types/pg@8.23.1',
+  '@types/better-sqlite3@9.6.0',
+]
+const NODE_24 = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}@24.9.0`
+const MINIFLARE = 'miniflare@4.20260730.0'
+
+const only = process.argv[2]
+const examples = join(root, 'examples')
+let passed = 0
+let failed = 0
+
+/** One thing that must work; whatever it throws is said. */
+async function check(title, work) {
+  if (only !== undefined && !title.includes(only)) return
+  const start = Date.now()
+  try {
+    await work()
+    passed += 1
+    console.log(`✓ ${title} (${((Date.now() - start) / 1000).toFixed(1)} s)`)
+  } catch (error) {
+    failed += 1
+    console.log(`✗ ${title}\n${String(error?.stack ?? error).replace(/^/gm, '    ')}`)
+  }
+}
+
+const expect = (what, actual, expected) => {
+  if (JSON.stringify(actual) === JSON.stringify(expected)) return
+  throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`)
+}
+
+async function findPort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  return port
+}
+
+/** Runs a server until `use` is over; it has 60 seconds to listen. */
+async function serve(folder, args, use, env = {}) {
+  const port = await findPort()
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { ...environment, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Some servers start others: all of them end together.
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const origin = `http://127.0.0.1:${port}`
+  const closed = once(child, 'close')
+  try {
+    for (let tries = 0; ; tries++) {
+      if (await fetch(origin).catch(() => undefined)) break
+      if (tries > 600 || child.exitCode !== null) throw new Error(`does not listen:\n${output}`)
+      await wait(100)
+    }
+    await use(origin)
+  } catch (error) {
+    throw new Error(`${error.message}\n${output}`, { cause: error })
+  } finally {
+    if (child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    await closed
+  }
+}
+
+const json = (body, headers = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+})
+
+/** What the configuration of the examples promises, wherever it is served. */
+async function useArticles(origin, base = '/api') {
+  const service = origin + base
+  const refused = await fetch(`${service}/articles`, json({ title: 'Mine' }))
+  expect('a stranger', [refused.status, (await refused.json()).code], [401, 'unauthenticated'])
+  const account = { email: `Ann.${Date.now()}@Example.com`, password: 'correct horse' }
+  const registered = await fetch(`${service}/auth/register`, json(account))
+  expect('registration', registered.status, 201)
+  const { token } = await registered.json()
+  const authorization = `Bearer ${token}`
+  const created = await fetch(`${service}/articles`, json({ title: 'Mine' }, { authorization }))
+  const article = await created.json()
+  const path = `${base}/articles/${article._id}`
+  expect('what is created', [created.status, created.headers.get('location')], [201, path])
+  const patch = { ...json({ title: 'Ours' }, { authorization }), method: 'PATCH' }
+  const patched = await fetch(origin + path, patch)
+  expect('what is changed', [patched.status, (await patched.json()).title], [200, 'Ours'])
+  const found = await fetch(`${service}/articles?q[title]=Ours&q[_id]="${article._id}"&project=["title"]`, {
+    headers: { authorization },
+  })
+  expect('what is found', await found.json(), [{ _id: article._id, title: 'Ours' }])
+  const head = await fetch(origin + path, { method: 'HEAD', headers: { authorization } })
+  expect('HEAD', [head.status, head.headers.get('etag')], [200, patched.headers.get('etag')])
+  const options = await fetch(`${service}/articles`, { method: 'OPTIONS' })
+  expect('OPTIONS', [options.status, options.headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS'])
+  const gone = await fetch(origin + path, { method: 'DELETE', headers: { authorization } })
+  expect('DELETE', gone.status, 204)
+}
+
+async function useHostRoutes(origin) {
+  await useArticles(origin)
+  expect('a route of the host', await (await fetch(`${origin}/health`)).json(), { healthy: true })
+}
+
+/** A service below two paths, one of which sees bodies that Express has parsed. */
+const MOUNTS = `
+import { readFileSync } from 'node:fs'
+import { createCollectionService } from 'collection-service'
+import { toNodeHandler } from 'collection-service/node'
+import express from 'express'
+const config = JSON.parse(readFileSync('config.json', 'utf8'))
+const app = express()
+app.use('/before', toNodeHandler(createCollectionService(config)))
+app.use(express.json())
+app.use('/after', toNodeHandler(createCollectionService(config)))
+app.listen(process.env.PORT)
+`
+
+const COOKIES = `
+import { createCollectionService } from 'collection-service'
+import { nodeRequest, toNodeHandler } from 'collection-service/node'
+import session from 'cookie-session'
+import express from 'express'
+const schema = { text: { type: 'string' } }
+const permissions = { user: { create: true }, owner: { read: true } }
+const app = express()
+app.use(session({ secret: 'change me' }))
+app.post('/login', express.json(), (request, response) => {
+  request.session.id = request.body.name
+  response.json({})
+})
+// Like passport: the session becomes a user.
+app.use((request, _response, next) => {
+  if (request.session.id) request.user = { id: request.session.id }
+  next()
+})
+const authenticate = (request) => nodeRequest(request)?.user ?? null
+const service = createCollectionService({ collections: { notes: { schema, permissions } } }, undefined, { authenticate })
+app.use('/api', toNodeHandler(service))
+app.listen(process.env.PORT)
+`
+
+async function useSession(origin) {
+  expect('without a session', (await fetch(`${origin}/api/notes`)).status, 401)
+  const login = async (name) => {
+    const answer = await fetch(`${origin}/login`, json({ name }))
+    return answer.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; ')
+  }
+  const [ann, bob] = [await login('ann'), await login('bob')]
+  const created = await fetch(`${origin}/api/notes`, json({ text: 'hers' }, { cookie: ann }))
+  expect('with one', [created.status, (await created.json()).createdBy], [201, 'ann'])
+  const list = async (cookie) =>
+    (await (await fetch(`${origin}/api/notes`, { headers: { cookie } })).json()).length
+  expect('everyone’s own', [await list(ann), await list(bob)], [1, 0])
+}
+
+const folder = await createFolder('examples')
+const tarball = await pack(folder)
+const copy = async (project, ...files) => {
+  for (const file of files) await cp(join(examples, file), join(project, file))
+}
+const isWanted = (...titles) => only === undefined || titles.some((title) => title.includes(only))
+const create = async (name, options) => {
+  const project = join(folder, name)
+  await createProject(project, { tarball, ...options })
+  await copy(project, 'config.json', 'documents.json')
+  return project
+}
+const tsx = join('node_modules', 'tsx', 'dist', 'cli.mjs')
+
+/** A package with a native part, which takes minutes to build: the one of this repository. */
+async function borrow(project, name) {
+  const link = join(project, 'node_modules', name)
+  await mkdir(dirname(link), { recursive: true })
+  await symlink(join(root, 'node_modules', name), link)
+}
+
+async function useExpress4() {
+  const project = await create('express-4', { packages: EXPRESS_4 })
+  await copy(project, 'express.ts')
+  await writeFile(join(project, 'mounts.mjs'), MOUNTS)
+  await check('Express 4: express.ts', () => serve(project, [tsx, 'express.ts'], useHostRoutes))
+  await check('Express 4: before and after express.json()', () =>
+    serve(project, ['mounts.mjs'], async (origin) => {
+      await useArticles(origin, '/before')
+      await useArticles(origin, '/after')
+    }),
+  )
+}
+
+async function useExpress5() {
+  const project = await create('express-5', { packages: EXPRESS_5 })
+  await copy(project, 'express.ts', 'express-session.ts')
+  await writeFile(join(project, 'mounts.mjs'), MOUNTS)
+  await writeFile(join(project, 'cookies.mjs'), COOKIES)
+  await check('Express 5: express.ts', () => serve(project, [tsx, 'express.ts'], useHostRoutes))
+  await check('Express 5: before and after express.json()', () =>
+    serve(project, ['mounts.mjs'], async (origin) => {
+      await useArticles(origin, '/before')
+      await useArticles(origin, '/after')
+    }),
+  )
+  await check('Express 5: express-session.ts', () => serve(project, [tsx, 'express-session.ts'], useSession))
+  await check('Express 5: request.user out of a cookie-session', () =>
+    serve(project, ['cookies.mjs'], useSession),
+  )
+}
+
+async function useHono() {
+  const project = await create('hono', { packages: HONO })
+  await copy(project, 'hono.ts', 'node.ts', 'sqlite.ts', 'postgres.ts')
+  await check('Hono: hono.ts', () => serve(project, [tsx, 'hono.ts'], useHostRoutes))
+  await check('node:http: node.ts', () =>
+    serve(project, [tsx, 'node.ts'], (origin) => useArticles(origin, '')),
+  )
+  await borrow(project, 'better-sqlite3')
+  await check('SQLite: sqlite.ts keeps its documents', async () => {
+    const counts = []
+    for (let start = 0; start < 2; start++) {
+      await serve(project, [tsx, 'sqlite.ts'], async (origin) => {
+        await useArticles(origin, '')
+        const account = { email: 'kept@example.com', password: 'correct horse' }
+        counts.push((await fetch(`${origin}/auth/register`, json(account))).status)
+      })
+    }
+    expect('the second start', counts, [201, 409])
+  })
+  await borrow(project, 'pg')
+  await check('PostgreSQL: postgres.ts', async () => {
+    const postgres = await startPostgres()
+    try {
+      await serve(project, [tsx, 'postgres.ts'], (origin) => useArticles(origin, ''), {
+        DATABASE_URL: postgres.url,
+      })
+    } finally {
+      await postgres.destroy()
+    }
+  })
+}
+
+async function useNext() {
+  const project = await create('next', { packages: NEXT })
+  const api = join(project, 'app', 'api')
+  await mkdir(join(api, '[[...path]]'), { recursive: true })
+  await cp(join(examples, 'next', 'route.ts'), join(api, '[[...path]]', 'route.ts'))
+  await cp(join(examples, 'config.json'), join(api, 'config.json'))
+  const page = (name, content) => writeFile(join(project, 'app', name), `export default function ${content}`)
+  await page('layout.jsx', 'Layout({ children }) { return <html><body>{children}</body></html> }\n')
+  await page('page.jsx', 'Page() { return <p>Articles</p> }\n')
+  // `next build` checks the types of the route too.
+  await writeFile(
+    join(project, 'next.config.mjs'),
+    'export default { turbopack: { root: import.meta.dirname } }\n',
+  )
+  const env = { NEXT_TELEMETRY_DISABLED: '1' }
+  const next = join('node_modules', 'next', 'dist', 'bin', 'next')
+  await check('Next: next build and next start with next/route.ts', async () => {
+    await runSound(process.execPath, [next, 'build'], { cwd: project, env })
+    await serve(
+      project,
+      [next, 'start'],
+      async (origin) => {
+        await useArticles(origin)
+        expect('a page of the host', (await (await fetch(origin)).text()).includes('Articles'), true)
+      },
+      env,
+    )
+  })
+}
+
+async function useRunners() {
+  await check('vitest: unit-test.test.ts and custom-adapter.ts with the kit', async () => {
+    const project = await create('vitest', { packages: VITEST })
+    await copy(project, 'unit-test.test.ts', 'custom-adapter.ts')
+    const kit = await readFile(join(root, 'test', 'examples', 'custom-adapter.test.ts'), 'utf8')
+    await writeFile(join(project, 'custom-adapter.test.ts'), kit.replace('../../examples/', './'))
+    const vitest = join('node_modules', 'vitest', 'vitest.mjs')
+    const output = await runSound(process.execPath, [vitest, 'run', '--reporter=json'], { cwd: project })
+    const { success, numPassedTests, numTotalTestSuites } = JSON.parse(output)
+    if (!success || numPassedTests < 20 || numTotalTestSuites < 2) throw new Error(output)
+  })
+  const jest = join('node_modules', 'jest', 'bin', 'jest.js')
+  let project
+  const runJest = async (file, text, env) => {
+    project ??= await create('jest', { packages: JEST, type: 'commonjs' })
+    await writeFile(join(project, file), text)
+    const { status, stderr } = await run(process.execPath, [jest, file], { cwd: project, env })
+    if (status !== 0 || !/Tests: +2 passed, 2 total/.test(stderr)) throw new Error(stderr)
+  }
+  const text = await readFile(join(examples, 'jest.cjs'), 'utf8')
+  await check('Jest: jest.cjs', () => runJest('articles.test.cjs', text))
+  await check('Jest: the same as ECMAScript modules', () => {
+    const imports = text
+      .replace("require('./config.json')", "JSON.parse(readFileSync('config.json', 'utf8'))")
+      .replaceAll(/^const (\{.*\}) = require\((.*)\)$/gm, 'import $1 from $2')
+    const module = `import { readFileSync } from 'node:fs'\n${imports}`
+    return runJest('modules.test.mjs', module, { NODE_OPTIONS: '--experimental-vm-modules' })
+  })
+}
+
+/** The worker in workerd, bundled as wrangler does it. */
+const WORKER = `
+import { createRequire } from 'node:module'
+const [miniflare, script] = process.argv.slice(2)
+const { Miniflare } = createRequire(miniflare)('miniflare')
+const worker = new Miniflare({
+  modules: true,
+  scriptPath: script,
+  modulesRoot: '.',
+  compatibilityDate: '2025-06-01',
+  port: Number(process.env.PORT),
+})
+await worker.ready
+`
+
+async function useWorker() {
+  await check('Cloudflare: worker.ts in workerd', async () => {
+    const project = await create('worker', {})
+    await copy(project, 'worker.ts')
+    const { createRequire } = await import('node:module')
+    const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
+    await esbuild.build({
+      absWorkingDir: project,
+      entryPoints: ['worker.ts'],
+      outfile: 'worker.js',
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      conditions: ['workerd', 'worker', 'browser'],
+      target: 'es2022',
+      logLevel: 'error',
+    })
+    await writeFile(join(project, 'serve.mjs'), WORKER)
+    const node = join(await installOnce(NODE_24), 'node_modules', '.bin', 'node')
+    const miniflare = join(await installOnce(MINIFLARE), 'package.json')
+    const start = `require('node:child_process').spawn(${JSON.stringify(node)}, ['serve.mjs', ${JSON.stringify(miniflare)}, 'worker.js'], { stdio: 'inherit' })`
+    await serve(project, ['--input-type=commonjs', '--eval', start], (origin) => useArticles(origin, ''))
+  })
+}
+
+/** Compilers of the two kinds that read the types in different ways. `module` follows from it. */
+const RESOLUTIONS = { node16: 'node18', bundler: 'esnext' }
+
+async function useCompiler() {
+  const titles = Object.keys(RESOLUTIONS).map((name) => `TypeScript: moduleResolution ${name}`)
+  if (!isWanted(...titles, 'README')) return
+  const packages = [...TYPES, ...EXPRESS_5, ...HONO, ...VITEST, 'pg@8.23.1']
+  const project = await create('types', { packages })
+  const files = (await readdir(examples)).filter((file) => file.endsWith('.ts'))
+  await copy(project, ...files)
+  await mkdir(join(project, 'next'), { recursive: true })
+  await copy(project, 'next/route.ts')
+  const blocks = readBlocks(await readFile(join(root, 'README.md'), 'utf8'))
+  for (const [i, { language, text }] of blocks.entries()) {
+    if (language === 'ts') await writeFile(join(project, `readme-${i}.ts`), `${text}\nexport {}\n`)
+  }
+  // Without other packages’ types: ours must hold by themselves.
+  const names = Object.keys(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).exports)
+  const entries = names
+    .filter((name) => !name.endsWith('.json'))
+    .map((name) => `collection-service${name.slice(1)}`)
+  const imports = entries.map(
+    (name, i) => `import * as entry${i} from '${name}'\nexport const own${i} = entry${i}\n`,
+  )
+  await mkdir(join(project, 'alone'), { recursive: true })
+  await writeFile(join(project, 'alone', 'entries.ts'), imports.join(''))
+  await writeFile(join(project, 'alone', 'entries.cts'), imports.join(''))
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
+  const compile = async (name, options, include) => {
+    const strict = { strict: true, noEmit: true, target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'] }
+    const compilerOptions = { ...strict, types: ['node'], resolveJsonModule: true, ...options }
+    await writeFile(join(project, name), JSON.stringify({ compilerOptions, include }))
+    await runSound(process.execPath, [tsc, '-p', name], { cwd: project })
+  }
+  for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
+    await check(`TypeScript: moduleResolution ${moduleResolution}, examples and README`, () =>
+      compile('tsconfig.json', { module, moduleResolution, skipLibCheck: true }, ['*.ts', 'next/*.ts']),
+    )
+    // What an emitting compiler would say of a file of CommonJS is no matter of a bundler.
+    const include = moduleResolution === 'bundler' ? ['alone/*.ts'] : ['alone/*.ts', 'alone/*.cts']
+    await check(`TypeScript: moduleResolution ${moduleResolution}, the package’s own types`, () =>
+      compile('tsconfig.alone.json', { module, moduleResolution, skipLibCheck: false }, include),
+    )
+  }
+  for (const [i, { language, text, title }] of blocks.entries()) {
+    if (language === 'js') {
+      await writeFile(join(project, `readme-${i}.mjs`), text)
+      await check(`README: ${title}`, () => runSound(process.execPath, [`readme-${i}.mjs`], { cwd: project }))
+    }
+    if (language === 'sh') {
+      await check(`README: ${title}`, () => runSound('sh', ['-euc', text], { cwd: project, seconds: 60 }))
+    }
+  }
+}
+
+try {
+  if (isWanted('Express 4')) await useExpress4()
+  if (isWanted('Express 5')) await useExpress5()
+  if (isWanted('Hono', 'node:http', 'SQLite', 'PostgreSQL')) await useHono()
+  if (isWanted('Next')) await useNext()
+  await useRunners()
+  await useWorker()
+  await useCompiler()
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed > 0 || passed === 0 ? 1 : 0)

@@ -1,0 +1,98 @@
+/**
+ * Runs the scenarios on the packed package in every runtime that it is for. The runtimes come from npm, are kept in the
+ * system's temporary folder, and are pinned: another version is a change like any other.
+ */
+import { access, copyFile, cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
+
+const here = import.meta.dirname
+const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+const NODE_22 = `node-${platform}@22.23.3`
+const NODE_24 = `node-${platform}@24.9.0`
+const BUN = 'bun@1.4.5'
+const DENO = 'deno@2.9.6'
+// The first that brings a workerd; it needs node 22.
+const MINIFLARE = 'miniflare@4.20260730.0'
+
+/** What a runtime cannot do, by a part of the failing line. One that is not needed any more is a failure too. */
+const EXPLAINED = {
+  Bun: {
+    'TRACE2 /items':
+      'a Request of Bun has no method that Bun does not know: `new Request` takes TRACE2 for GET',
+  },
+  workerd: {
+    'TRACE2 /items':
+      'a Request of workerd has no method that workerd does not know: `new Request` throws at TRACE2',
+  },
+}
+
+const commandOf = async (spec, name) => join(await installOnce(spec), 'node_modules', '.bin', name)
+
+const conformanceSource = join(root, '..', 'shared', 'conformance')
+const hasConformance = await access(join(conformanceSource, 'run.mjs')).then(
+  () => true,
+  () => false,
+)
+
+let passed = 0
+let failed = 0
+
+/** Counts what a run printed. */
+function judge(runtime, what, { status, stdout, stderr }, explained = {}) {
+  const [, good, bad] = /(\d+) passed, (\d+) failed\s*$/.exec(stdout) ?? []
+  if (good === undefined) {
+    failed += 1
+    console.log(`✗ ${runtime} › ${what} ended with ${status}\n${stdout}${stderr}`)
+    return
+  }
+  const lines = stdout.split('\n').filter((line) => line.startsWith('✗ '))
+  const known = Object.entries(explained)
+  const reasonOf = (line) => known.find(([part]) => line.includes(part))?.[1]
+  const unexplained = lines.filter((line) => reasonOf(line) === undefined)
+  const unneeded = known.filter(([part]) => !lines.some((line) => line.includes(part)))
+  const wrong = Number(bad) - (lines.length - unexplained.length) + unneeded.length
+  passed += Number(good)
+  failed += wrong
+  console.log(`${wrong === 0 ? '✓' : '✗'} ${runtime} › ${what}: ${good} passed, ${wrong} failed`)
+  for (const line of lines) {
+    const reason = reasonOf(line)
+    console.log(reason === undefined ? `  ${line}` : `  cannot: ${line.slice(2)} (${reason})`)
+  }
+  for (const [part] of unneeded) console.log(`  ✗ ${part} is explained and does not fail`)
+  if (unexplained.length > 0) console.log(stdout.replace(/^/gm, '    '))
+}
+
+const folder = await createFolder('runtimes')
+try {
+  const project = await createProject(join(folder, 'project'), { tarball: await pack(folder) })
+  for (const file of ['in-process.mjs', 'scenarios.mjs'])
+    await copyFile(join(here, file), join(project, file))
+  const conformance = hasConformance ? join(project, 'conformance') : undefined
+  // In the project: where Deno looks for packages depends on where a script lies.
+  if (conformance) await cp(conformanceSource, conformance, { recursive: true })
+
+  const node24 = await commandOf(NODE_24, 'node')
+  const runtimes = [
+    ['Node', [process.execPath]],
+    ['Node', [await commandOf(NODE_22, 'node')]],
+    ['Node', [node24]],
+    ['Bun', [await commandOf(BUN, 'bun')]],
+    ['Deno', [await commandOf(DENO, 'deno'), 'run', '--allow-all']],
+  ]
+  for (const [name, [program, ...args]] of runtimes) {
+    const version = /\d+\.\d+\.\d+/.exec((await run(program, ['--version'])).stdout)?.[0]
+    const start = (script, ...more) => run(program, [...args, script, ...more], { cwd: project })
+    judge(`${name} ${version}`, 'scenarios', await start('in-process.mjs'))
+    if (!conformance) continue
+    const result = await start(join('conformance', 'run.mjs'), '--package', 'node_modules/collection-service')
+    judge(`${name} ${version}`, 'conformance', result, EXPLAINED[name])
+  }
+  const miniflare = await installOnce(MINIFLARE)
+  const args = [join(here, 'workerd.mjs'), project, miniflare, ...(conformance ? [conformance] : [])]
+  judge('workerd', 'all', await run(node24, args), conformance && EXPLAINED.workerd)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed > 0 ? 1 : 0)

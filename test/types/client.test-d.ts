@@ -1,0 +1,202 @@
+import { expectTypeOf } from 'vitest'
+import imported from '../../examples/config.json' with { type: 'json' }
+import { type Client, createClient, isClientError } from '../../src/client/client.js'
+import {
+  type CollectionsOf,
+  createCollectionService,
+  type Document,
+  type DocumentOf,
+  defineConfig,
+} from '../../src/index.js'
+
+const config = defineConfig({
+  collections: {
+    users: {
+      schema: {
+        email: { type: 'string', unique: true, required: true },
+        password: { type: 'hash', required: true },
+        role: { type: 'string', enum: ['editor', 'admin'] },
+      },
+    },
+    posts: {
+      schema: {
+        title: { type: 'string', required: true },
+        views: { type: 'integer', default: 0 },
+        isOpen: { type: 'boolean' },
+        tags: { type: 'array', items: { type: 'string' } },
+        steps: { type: 'array', items: { type: 'object', properties: { x: { type: 'integer' } } } },
+        more: { type: 'json' },
+        author: { type: 'reference', collection: 'users' },
+        meta: {
+          type: 'object',
+          properties: {
+            seen: { type: 'timestamp', required: true },
+            depth: { type: 'integer' },
+            by: { type: 'array', items: { type: 'reference', collection: 'users' } },
+          },
+        },
+      },
+    },
+    bags: { schema: { name: { type: 'string' } }, additionalProperties: true },
+  },
+})
+type C = typeof config
+type User = DocumentOf<C, 'users'>
+type Post = DocumentOf<C, 'posts'>
+
+const client = createClient(createCollectionService(config))
+expectTypeOf(client).toEqualTypeOf<Client<C>>()
+const posts = client.collection('posts')
+
+/** For the compiler alone. */
+export async function read(): Promise<void> {
+  expectTypeOf(await posts.list()).toEqualTypeOf<Post[]>()
+  expectTypeOf(await posts.list({ limit: 1 })).toEqualTypeOf<Post[]>()
+  expectTypeOf(await posts.get('x')).toEqualTypeOf<Post>()
+  expectTypeOf(await posts.create({ title: 'x' })).toEqualTypeOf<Post>()
+  expectTypeOf(await posts.createMany([{ title: 'x' }])).toEqualTypeOf<Post[]>()
+  expectTypeOf(await posts.update('x', { tags: null, meta: { depth: null } })).toEqualTypeOf<Post>()
+  expectTypeOf(await posts.replace('x', { views: 1 })).toEqualTypeOf<Post>()
+  expectTypeOf(await posts.count({ q: { views: 1 } })).toEqualTypeOf<number>()
+  for await (const page of posts.pages({ project: ['title'] })) {
+    expectTypeOf(page).toEqualTypeOf<{ readonly _id: string; readonly title: string }[]>()
+  }
+
+  const [part] = await posts.list({ project: ['views', 'tags', 'meta.seen'] })
+  expectTypeOf(part).toEqualTypeOf<
+    | {
+        readonly _id: string
+        readonly views: number
+        readonly tags?: readonly string[]
+        readonly meta?: { readonly seen: string }
+      }
+    | undefined
+  >()
+
+  const whole = await posts.get('x', { expand: ['author', 'meta.by'] })
+  expectTypeOf(whole.title).toEqualTypeOf<string>()
+  expectTypeOf(whole.author).toEqualTypeOf<string | User | undefined>()
+  expectTypeOf(whole.meta?.by).toEqualTypeOf<readonly (string | User)[] | undefined>()
+  const both = await posts.get(whole, { project: ['author'], expand: ['author'] })
+  expectTypeOf(both).toEqualTypeOf<{ readonly _id: string; readonly author?: string | User }>()
+
+  expectTypeOf(await client.auth.me()).toEqualTypeOf<User>()
+  const { user, token } = await client.auth.register({ email: 'a', password: 'b' })
+  expectTypeOf(user).toEqualTypeOf<User>()
+  expectTypeOf(token).toEqualTypeOf<string>()
+  await client.auth.login({ email: 'a', password: 'b' })
+  client.token = undefined
+}
+
+/** For the compiler alone. */
+export function ask(): void {
+  void posts.list({
+    q: {
+      title: { $regex: 'x', $options: 'i', $ne: null },
+      views: { $gte: 1, $in: [1, null] },
+      isOpen: true,
+      tags: { $nin: ['a'] },
+      steps: { $exists: true },
+      more: { $exists: false },
+      author: 'x',
+      meta: { $exists: true },
+      'meta.seen': { $lt: new Date() },
+      'meta.by': 'x',
+      createdAt: { $gt: '2026-01-01' },
+      createdBy: null,
+      $or: [{ title: 'x' }, { $or: [{ _id: 'x' }] }],
+    },
+    sort: { 'meta.seen': -1, isOpen: 'asc', createdAt: 1 },
+    project: ['meta', 'meta.depth', '_id'],
+    expand: ['author'],
+  })
+  void client.collection('users').list({ q: { role: { $in: ['editor'], $regex: 'x' } } })
+  void client.collection('bags').list({ q: { name: 'x' } })
+
+  // @ts-expect-error There is no such collection.
+  client.collection('post')
+  // @ts-expect-error There is no such field.
+  void posts.list({ q: { titel: 'x' } })
+  // @ts-expect-error There is none in a group either.
+  void posts.list({ q: { $or: [{ titel: 'x' }] } })
+  // @ts-expect-error The value is of another type.
+  void posts.list({ q: { title: 5 } })
+  // @ts-expect-error A condition must not vanish.
+  void posts.list({ q: { title: undefined } })
+  // @ts-expect-error There is no such operator.
+  void posts.list({ q: { title: { $like: 'x' } } })
+  // @ts-expect-error Patterns are for text.
+  void posts.list({ q: { views: { $regex: 'x' } } })
+  // @ts-expect-error Booleans have no order.
+  void posts.list({ q: { isOpen: { $gt: false } } })
+  // @ts-expect-error Nothing is above null.
+  void posts.list({ q: { views: { $gt: null } } })
+  // @ts-expect-error There is no such option.
+  void posts.list({ q: { title: { $regex: 'x', $options: 'g' } } })
+  // @ts-expect-error The value is none of the enumerated ones.
+  void client.collection('users').list({ q: { role: 'owner' } })
+  // @ts-expect-error A hash is never compared.
+  void client.collection('users').list({ q: { password: 'x' } })
+  // @ts-expect-error Only whether it is there can be asked.
+  void posts.list({ q: { more: 'x' } })
+  // @ts-expect-error A path does not reach into arrays.
+  void posts.list({ q: { 'steps.x': 1 } })
+  // @ts-expect-error What is not declared cannot be asked for.
+  void client.collection('bags').list({ q: { other: 'x' } })
+  // @ts-expect-error An array has no order.
+  void posts.list({ sort: { tags: 1 } })
+  // @ts-expect-error There is no such direction.
+  void posts.list({ sort: { title: 2 } })
+  // @ts-expect-error There is no such field.
+  void posts.list({ project: ['titel'] })
+  // @ts-expect-error It refers to nothing.
+  void posts.list({ expand: ['title'] })
+  // @ts-expect-error There is no such option.
+  void posts.list({ limt: 5 })
+  // @ts-expect-error A count has no limit.
+  void posts.count({ limit: 5 })
+  // @ts-expect-error The title is missing.
+  void posts.create({ views: 1 })
+  // @ts-expect-error What is required is not removed.
+  void posts.update('x', { title: null })
+  // @ts-expect-error There is no such field.
+  void posts.update('x', { titel: 'x' })
+  // @ts-expect-error The password is missing.
+  void client.auth.register({ email: 'a' })
+  // @ts-expect-error There is no such field.
+  void client.auth.login({ mail: 'a' })
+}
+
+/** For the compiler alone. */
+export async function askAnybody(): Promise<void> {
+  // The types of a configuration, or a map of types, behind a URL.
+  expectTypeOf(await createClient<C>('/api').collection('posts').list()).toEqualTypeOf<Post[]>()
+  const mapped = createClient<CollectionsOf<C>>(new URL('http://a.test'))
+  expectTypeOf(await mapped.collection('posts').list()).toEqualTypeOf<Post[]>()
+  expectTypeOf(await mapped.collection('posts').get('x', { expand: ['author'] })).toHaveProperty('author')
+  expectTypeOf(await mapped.auth.me()).toEqualTypeOf<User>()
+
+  // Nothing is known.
+  const loose = createClient('http://a.test').collection('anything')
+  const options = {
+    q: { 'a.b': { $gt: 1 }, c: 'x', $or: [{ d: null }] },
+    sort: { a: 1 },
+    project: ['a'],
+  } as const
+  expectTypeOf(await loose.list({ ...options, expand: ['b'] })).toEqualTypeOf<Document[]>()
+  expectTypeOf(await loose.create({ a: 1 })).toEqualTypeOf<Document>()
+  const plain = createClient(async (request: Request) => new Response(request.url))
+  expectTypeOf(await plain.collection('anything').get('x')).toEqualTypeOf<Document>()
+
+  // Only names are known.
+  const named = createClient(createCollectionService(imported))
+  expectTypeOf(await named.collection('articles').list({ q: { a: 1 } })).toEqualTypeOf<Document[]>()
+  // @ts-expect-error There is no such collection.
+  named.collection('article')
+
+  try {
+    await loose.delete('x')
+  } catch (thrown) {
+    if (isClientError(thrown)) expectTypeOf(thrown.retryAfter).toEqualTypeOf<number | undefined>()
+  }
+}

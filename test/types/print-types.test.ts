@@ -1,0 +1,186 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseArguments, UsageError } from '../../src/cli/parse-arguments.js'
+import { printTypes, writeTypes } from '../../src/cli/print-types.js'
+import { FileError } from '../../src/cli/read-json-file.js'
+import { type Config, ConfigError } from '../../src/index.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const example = `${root}examples/config.json`
+
+/** Everything that a schema can hold, and names that no identifier can. */
+const everything: Config = {
+  collections: {
+    users: {
+      schema: {
+        email: { type: 'string', unique: true, required: true, description: 'Where to */ write\nto.' },
+        password: { type: 'hash', required: true },
+        team: { type: 'string', required: true },
+      },
+      permissions: { '*': { create: { set: { team: 'none' } } }, user: true, owner: { pick: ['email'] } },
+    },
+    'blog-posts': {
+      schema: {
+        title: { type: 'string', required: true },
+        status: { type: 'string', enum: ['draft', "it's", 'a "b" \\ c', '*/'], default: 'draft' },
+        level: { type: 'integer', enum: [1, 2, -3] },
+        score: { type: 'number', nullable: true },
+        isOpen: { type: 'boolean', required: true, default: true },
+        publishedAt: { type: 'timestamp', default: '$now' },
+        tags: { type: 'array', items: { type: 'string' }, nullable: true },
+        kinds: { type: 'array', items: { type: 'string', enum: ['x', 'y'] } },
+        grid: { type: 'array', items: { type: 'array', items: { type: 'integer' } } },
+        address: {
+          type: 'object',
+          required: true,
+          properties: {
+            city: { type: 'string', required: true },
+            zip: { type: 'string', nullable: true },
+            author: { type: 'reference', collection: 'users' },
+          },
+        },
+        links: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { url: { type: 'string', required: true }, more: { type: 'json' } },
+          },
+        },
+        more: { type: 'json', nullable: true },
+        author: { type: 'reference', collection: 'users' },
+        parents: { type: 'array', items: { type: 'reference', collection: 'blog-posts' } },
+      },
+    },
+    blog_posts: { schema: { name: { type: 'string' } }, additionalProperties: true },
+    empty: { schema: {} },
+  },
+}
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'collection-service-types-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What the compiler says of modules, the strictest way. */
+async function compile(files: { readonly [name: string]: string }): Promise<readonly string[]> {
+  const paths = Object.keys(files).map((name) => join(folder, name))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const program = ts.createProgram(paths, {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2023.d.ts', 'lib.es2024.string.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: [],
+  })
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ messageText, file }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+    )
+}
+
+/** A module that compiles only if the printed types are those that a literal gives. */
+const compareWith = (config: string, asserted = 'true'): string => `
+import type { Collections } from './types.js'
+import { defineConfig, type CollectionsOf } from '${root}src/index.js'
+import { createClient } from '${root}src/client/client.js'
+
+const config = defineConfig(${config})
+type Flat<T> = T extends (infer I)[] ? Flat<I>[] : T extends object ? { [K in keyof T]: Flat<T[K]> } : T
+type Same<A, B> =
+  (<T>() => T extends Flat<A> ? 1 : 2) extends (<T>() => T extends Flat<B> ? 1 : 2) ? true : false
+export const isSame: Same<Collections, CollectionsOf<typeof config>> = ${asserted}
+export const users = createClient<Collections>('/').collection('users')
+export const found = users.list({ q: { email: { $regex: 'x' } }, project: ['email'] })
+export const emails = found.then((documents) => documents.map(({ email }): string => email))
+`
+
+describe('printed types', () => {
+  test.each<[string, () => Promise<string>]>([
+    ['the example', () => readFile(example, 'utf8')],
+    ['a configuration of everything', async () => JSON.stringify(everything)],
+  ])('of %s are those of the same literal', { timeout: 60_000 }, async (_, read) => {
+    const text = await read()
+    const types = printTypes(JSON.parse(text))
+    expect(await compile({ 'types.ts': types, 'same.ts': compareWith(text) })).toEqual([])
+    // And a difference would be seen.
+    const other = types.replace('readonly email: string', 'readonly email?: string')
+    expect(await compile({ 'types.ts': other, 'same.ts': compareWith(text) })).not.toEqual([])
+  })
+
+  test('stand by themselves', { timeout: 60_000 }, async () => {
+    const types = printTypes(everything)
+    expect(types).not.toMatch(/import|require/)
+    expect(await compile({ 'types.ts': types })).toEqual([])
+  })
+
+  test('have names of their own', () => {
+    const names = [...printTypes(everything).matchAll(/^export (?:interface|type) (\w+)/gm)].map(
+      ([, name]) => name,
+    )
+    expect(names.filter((name) => name?.endsWith('Document'))).toEqual([
+      'UsersDocument',
+      'BlogPostsDocument',
+      'BlogPosts_2Document',
+      'EmptyDocument',
+    ])
+    expect(new Set(names).size).toBe(names.length)
+    expect(names.at(-1)).toBe('Collections')
+  })
+})
+
+describe('the command', () => {
+  test('prints them', async () => {
+    const lines: string[] = []
+    await writeTypes(example, { out: undefined }, (line) => lines.push(line))
+    expect(`${lines.join('\n')}\n`).toBe(printTypes(JSON.parse(await readFile(example, 'utf8'))))
+  })
+
+  test('writes them into a file', async () => {
+    const out = join(folder, 'out.ts')
+    const lines: string[] = []
+    await writeTypes(example, { out }, (line) => lines.push(line))
+    expect(lines).toEqual([])
+    expect(await readFile(out, 'utf8')).toBe(printTypes(JSON.parse(await readFile(example, 'utf8'))))
+    const nowhere = writeTypes(example, { out: join(folder, 'no', 'out.ts') }, () => {})
+    await expect(nowhere).rejects.toBeInstanceOf(FileError)
+  })
+
+  test('has no types for what could not be served', async () => {
+    const wrong = join(folder, 'wrong.json')
+    await writeFile(wrong, '{ "collections": { "a": { "schema": { "b": { "type": "strnig" } } } } }')
+    await expect(writeTypes(wrong, { out: undefined }, () => {})).rejects.toBeInstanceOf(ConfigError)
+    await expect(writeTypes('nosuch.json', { out: undefined }, () => {})).rejects.toBeInstanceOf(FileError)
+  })
+
+  test.each<[string[], object]>([
+    [['types'], { config: 'config.json', types: { out: undefined } }],
+    [['types', 'a.json', '--out', 'a.ts'], { config: 'a.json', types: { out: 'a.ts' } }],
+    [['--out=a.ts', 'types', 'a.json'], { config: 'a.json', types: { out: 'a.ts' } }],
+  ])('understands %j', (args, expected) => {
+    expect(parseArguments(args)).toMatchObject(expected)
+  })
+
+  test.each([
+    [['types', 'a.json', 'b.json']],
+    [['types', '--out', '']],
+    [['types', '--out', 'a', '--out', 'b']],
+    [['types', '--port', '3000']],
+    [['types', '--data', 'a.db']],
+    [['a.json', '--out', 'a.ts']],
+    [['grant', 'ann', 'admin', '--data', 'a.db', '--out', 'a.ts']],
+  ])('makes nothing of %j', (args) => {
+    expect(() => parseArguments(args)).toThrow(UsageError)
+  })
+})

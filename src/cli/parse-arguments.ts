@@ -90,7 +90,7 @@ collection-service types [config.json] [--out FILE.ts]
 ${describeLine('config.json', ['what to serve (default: config.json in this folder)'])}
 ${OPTION_NAMES.map((name) => describeLine(`--${name}`, OPTIONS[name].about)).join('\n')}
 ${describeLine('grant', ['gives a registered user a role: how an administrator begins'])}
-${describeLine('types', ['describes the documents in TypeScript, for createClient<Collections>(url)'])}`
+${describeLine('types', ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'])}`
 
 const DEFAULT_PORT = '3000'
 

@@ -60,7 +60,8 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
       // Those of which nobody was told are whole, too.
       for (const { text, digest } of documents.values()) expect(digestOf(text)).toBe(digest)
       expect(documents.size).toBeGreaterThanOrEqual(acknowledged.size)
-      expect(documents.size).toBeLessThanOrEqual(acknowledged.size + LOOPS)
+      // Each loop may have one under way, and one that was answered but no longer printed.
+      expect(documents.size).toBeLessThanOrEqual(acknowledged.size + 2 * LOOPS)
       // The index knows what is stored, and nothing else.
       for (const { code } of [...documents.values()].slice(-LOOPS)) {
         expect(await service.send('POST /things', { code })).toMatchObject({

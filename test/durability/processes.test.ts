@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { config, openService, readStore } from './support/service.js'
-import { engines, isLong } from './support/stores.js'
+import { engines } from './support/stores.js'
 import { runTogether, useWorkers } from './support/workers.js'
 
 /** Several processes over one store. */
@@ -61,7 +61,7 @@ describe.each(engines)('%s', (_, useStores) => {
   })
 
   test('no increment of four processes is lost', { timeout: 240_000 }, async () => {
-    const times = isLong ? 500 : 125
+    const times = 500
     const store = stores.create()
     const service = openService(store)
     const { body } = await service.send('POST /things', { n: 0 })

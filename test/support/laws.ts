@@ -1,19 +1,28 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type createCollectionService, createMemoryAdapter, type StoredDocument } from '../../src/index.js'
+import {
+  type createCollectionService,
+  createMemoryAdapter,
+  type StorageAdapter,
+  type StoredDocument,
+} from '../../src/index.js'
 import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
 import { createTestService, type Sent, type TestService } from './service.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
 
 type Create = typeof createCollectionService
 
+/** An adapter over a new, empty place. */
+export type CreateAdapter = () => StorageAdapter
+
 /** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
 export async function openWorld(
   { collection, people }: World,
   { documents, people: persons }: Disguise,
   create?: Create,
+  createAdapter: CreateAdapter = createMemoryAdapter,
 ): Promise<TestService> {
-  const adapter = createMemoryAdapter()
+  const adapter = createAdapter()
   const service = createTestService(
     { collections: { things: collection, people: people.collection } },
     { adapter, now: () => Date.parse(NOW), authenticate: () => null, ...(create ? { create } : {}) },
@@ -43,12 +52,16 @@ const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => 
 })
 
 /** list = slice(sort(filter(visible(store)))), and count is its length. Throws on a counterexample. */
-export async function checkLists(runs: number, create?: Create): Promise<{ refused: number; some: number }> {
+export async function checkLists(
+  runs: number,
+  create?: Create,
+  createAdapter?: CreateAdapter,
+): Promise<{ refused: number; some: number }> {
   const seen = { refused: 0, some: 0 }
   await fc.assert(
     fc.asyncProperty(withQueries({ minLength: 4, maxLength: 8 }), async ([world, asked]) => {
       const { collection, documents, people, caller } = world
-      const { send } = await openWorld(world, plain(world), create)
+      const { send, handler } = await openWorld(world, plain(world), create, createAdapter)
       for (const query of asked) {
         const expected = expectList(collection, documents, caller, query, people)
         const { status, body } = await send(`GET /things?${writeQuery(query)}`, { caller })
@@ -64,6 +77,7 @@ export async function checkLists(runs: number, create?: Create): Promise<{ refus
         if (typeof all === 'number') expect(count.status).toBe(all)
         else expect(count.body).toEqual({ total: all.length })
       }
+      await handler.close()
     }),
     { numRuns: runs },
   )
@@ -103,6 +117,7 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
 export async function checkNonInterference(
   runs: number,
   create?: Create,
+  createAdapter?: CreateAdapter,
 ): Promise<{
   different: number
   expanded: number
@@ -122,8 +137,8 @@ export async function checkNonInterference(
         expect(viewsOf(people.collection, others.people, caller)).toEqual(persons)
         if (JSON.stringify(others) !== JSON.stringify(plain(world))) seen.different += 1
         const [one, other] = [
-          await openWorld(world, plain(world), create),
-          await openWorld(world, others, create),
+          await openWorld(world, plain(world), create, createAdapter),
+          await openWorld(world, others, create, createAdapter),
         ]
         const idsOf = (all: World['documents']) => [...new Set(all.map(({ _id }) => String(_id)))].slice(0, 4)
         const ids = idsOf([...documents, ...others.documents])
@@ -171,6 +186,7 @@ export async function checkNonInterference(
           const [here, there] = [await walk(one, first, caller), await walk(other, first, caller)]
           expect(here, first).toEqual(there)
         }
+        await Promise.all([one.handler.close(), other.handler.close()])
       },
     ),
     { numRuns: runs },

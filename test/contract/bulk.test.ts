@@ -1,6 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import {
   type Caller,
@@ -9,25 +7,15 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
 type Json = { readonly [name: string]: unknown }
 
-const postgres = usePostgres()
+const storages = useStorages()
 
-const storages: readonly (readonly [name: string, create: () => StorageAdapter])[] = [
-  ['memory', () => createMemoryAdapter()],
-  ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
-  ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
-]
-
-const opened: TestService[] = []
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map(({ handler }) => handler.close()))
-})
+const opened = closeAfterEach()
 
 const NOW = '2026-11-20T08:00:00.000Z'
 const ann: Caller = { id: 'ann' }

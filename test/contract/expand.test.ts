@@ -1,27 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { describe, expect, test } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, LONG_AGO, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
 type Json = { readonly [name: string]: unknown }
 
-const postgres = usePostgres()
+const storages = useStorages()
 
-const storages: readonly (readonly [name: string, create: () => StorageAdapter])[] = [
-  ['memory', () => createMemoryAdapter()],
-  ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
-  ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
-]
-
-const opened: TestService[] = []
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map(({ handler }) => handler.close()))
-})
+const opened = closeAfterEach()
 
 async function open(
   collections: Json,

@@ -1,6 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import {
   type Caller,
@@ -11,7 +9,6 @@ import {
   type ServiceOptions,
   type StorageAdapter,
 } from '../../src/index.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
 import {
   type AnyConfig,
   createTestService,
@@ -20,23 +17,14 @@ import {
   type Sent,
   type TestService,
 } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
 import { fieldsOf, idOf, openStored, readStored } from '../support/stored.js'
 
 type Json = { readonly [name: string]: unknown }
 
-const postgres = usePostgres()
+const storages = useStorages()
 
-const storages: readonly (readonly [name: string, create: () => StorageAdapter])[] = [
-  ['memory', () => createMemoryAdapter()],
-  ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
-  ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
-]
-
-const opened: TestService[] = []
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map(({ handler }) => handler.close()))
-})
+const opened = closeAfterEach()
 
 type Stored = { readonly [collection: string]: readonly Json[] }
 

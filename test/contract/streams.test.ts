@@ -4,24 +4,16 @@ import { createServer, get, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createMemoryAdapter, type StorageAdapter, type StoredDocument } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
 import { encodePath, type TestService } from '../support/service.js'
+import { useStorages } from '../support/storages.js'
 import { idOf, LONG_AGO, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
 type Json = { readonly [name: string]: unknown }
 
-const postgres = usePostgres()
-
-const storages: readonly (readonly [name: string, create: () => StorageAdapter])[] = [
-  ['memory', () => createMemoryAdapter()],
-  ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
-  ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
-]
+const storages = useStorages()
 
 const opened: TestService[] = []
 const servers: Server[] = []

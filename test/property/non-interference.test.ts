@@ -1,17 +1,10 @@
 import { expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { createMemoryAdapter } from '../../src/index.js'
-import { type CreateAdapter, checkLists, checkNonInterference } from '../support/laws.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { checkLists, checkNonInterference } from '../support/laws.js'
+import { useStorages } from '../support/storages.js'
 
-const postgres = usePostgres()
+const RUNS: { readonly [storage: string]: number } = { memory: 300, SQLite: 60, PostgreSQL: 30 }
 
-const storages: readonly (readonly [name: string, create: CreateAdapter, runs: number])[] = [
-  ['memory', () => createMemoryAdapter(), 300],
-  ['SQLite', () => createSqliteAdapter({ file: ':memory:' }), 60],
-  ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() }), 30],
-]
+const storages = useStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
 
 test.each(storages)(
   'in %s, stores that differ only in what a caller may not read answer that caller identically',

@@ -1,11 +1,8 @@
 import type { ConfigFault } from '../errors.js'
 import type { Field } from '../schema/field.js'
-import { suggest } from '../schema/names.js'
+import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
 import type { AuthPlan, Collection } from './plan.js'
-
-/** The collection of accounts. */
-export const USERS = 'users'
 
 const DAY = 24 * 60 * 60 * 1000
 

@@ -7,9 +7,8 @@ import {
   SIGNED_IN,
 } from '../permissions/grants.js'
 import { isAnywhere } from '../query/where.js'
-import { toPointerPart } from '../schema/names.js'
+import { toPointerPart, USERS } from '../schema/names.js'
 import type { CollectionConfig, Config, Limits } from '../types.js'
-import { USERS } from './compile-auth.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 
 /** What a sound configuration says that its author may not have meant (contract §1, §5). */

@@ -1,8 +1,7 @@
 import { isVariable, userPathOf } from '../query/variable.js'
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../schema/field.js'
-import { suggest } from '../schema/names.js'
+import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
-import { USERS } from './compile-auth.js'
 
 /**
  * The judge of variables: says why one stands for nothing, if so. Where the service keeps the accounts, `$user` is a

@@ -2,6 +2,7 @@ import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
+import { type Equalities, joinEqualities } from './join-equalities.js'
 import { compilePath, isObject } from './read-path.js'
 
 /** A filter as a function of a stored document. */
@@ -21,7 +22,11 @@ export function compileFilter(filter: Filter): Predicate {
     case 'and':
       return compileAll(filter.filters.map(compileFilter))
     case 'or':
-      return compileAny(filter.filters.map(compileFilter))
+      return compileAny(
+        joinEqualities(filter.filters).map((part) =>
+          part.kind === 'one of' ? compileOneOf(part) : compileFilter(part),
+        ),
+      )
     case 'not': {
       const inner = compileFilter(filter.filter)
       return (document) => !inner(document)
@@ -80,6 +85,11 @@ function compilePresent({ path, type, each }: FieldRef): Predicate {
   const read = compilePath(path)
   const holds = holdsType(each ? 'array' : type)
   return (document) => holds(read(document))
+}
+
+function compileOneOf({ field, values }: Equalities): Predicate {
+  const wanted: ReadonlySet<unknown> = new Set(values)
+  return compileLeaf(field, (value) => wanted.has(value))
 }
 
 /** `test` gets only values of the field's type. */

@@ -5,6 +5,9 @@ export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
 /** Contract §1: names of fields. */
 export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
 
+/** The collection of accounts. */
+export const USERS = 'users'
+
 /** In every document, beside what the schema declares. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
 

@@ -69,7 +69,9 @@ export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, 
     draft.system.createdAt,
     draft.required,
   )
-  const faults = [...own, ...draft.judgeReferences(fields)].slice(0, MAX_FAULTS)
+  const known = new Set(own.map(({ path }) => path))
+  const others = draft.judgeReferences(fields).filter(({ path }) => !known.has(path))
+  const faults = [...own, ...others].slice(0, MAX_FAULTS)
   if (faults.length > 0) return blame(collection, rule, faults)
   return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
     ? { kind: 'fits', fields }

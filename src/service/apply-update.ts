@@ -78,7 +78,17 @@ export function applyUpdate(
 
 /** What was there before, without what the body names unseen: else a right guess would be told from a wrong one. */
 const withoutGuesses = (before: JsonObject, body: JsonObject, { isShown }: UpdateDraft): JsonObject =>
-  Object.fromEntries(Object.entries(before).filter(([name]) => !Object.hasOwn(body, name) || isShown(name)))
+  withoutNamed(before, Object.fromEntries(Object.entries(body).filter(([name]) => !isShown(name))))
+
+/** An object without what another one names, inside objects too. */
+const withoutNamed = (value: JsonObject, named: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+      if (!Object.hasOwn(named, name)) return [[name, inner]]
+      const other = named[name]
+      return isObject(inner) && isObject(other) ? [[name, withoutNamed(inner, other)]] : []
+    }),
+  )
 
 /** What a PUT takes the place of: all that its rule accepts and its caller may read, but what is set once or by few. */
 function findReplaced(

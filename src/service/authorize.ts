@@ -4,6 +4,7 @@ import type { KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
+import { USERS } from '../schema/names.js'
 import { isAccounts, type ServiceContext } from './context.js'
 
 /** Contract §5, "Denied": nobody signed in, or somebody who may not. */
@@ -77,7 +78,7 @@ export function authorizeClaim(
   caller: KnownCaller | null,
 ): readonly Rule[] {
   const rules = authorizeCreate(context, collection, caller)
-  if (isAccounts(context, collection)) throw idGiven()
+  if (collection.name === USERS) throw idGiven()
   return rules
 }
 

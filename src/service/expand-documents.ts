@@ -24,7 +24,7 @@ export async function expandDocuments(
     const access = target && gateOf(context, target, caller)
     if (!access) continue
     const ids = new Set(documents.flatMap((document) => idsAt(document, field.path.split('.'))))
-    const found = await findReadable(context, scope, caller, target.name, ids)
+    const found = await findReadable(context, scope, target.name, access, ids)
     const shown = new Map([...found].map(([id, document]) => [id, access.show(document)]))
     expanded = expanded.map((document) => replaceIds(document, field.path.split('.'), shown))
   }

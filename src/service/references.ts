@@ -3,9 +3,10 @@ import type { Fault } from '../errors.js'
 import { and, or } from '../filter/filter.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
 import { bindSet } from '../permissions/write-rules.js'
 import { isUuid } from '../schema/names.js'
-import { applyDefaults } from '../schema/normalise.js'
+import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
 import { collectReferences, findNewReferences, type Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
@@ -35,14 +36,18 @@ export async function findReferable(
   const binding = bindingOf(caller, context.clock)
   const sets = rules.map((rule) => bindSet(rule, binding) ?? {})
   const now = context.clock()
-  const references = bodies.flatMap((body) =>
-    [{}, ...sets].flatMap((set) =>
-      collectReferences(collection.fields, applyDefaults(collection.fields, { ...body, ...set }, now)),
-    ),
+  const { fields } = collection
+  // Whatever a rule drops makes room for a default.
+  const possible = [{}, ...bodies].flatMap((body) =>
+    [{}, ...sets].map((set) => applyDefaults(fields, normaliseProperties(fields, { ...body, ...set }), now)),
   )
+  const references = possible.flatMap((one) => collectReferences(fields, one))
   const found = new Map<string, ReadonlySet<string>>()
   for (const [name, ids] of groupIds(references)) {
-    const documents = await findReadable(context, scope, caller, name, ids)
+    const target = context.plan.collections.get(name)
+    const access = target && gateOf(context, target, caller)
+    if (!access) continue
+    const documents = await findReadable(context, scope, name, access, ids)
     found.set(name, new Set(documents.keys()))
   }
   return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
@@ -58,18 +63,15 @@ export interface Referring {
 /** Ids that are asked for at once. */
 const MAX_IDS = 1000
 
-/** The documents with these ids that a caller may read. */
+/** The documents with these ids that may be read with an access to their collection. */
 export async function findReadable(
   context: ServiceContext,
   scope: RequestScope,
-  caller: KnownCaller | null,
   name: string,
+  access: ReadAccess,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, StoredDocument>> {
   const found = new Map<string, StoredDocument>()
-  const collection = context.plan.collections.get(name)
-  const access = collection && gateOf(context, collection, caller)
-  if (!access) return found
   const possible = [...ids].filter(isUuid)
   for (let i = 0; i < possible.length; i += MAX_IDS) {
     const some = possible.slice(i, i + MAX_IDS)

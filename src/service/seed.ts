@@ -38,6 +38,7 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
   if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
   const inserts: WriteStep[] = []
+  const places: string[] = []
   const references: Reference[] = []
   for (const [name, documents] of Object.entries(seed)) {
     const at = toPointerPart(name)
@@ -54,6 +55,7 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
       const stored = await prepare(context, collection, document, place, faults)
       if (!stored) continue
       inserts.push({ in: name, insert: stored })
+      places.push(place)
       references.push(...collectReferences(collection.fields, stored, place))
     }
   }
@@ -63,7 +65,7 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
   const result = await adapter.write([...inserts, ...references.map(requireReference)], {})
   if (result.ok) return
   if (result.reason === 'missing') throw brokenReference(references[result.step - inserts.length])
-  throw conflict(result.fields ?? [])
+  throw conflict(result.fields ?? [], places[result.step])
 }
 
 /** Nobody waits for the start: it has no deadline. */

@@ -1072,3 +1072,76 @@ test.each(['PATCH', 'PUT'])(
     expect(status).toBe(200)
   },
 )
+
+describe('a default that is a reference', () => {
+  const [D, X, known] = [idOf(1), idOf(2), idOf(3)]
+  const collections = {
+    teams: { schema: { name: text }, permissions: { '*': { read: true } } },
+    items: {
+      schema: { t: text, team: { ...to('teams'), default: D, nullable: true } },
+      permissions: { '*': { read: true, create: { omit: ['team'] } }, user: true },
+    },
+  }
+  const stored = { teams: [{ _id: D }, { _id: X }], items: [{ _id: known, t: '1', team: X }] }
+  const cases: readonly (readonly [what: string, line: string, caller: Caller | null, body: Json])[] = [
+    ['stands in for what a rule drops', 'POST /items', null, { t: '1', team: X }],
+    ['stands in for null', 'POST /items', ann, { t: '1', team: null }],
+    ['stands in for null in a PUT', `PUT /items/${known}`, ann, { t: '1', team: null }],
+    ['stands in for what is not there', 'POST /items', ann, { t: '1' }],
+  ]
+  test.each(cases)('%s', async (_, line, caller, body) => {
+    const service = await open(collections, stored)
+    const answer = await service.send(line, { caller, body })
+    expect([200, 201]).toContain(answer.status)
+    expect(answer.body.team).toBe(D)
+  })
+})
+
+test('what lies hidden in an object that is patched is no new reference, and does not show', async () => {
+  const [X, withTeam, without] = [idOf(1), idOf(2), idOf(3)]
+  const meta = objectOf({ x: { type: 'integer' }, team: to('teams') })
+  const service = await open(
+    {
+      teams: { schema: {}, permissions: { '*': { read: true } } },
+      items: { schema: { meta }, permissions: { '*': { read: { omit: ['meta'] }, update: true } } },
+    },
+    {
+      teams: [{ _id: X }],
+      items: [
+        { _id: withTeam, meta: { x: 1, team: X } },
+        { _id: without, meta: { x: 1 } },
+      ],
+    },
+  )
+  for (const id of [withTeam, without])
+    expect((await service.send(`PATCH /items/${id}`, { body: { meta: { x: 2 } } })).status).toBe(200)
+})
+
+test('a path has one fault, whether it is of the text or of what it refers to', async () => {
+  const service = await open(
+    {
+      teams: { schema: {}, permissions: all },
+      items: { schema: { ref: to('teams') }, permissions: all },
+    },
+    {},
+  )
+  const { body } = await service.send('POST /items', { body: { ref: '\u0000' } })
+  expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(['/ref'])
+})
+
+test('thousands of references are looked up, not searched for', async () => {
+  const targets = Array.from({ length: 3000 }, (_, i) => ({ _id: idOf(i + 1) }))
+  const service = await open(
+    {
+      teams: { schema: {}, permissions: { '*': { read: true } } },
+      items: { schema: { many: arrayOf(to('teams')) }, permissions: all },
+    },
+    { teams: targets },
+  )
+  const many = targets.map(({ _id }) => _id)
+  const created = await service.send('POST /items', { body: { many } })
+  expect(created.status).toBe(201)
+  const unknown = Array.from({ length: 20_000 }, (_, i) => idOf(10_000 + i))
+  const refused = await service.send('POST /items', { body: { many: unknown } })
+  expect([refused.status, refused.body.errors.length]).toEqual([400, 50])
+})

@@ -20,7 +20,7 @@ export interface Scan {
 /** Chooses the narrowest way: an id or a unique value, then an index that gives the order, then the shortest range. */
 export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Scan {
   const conditions = filter.kind === 'and' ? filter.filters : [filter]
-  const found = findOne(conditions, rows)
+  const found = findOne(conditions, rows) ?? findMany(conditions, sort, rows)
   if (found) return found
   let best: Scan = {
     candidates: rows.inAnyOrder(),
@@ -53,6 +53,21 @@ function findOne(conditions: readonly Filter[], rows: Rows): Scan | undefined {
     const row = id === null ? undefined : rows.get(id)
     const candidates = row ? [row] : []
     return { candidates, size: candidates.length, isSorted: true, isExact: conditions.length === 1 }
+  }
+  return undefined
+}
+
+/** The documents of the ids that a condition names, if there is one that names all that can match. */
+function findMany(conditions: readonly Filter[], sort: readonly SortKey[], rows: Rows): Scan | undefined {
+  for (const condition of conditions) {
+    if (condition.kind !== 'or') continue
+    const ids = condition.filters.map((part) =>
+      part.kind === 'eq' && isOn(part.field, ID) ? part.value : undefined,
+    )
+    if (ids.length === 0 || ids.includes(undefined)) continue
+    const candidates = [...new Set(ids)].flatMap((id) => rows.get(String(id)) ?? [])
+    const isExact = conditions.length === 1 && ids.every((id) => typeof id === 'string')
+    return { candidates, size: candidates.length, isSorted: sort.length === 0, isExact }
   }
   return undefined
 }

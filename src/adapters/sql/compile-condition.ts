@@ -1,5 +1,6 @@
 import { canHold } from '../../filter/compare.js'
-import type { ComparisonKind, FieldRef, Filter, Leaf, Scalar, ValueType } from '../../filter/filter.js'
+import type { ComparisonKind, FieldRef, Filter, Leaf, ValueType } from '../../filter/filter.js'
+import { type Equalities, joinEqualities } from '../../filter/join-equalities.js'
 import type { Bind, SqlDialect } from './dialect.js'
 
 /** A condition in SQL. Where it is not exact it lets more through than the filter, never less. */
@@ -39,7 +40,7 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
       const isAnd = (filter.kind === 'and') !== isNegated
       const parts = isAnd || isNegated ? filter.filters : joinEqualities(filter.filters)
       const compiled = parts.map((part) =>
-        isEqualities(part) ? compileEqualities(part, compilation) : compile(part, isNegated, compilation),
+        part.kind === 'one of' ? compileEqualities(part, compilation) : compile(part, isNegated, compilation),
       )
       return join(compiled, isAnd)
     }
@@ -69,39 +70,6 @@ function joinHalves(parts: readonly Condition[], word: string): string {
   if (parts.length <= MAX_CHAIN) return `(${parts.map(({ sql }) => sql).join(word)})`
   const middle = Math.ceil(parts.length / 2)
   return `(${joinHalves(parts.slice(0, middle), word)}${word}${joinHalves(parts.slice(middle), word)})`
-}
-
-/** Equalities on one field, any of which may hold. */
-interface Equalities {
-  readonly kind: 'one of'
-  readonly field: FieldRef
-  readonly values: readonly Scalar[]
-}
-
-const isEqualities = (part: Filter | Equalities): part is Equalities => part.kind === 'one of'
-
-/** Equalities on one field become one list, so that a thousand ids are no deep expression and an index finds them. */
-function joinEqualities(filters: readonly Filter[]): readonly (Filter | Equalities)[] {
-  const byField = new Map<string, { readonly field: FieldRef; readonly values: Scalar[] }>()
-  const others: Filter[] = []
-  for (const filter of filters) {
-    if (filter.kind !== 'eq') {
-      others.push(filter)
-      continue
-    }
-    const { path, type, each, inside = '' } = filter.field
-    const key = `${path} ${type} ${each} ${inside}`
-    const known = byField.get(key)
-    if (known) known.values.push(filter.value)
-    else byField.set(key, { field: filter.field, values: [filter.value] })
-  }
-  const lists = [...byField.values()].map(({ field, values }): Filter | Equalities => {
-    const [only] = values
-    return values.length === 1 && only !== undefined
-      ? { kind: 'eq', field, value: only }
-      : { kind: 'one of', field, values }
-  })
-  return [...lists, ...others]
 }
 
 function compileEqualities({ field, values }: Equalities, { dialect, bind }: Compilation): Condition {

@@ -1,4 +1,4 @@
-import type { FieldRef, Filter } from '../filter/filter.js'
+import { type FieldRef, type Filter, isId } from '../filter/filter.js'
 import { readOwn } from '../filter/read-path.js'
 import { formatTimestamp } from '../schema/timestamp.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
@@ -9,7 +9,6 @@ export const SESSIONS = '_sessions'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
-const ID: FieldRef = { path: '_id', type: 'string', each: false }
 
 /** A stored session: `_id` is the digest of its token. */
 export const SESSIONS_PLAN: CollectionPlan = {
@@ -42,7 +41,7 @@ export function issueSession(
 const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
 /** The session of a token, whether it has expired or not. */
-export const sessionFilter = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
+export const sessionFilter = isId
 
 /** Who a session that still lives at `now` is of, and the stamp that it holds. */
 export function readSession(

@@ -39,6 +39,12 @@ export type Filter =
   | { readonly kind: 'match'; readonly field: FieldRef; readonly pattern: Pattern }
   | { readonly kind: 'present'; readonly field: FieldRef }
 
+/** What every document has. */
+export const ID: FieldRef = Object.freeze({ path: '_id', type: 'string', each: false })
+
+/** Matches the document of an `_id`. */
+export const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
+
 /** Matches every document. */
 export const everything: Filter = Object.freeze({ kind: 'and', filters: Object.freeze([]) })
 

@@ -70,7 +70,7 @@ export function authorizeCreate(
 
 /**
  * The rules under which to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and
- * `forbidden` for everyone where the documents are accounts: an `_id` is who somebody is, and not to be chosen.
+ * `forbidden` for everyone on `users`: an `_id` is who somebody is, and not to be chosen.
  */
 export function authorizeClaim(
   context: ServiceContext,

@@ -1,12 +1,7 @@
-import type { FieldRef, Filter } from '../filter/filter.js'
+import { type Filter, isId } from '../filter/filter.js'
 import { isUuid } from '../schema/names.js'
 import type { ListQuery, StoredDocument } from '../storage.js'
 import type { RequestScope, ServiceContext } from './context.js'
-
-const ID: FieldRef = { path: '_id', type: 'string', each: false }
-
-/** The document of an `_id`. */
-export const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 /** The stored document of an `_id`, whoever may read it. */
 export async function findById(

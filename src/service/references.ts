@@ -1,6 +1,6 @@
 import type { Collection } from '../config/plan.js'
 import type { Fault } from '../errors.js'
-import { and, or } from '../filter/filter.js'
+import { and, isId, or } from '../filter/filter.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
@@ -14,7 +14,7 @@ import type { JsonObject } from '../types.js'
 import { invalid } from './apply-rule.js'
 import { gateOf } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { isId, listStored } from './find-documents.js'
+import { listStored } from './find-documents.js'
 
 /** Whether a caller may refer to what a reference names: that it exists and may be read. */
 export type Referable = (reference: Reference) => boolean

@@ -1,5 +1,5 @@
 import { canHold, type Ordered } from '../../filter/compare.js'
-import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
+import { type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
 import type { SortKey } from '../../storage.js'
 import type { Row } from './row.js'
 import type { Rows } from './rows.js'
@@ -92,9 +92,6 @@ interface Bounds {
   readonly lower?: Bound
   readonly upper?: Bound
 }
-
-/** What every index ends in. */
-const ID: FieldRef = { path: '_id', type: 'string', each: false }
 
 /** The range of an index that equalities on its first fields, and bounds on the next one, leave. */
 function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): Scan {

@@ -1,9 +1,8 @@
-import type { Filter } from '../../filter/filter.js'
+import { type Filter, isId } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { SqlDialect } from '../sql/dialect.js'
 import type { Statements } from '../sql/statements.js'
-import { ID } from '../sql/unique-conflict.js'
 import type { RunStatement } from './connections.js'
 import { explain, explainWrite, isRepeatable, isTaken } from './faults.js'
 import { parseDocuments } from './read-in-core.js'
@@ -68,7 +67,7 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
     const { text, values, isExact } = statements.remove(collection, filter)
     if (isExact) return (await run(text, values)).rowCount
     const doomed = await findMatching(run, collection, filter)
-    const ids = doomed.map(({ _id }): Filter => ({ kind: 'eq', field: ID, value: _id }))
+    const ids = doomed.map(({ _id }) => isId(_id))
     const byId = statements.remove(collection, { kind: 'or', filters: ids })
     return (await run(byId.text, byId.values)).rowCount
   }

@@ -1,9 +1,9 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
-import { type Filter, or } from '../../filter/filter.js'
+import { ID, isId, or } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { createStatements, type FilteredStatement } from '../sql/statements.js'
 import { streamByIds } from '../sql/stream-by-ids.js'
-import { filterConflicting, ID } from '../sql/unique-conflict.js'
+import { filterConflicting } from '../sql/unique-conflict.js'
 import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
 import { type Connections, createConnections, type RunStatement, retry } from './connections.js'
 import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
@@ -182,8 +182,6 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     },
   }
 }
-
-const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 /** Nobody knows how far a write came that was given up. */
 const abandoned = (cause: unknown): ServiceError =>

@@ -1,7 +1,7 @@
-import type { Filter } from '../../filter/filter.js'
+import { type Filter, isId } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { createStatements } from '../sql/statements.js'
-import { filterConflicting, ID } from '../sql/unique-conflict.js'
+import { filterConflicting } from '../sql/unique-conflict.js'
 import type { Connection } from './connection.js'
 import { readUniqueFields } from './create-structures.js'
 import { isTaken } from './faults.js'
@@ -51,8 +51,6 @@ function applyStep(connection: Connection, step: WriteStep): number | Refusal {
   if ('require' in step) return exists(connection, step.in, isId(step.require)) ? 0 : { reason: 'missing' }
   return exists(connection, step.in, step.refuse) ? { reason: 'found' } : 0
 }
-
-const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 function exists(connection: Connection, collection: string, filter: Filter): boolean {
   const { text, values } = statements.list(collection, { filter, sort: [], skip: 0, limit: 1 })

@@ -1,8 +1,7 @@
 import { ConfigError } from '../../errors.js'
-import { type Filter, or } from '../../filter/filter.js'
+import { isId, or } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument } from '../../storage.js'
 import { streamByIds } from '../sql/stream-by-ids.js'
-import { ID } from '../sql/unique-conflict.js'
 import { statements } from './apply-steps.js'
 import { type Connection, openConnection } from './connection.js'
 import { createStructures } from './create-structures.js'
@@ -74,8 +73,6 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     },
   }
 }
-
-const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 const parseDocument = (text: unknown): StoredDocument => JSON.parse(String(text)) as StoredDocument
 

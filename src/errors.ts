@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'body_too_large'
+  | 'document_too_large'
   | 'query_too_long'
   | 'unsupported_media_type'
   | 'unique_violation'

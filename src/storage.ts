@@ -1,5 +1,5 @@
 import type { FieldRef, Filter } from './filter/filter.js'
-import type { JsonObject } from './types.js'
+import type { JsonObject, MaybePromise } from './types.js'
 
 /**
  * A document as it is stored: JSON, with `_id` and the whole number `_version`. Names beginning with `_` are the
@@ -30,8 +30,16 @@ export interface ListQuery {
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null
+  /**
+   * An adapter that has to bring documents into memory MUST hand out none beyond so many bytes of JSON, but the first,
+   * and name the others in `rest`. Default: no bound. Where documents lie in memory anyway it says nothing.
+   */
+  readonly bytes?: number
   readonly signal?: AbortSignal
 }
+
+/** What a list gives. `rest`: the `_id`s of what the list has beyond `bytes`, in order; absent where there is nothing more. */
+export type Listed = readonly StoredDocument[] & { readonly rest?: readonly string[] }
 
 /** One step of a `write`, on the collection `in`. */
 export type WriteStep = { readonly in: string } & (
@@ -69,15 +77,15 @@ export interface StorageAdapter {
   /** Creates what is missing; drops and rewrites nothing. MUST be safe to call again and from many processes. */
   open(plans: readonly CollectionPlan[]): Promise<void>
   /** The documents that match, in order, after `skip`, at most `limit`. */
-  list(collection: string, query: ListQuery): Promise<readonly StoredDocument[]>
+  list(collection: string, query: ListQuery): MaybePromise<Listed>
   /**
    * The same in batches, in memory that does not grow with the list. Asked for where no index gives the order; without
    * it `list` is. Documents MUST have matched when the stream began, or when they are handed out. Aborting `signal` ends it.
    */
   stream?(collection: string, query: ListQuery): AsyncIterable<readonly StoredDocument[]>
-  count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): Promise<number>
+  count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): MaybePromise<number>
   /** All steps in their order, or none; each sees what those before it did. All writes MUST behave as if one came after another. */
-  write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): Promise<WriteResult>
+  write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): MaybePromise<WriteResult>
   close(): Promise<void>
   /** Documents that the service checks like bodies and stores when it opens the adapter for the first time. */
   readonly seed?: { readonly [collection: string]: readonly unknown[] }

@@ -1,6 +1,9 @@
 /** An object of JSON: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
+/** A value, or a promise of one: no promise where nothing waits. */
+export type MaybePromise<T> = T | Promise<T>
+
 interface CommonAttributes {
   readonly description?: string
   /** The property must be there whenever a document is stored. */
@@ -126,12 +129,18 @@ export interface Limits {
   readonly maxLimit: number | null
   /** Default 1,048,576. */
   readonly bodyBytes: number
+  /** Bytes of a document as JSON, as its writer may read it. Default 2,097,152. */
+  readonly documentBytes: number
   /** Default 8,192. */
   readonly queryBytes: number
   /** Field-operator pairs of a query. Default 64. */
   readonly conditions: number
   /** Values of a query. Default 100. */
   readonly values: number
+  /** Patterns of a query. Default 10. */
+  readonly patterns: number
+  /** Documents that `expand` puts into one array of a document. Default 100. */
+  readonly expanded: number
   /** Documents of a bulk create. Default 100. */
   readonly bulk: number
   /** Seconds from the request to the first byte of its answer. Default 10. */

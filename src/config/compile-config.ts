@@ -20,9 +20,12 @@ const DEFAULT_LIMITS: Limits = {
   defaultLimit: null,
   maxLimit: null,
   bodyBytes: 1_048_576,
+  documentBytes: 2_097_152,
   queryBytes: 8192,
   conditions: 64,
   values: 100,
+  patterns: 10,
+  expanded: 100,
   bulk: 100,
   requestSeconds: 10,
 }

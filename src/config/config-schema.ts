@@ -186,9 +186,20 @@ const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
   },
   maxLimit: { type: ['integer', 'null'], minimum: 1, description: 'The largest limit that a list may name.' },
   bodyBytes: { type: 'integer', minimum: 1, description: 'Bytes of a request body.' },
+  documentBytes: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Bytes of a document as JSON, as its writer may read it.',
+  },
   queryBytes: { type: 'integer', minimum: 1, description: 'Bytes of a query string.' },
   conditions: { type: 'integer', minimum: 1, description: 'Conditions of a query.' },
   values: { type: 'integer', minimum: 1, description: 'Values of a query.' },
+  patterns: { type: 'integer', minimum: 1, description: 'Patterns of a query.' },
+  expanded: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Documents that expand puts into one array of a document.',
+  },
   bulk: { type: 'integer', minimum: 1, description: 'Documents of a bulk create.' },
   requestSeconds: {
     type: 'number',

@@ -1,3 +1,4 @@
+import type { Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import { compilePattern } from './compile-pattern.js'
@@ -14,6 +15,21 @@ const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } =
   lte: (order) => order <= 0,
   gt: (order) => order > 0,
   gte: (order) => order >= 0,
+}
+
+/**
+ * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where
+ * that is used up first. Asked again, with the same document and a new slice, it goes on from there.
+ */
+export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
+
+/** Compiles `filter` to a judge, for one walk through documents: it holds where it paused. */
+export function compileJudge(filter: Filter): Judge {
+  const predicate = compileFilter(filter)
+  return (document, slice) => {
+    slice.left -= 1
+    return predicate(document)
+  }
 }
 
 /** Compiles `filter` to closures: once per query, then one call per document. */
@@ -34,7 +50,7 @@ export function compileFilter(filter: Filter): Predicate {
     case 'present':
       return compilePresent(filter.field)
     case 'match': {
-      const test = compilePattern(filter.pattern)
+      const { test } = compilePattern(filter.pattern)
       return compileLeaf(filter.field, (value) => test(value as string))
     }
     case 'eq': {

@@ -17,6 +17,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   cascade_too_large: [409, 'Too many documents refer to it'],
   precondition_failed: [412, 'The document is not as expected'],
   body_too_large: [413, 'The body is too large'],
+  document_too_large: [413, 'The document is too large'],
   query_too_long: [414, 'The query string is too long'],
   unsupported_media_type: [415, 'The media type is not supported'],
   too_many_attempts: [429, 'Too many attempts'],

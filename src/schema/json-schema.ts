@@ -30,7 +30,7 @@ function createAjv(verbose: boolean): Ajv {
   // Patterns are the portable ones, in linear time. ajv shares compiled ones by what `toString` gives.
   const regExp = Object.assign(
     (source: string) => ({
-      test: compilePattern(parsePattern(source, { ignoreCase: false })),
+      test: compilePattern(parsePattern(source, { ignoreCase: false })).test,
       toString: () => source,
     }),
     { code: 'portablePattern' },

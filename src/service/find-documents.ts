@@ -25,7 +25,7 @@ export async function findOne(
 }
 
 /** Asks the storage for documents, whoever may read them. */
-export function listStored(
+export async function listStored(
   context: ServiceContext,
   scope: RequestScope,
   collection: string,

@@ -127,7 +127,7 @@ export function countDocuments(
   return countStored(context, scope, collection, and([access.filter, query.filter]))
 }
 
-function countStored(
+async function countStored(
   context: ServiceContext,
   scope: RequestScope,
   collection: Collection,

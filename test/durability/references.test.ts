@@ -123,7 +123,7 @@ function createUnsteadyAdapter(): StorageAdapter {
 
 type Documents = readonly StoredDocument[]
 
-const readAll = (adapter: StorageAdapter, name: string): Promise<Documents> =>
+const readAll = async (adapter: StorageAdapter, name: string): Promise<Documents> =>
   adapter.list(name, { filter: everything, sort: [], skip: 0, limit: null })
 
 /** People to be deleted, one a round, and documents that will be made to refer to them. */

@@ -1,6 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../filter/bounded-map.js'
-import { compilePattern, type TextTest } from '../../filter/compile-pattern.js'
+import { compilePattern, type Matcher } from '../../filter/compile-pattern.js'
 import type { Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern.js'
 import { MATCHES } from './sqlite-dialect.js'
@@ -81,12 +81,12 @@ async function importDriver(): Promise<typeof BetterSqlite3> {
 
 /** The function that statements call: a text, and a pattern as JSON. NULL stays NULL. */
 function createMatcher(): (text: unknown, pattern: unknown) => number | null {
-  const compiled = createBoundedMap<string, TextTest>(MAX_PATTERNS)
+  const compiled = createBoundedMap<string, Matcher['test']>(MAX_PATTERNS)
   return (text, pattern) => {
     if (typeof text !== 'string' || typeof pattern !== 'string') return null
     let test = compiled.get(pattern)
     if (!test) {
-      test = compilePattern(JSON.parse(pattern) as Pattern)
+      test = compilePattern(JSON.parse(pattern) as Pattern).test
       compiled.set(pattern, test)
     }
     return test(text) ? 1 : 0

@@ -1,5 +1,6 @@
 import { compileFilter } from '../../filter/matches.js'
 import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import { isSame } from './check.js'
 import { eq, ID, queryOf } from './documents.js'
 import { judgeList, listPlainly, type Mismatch } from './plain-array.js'
@@ -23,7 +24,7 @@ const describeThrown = (thrown: unknown): string =>
 
 /** What an operation gives, or that it was rejected. */
 async function observe<T>(
-  operation: () => Promise<T>,
+  operation: () => MaybePromise<T>,
 ): Promise<{ readonly value: T } | { readonly failure: string }> {
   try {
     return { value: await operation() }

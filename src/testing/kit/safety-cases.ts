@@ -1,5 +1,6 @@
 import { everything } from '../../filter/filter.js'
 import type { StorageAdapter, StoredDocument } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import type { AdapterCase } from './adapter-case.js'
 import { check, checkSame, print } from './check.js'
 import { checkWrite } from './check-write.js'
@@ -28,7 +29,7 @@ function spoil(value: unknown): void {
 }
 
 /** What an operation came to that was told to stop: either is fine. */
-async function settle<T>(operation: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly value: T } | undefined> {
   try {
     return { value: await operation() }
   } catch {

@@ -22,11 +22,19 @@ export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
 /** Work that waits for its turn. */
 interface Waiting {
-  /** Turns in which the first in line did not come. */
+  /** Slices that it has had. */
+  had: number
+  /** Turns in which it was the first in line and did not come. */
   missed: number
 }
 
+/** Who has had least comes first, so that what is nearly done is not held up by what is endless. */
 const waiting: Waiting[] = []
+
+function standInLine(me: Waiting): void {
+  const place = waiting.findIndex(({ had }) => had > me.had)
+  waiting.splice(place < 0 ? waiting.length : place, 0, me)
+}
 
 /** Slices that have run since the process began: whoever sees the same number a turn later knows that none has. */
 let slicesRun = 0
@@ -55,12 +63,13 @@ async function runInTurns<T>(
   signalOf: () => AbortSignal | undefined,
 ): Promise<T> {
   const signal = signalOf()
-  const me: Waiting = { missed: 0 }
+  const me: Waiting = { had: 0, missed: 0 }
   try {
     for (;;) {
-      waiting.push(me)
+      standInLine(me)
       await waitForTurn(me, signal)
       slicesRun += 1
+      me.had += 1
       slice.left = SLICE
       const { done, value } = work.next()
       if (done) return value

@@ -1,10 +1,17 @@
-import type { Slice } from '../slices.js'
+import { endless, type Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
 import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
+import type { Pattern } from './pattern.js'
 import { compilePath, isObject } from './read-path.js'
+
+/**
+ * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where
+ * that is used up first. Asked again, with the same document and a new slice, it goes on from there.
+ */
+export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
 
 /** A filter as a function of a stored document. */
 export type Predicate = (document: JsonObject) => boolean
@@ -17,45 +24,31 @@ const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } =
   gte: (order) => order >= 0,
 }
 
-/**
- * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where
- * that is used up first. Asked again, with the same document and a new slice, it goes on from there.
- */
-export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
-
-/** Compiles `filter` to a judge, for one walk through documents: it holds where it paused. */
+/** Compiles `filter` to closures for one walk through documents, for they hold where they paused. */
 export function compileJudge(filter: Filter): Judge {
-  const predicate = compileFilter(filter)
-  return (document, slice) => {
-    slice.left -= 1
-    return predicate(document)
-  }
-}
-
-/** Compiles `filter` to closures: once per query, then one call per document. */
-export function compileFilter(filter: Filter): Predicate {
   switch (filter.kind) {
     case 'and':
-      return compileAll(filter.filters.map(compileFilter))
+      return compileAll(filter.filters.map(compileJudge))
     case 'or':
       return compileAny(
         joinEqualities(filter.filters).map((part) =>
-          part.kind === 'one of' ? compileOneOf(part) : compileFilter(part),
+          part.kind === 'one of' ? compileOneOf(part) : compileJudge(part),
         ),
       )
     case 'not': {
-      const inner = compileFilter(filter.filter)
-      return (document) => !inner(document)
+      const inner = compileJudge(filter.filter)
+      return (document, slice) => {
+        const verdict = inner(document, slice)
+        return verdict === undefined ? undefined : !verdict
+      }
     }
     case 'present':
       return compilePresent(filter.field)
-    case 'match': {
-      const { test } = compilePattern(filter.pattern)
-      return compileLeaf(filter.field, (value) => test(value as string))
-    }
+    case 'match':
+      return compileLeaf(filter.field, compileSearch(filter.pattern))
     case 'eq': {
       const { value: wanted } = filter
-      return compileLeaf(filter.field, (value) => value === wanted)
+      return compileLeaf(filter.field, { test: (value) => value === wanted })
     }
     case 'lt':
     case 'lte':
@@ -63,70 +56,165 @@ export function compileFilter(filter: Filter): Predicate {
     case 'gte': {
       const { value: bound } = filter
       const holds = HOLDS[filter.kind]
-      return compileLeaf(
-        filter.field,
-        (value) => typeof value === typeof bound && holds(compare(value as string | number, bound)),
-      )
+      const length = typeof bound === 'string' ? bound.length : 0
+      return compileLeaf(filter.field, {
+        test: (value) => typeof value === typeof bound && holds(compare(value as string | number, bound)),
+        steps: 1 + (length >> 4),
+      })
     }
     default:
       return filter satisfies never
   }
 }
 
+/** Compiles `filter` to a predicate, which never pauses: once per query, then one call per document. */
+export function compileFilter(filter: Filter): Predicate {
+  const judge = compileJudge(filter)
+  const slice = endless()
+  return (document) => judge(document, slice) === true
+}
+
 /** Whether `document` satisfies `filter`: the one meaning that every storage adapter must reproduce. */
 export const matches = (filter: Filter, document: JsonObject): boolean => compileFilter(filter)(document)
 
-function compileAll(parts: readonly Predicate[]): Predicate {
-  const [first, second] = parts
+function compileAll(parts: readonly Judge[]): Judge {
+  const [first] = parts
   if (!first) return () => true
-  if (!second) return first
-  if (parts.length === 2) return (document) => first(document) && second(document)
-  return (document) => {
-    for (const part of parts) if (!part(document)) return false
+  if (parts.length === 1) return first
+  return (document, slice) => {
+    for (const part of parts) {
+      const verdict = part(document, slice)
+      if (verdict !== true) return verdict
+    }
     return true
   }
 }
 
-function compileAny(parts: readonly Predicate[]): Predicate {
+function compileAny(parts: readonly Judge[]): Judge {
   const [first] = parts
   if (!first) return () => false
   if (parts.length === 1) return first
-  return (document) => {
-    for (const part of parts) if (part(document)) return true
+  return (document, slice) => {
+    for (const part of parts) {
+      const verdict = part(document, slice)
+      if (verdict !== false) return verdict
+    }
     return false
   }
 }
 
-function compilePresent({ path, type, each }: FieldRef): Predicate {
+function compilePresent({ path, type, each }: FieldRef): Judge {
   const read = compilePath(path)
   const holds = holdsType(each ? 'array' : type)
-  return (document) => holds(read(document))
-}
-
-function compileOneOf({ field, values }: Equalities): Predicate {
-  const wanted: ReadonlySet<unknown> = new Set(values)
-  return compileLeaf(field, (value) => wanted.has(value))
-}
-
-/** `test` gets only values of the field's type. */
-function compileLeaf({ path, type, each, inside }: FieldRef, test: (value: unknown) => boolean): Predicate {
-  const read = compilePath(path)
-  const holds = holdsType(type)
-  if (!each) {
-    return (document) => {
-      const value = read(document)
-      return holds(value) && test(value)
-    }
+  return (document, slice) => {
+    slice.left -= 1
+    return holds(read(document))
   }
+}
+
+function compileOneOf({ field, values }: Equalities): Judge {
+  const wanted: ReadonlySet<unknown> = new Set(values)
+  return compileLeaf(field, { test: (value) => wanted.has(value) })
+}
+
+/** What a leaf asks of a value that is of its field's type. */
+type ValueTest =
+  | { readonly test: (value: unknown) => boolean; readonly steps?: number }
+  | { readonly begin: (value: unknown) => Pausing | boolean }
+
+/** Work on one value that can pause: `undefined` where the slice was used up first. */
+interface Pausing {
+  goOn(slice: Slice): boolean | undefined
+}
+
+/** Up to this length a text that is looked for is found at once. */
+const SHORT = 1000
+
+function compileSearch(pattern: Pattern): ValueTest {
+  const matcher = compilePattern(pattern)
+  const isPlain = pattern.kind === 'text'
+  return {
+    begin(value) {
+      const text = value as string
+      return isPlain && text.length <= SHORT ? matcher.test(text) : matcher.search(text)
+    },
+  }
+}
+
+function compileLeaf(field: FieldRef, asked: ValueTest): Judge {
+  const read = compilePath(field.path)
+  const holds = holdsType(field.type)
+  if (field.each) return compileEach(field, asked)
+  if ('begin' in asked) {
+    return canPause((document) => {
+      const value = read(document)
+      return holds(value) && asked.begin(value)
+    })
+  }
+  const { test, steps = 1 } = asked
+  return (document, slice) => {
+    slice.left -= steps
+    const value = read(document)
+    return holds(value) && test(value)
+  }
+}
+
+/** A leaf that holds when any element of an array satisfies it. */
+function compileEach({ path, type, inside }: FieldRef, asked: ValueTest): Judge {
+  const read = compilePath(path)
   const readInside = compileInside(inside)
-  return (document) => {
+  const holds = holdsType(type)
+  const begin = 'begin' in asked ? asked.begin : asked.test
+  return canPause((document) => {
     const elements = read(document)
-    if (!Array.isArray(elements)) return false
-    for (const element of elements) {
-      const value = readInside(element)
-      if (holds(value) && test(value)) return true
-    }
-    return false
+    return (
+      Array.isArray(elements) && walkElements(elements, readInside, (value) => holds(value) && begin(value))
+    )
+  })
+}
+
+function walkElements(
+  elements: readonly unknown[],
+  readInside: (element: unknown) => unknown,
+  begin: (value: unknown) => Pausing | boolean,
+): Pausing {
+  let place = 0
+  let current: Pausing | undefined
+  return {
+    goOn(slice) {
+      while (place < elements.length) {
+        if (slice.left <= 0) return undefined
+        slice.left -= 1
+        const begun = current ?? begin(readInside(elements[place]))
+        const verdict = typeof begun === 'boolean' ? begun : begun.goOn(slice)
+        if (verdict) return true
+        current = verdict === undefined && typeof begun === 'object' ? begun : undefined
+        if (verdict === undefined) return undefined
+        place += 1
+      }
+      return false
+    },
+  }
+}
+
+/** Steps after which an answer is worth remembering while another leaf pauses at the same document. */
+const DEAR = 1000
+
+/** A leaf that, of the document at which it or a later leaf paused, remembers where it was or what came of it. */
+function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
+  let last:
+    | { readonly document: JsonObject; readonly work: Pausing; verdict: boolean | undefined }
+    | undefined
+  return (document, slice) => {
+    slice.left -= 1
+    const known = last?.document === document ? last : undefined
+    if (known?.verdict !== undefined) return known.verdict
+    const work = known?.work ?? begin(document)
+    if (typeof work === 'boolean') return work
+    const before = slice.left
+    const verdict = work.goOn(slice)
+    if (verdict === undefined || known || before - slice.left > DEAR) last = { document, work, verdict }
+    return verdict
   }
 }
 

@@ -1,11 +1,12 @@
 import { everything, type Filter } from '../../filter/filter.js'
-import { compileFilter, type Predicate } from '../../filter/matches.js'
+import { compileFilter, compileJudge } from '../../filter/matches.js'
+import { compileDocumentOrder, createSorter } from '../../filter/order.js'
+import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import { freezeCopy } from './freeze.js'
-import { takeSorted } from './order.js'
 import { planScan } from './plan-scan.js'
-import type { Row } from './row.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
+import { walk } from './walk.js'
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
 
@@ -44,26 +45,25 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
         }
       }
     },
-    async list(name, query) {
-      return listDocuments(find(name), query)
-    },
+    list: (name, query) =>
+      runSliced(
+        (slice) => listDocuments(find(name), query, slice),
+        () => query.signal,
+      ),
     async *stream(name, query) {
-      const documents = listDocuments(find(name), query)
+      const documents = await runSliced(
+        (slice) => listDocuments(find(name), query, slice),
+        () => query.signal,
+      )
       for (let i = 0; i < documents.length && !query.signal?.aborted; i += BATCH)
         yield documents.slice(i, i + BATCH)
     },
-    async count(name, filter) {
-      const rows = find(name)
-      const scan = planScan(filter, [], rows)
-      if (scan.isExact) return scan.size
-      const matches = compileFilter(filter)
-      let total = 0
-      for (const { document } of scan.candidates) if (matches(document)) total += 1
-      return total
-    },
-    async write(steps) {
-      return writeAll(steps, find)
-    },
+    count: (name, filter, options) =>
+      runSliced(
+        (slice) => countDocuments(find(name), filter, slice),
+        () => options.signal,
+      ),
+    write: (steps) => writeAll(steps, find),
     async close() {},
   }
 }
@@ -71,31 +71,40 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
 /** Documents that are streamed at once. */
 const BATCH = 500
 
-function listDocuments(rows: Rows, { filter, sort, skip, limit }: ListQuery): readonly StoredDocument[] {
+function* listDocuments(rows: Rows, query: ListQuery, slice: Slice): Sliced<readonly StoredDocument[]> {
+  const { filter, sort, skip, limit } = query
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   const scan = planScan(filter, sort, rows)
-  const matches = compileFilter(scan.isExact ? everything : filter)
-  return scan.isSorted
-    ? takeInOrder(scan.candidates, matches, skip, end)
-    : takeSorted(scan.candidates, matches, sort, end).slice(skip)
+  const judge = compileJudge(scan.isExact ? everything : filter)
+  if (scan.isSorted) {
+    const taken: StoredDocument[] = []
+    let passed = 0
+    if (end === 0) return taken
+    yield* walk(scan.candidates, judge, slice, (document) => {
+      if (passed >= skip) taken.push(document)
+      passed += 1
+      return passed < end
+    })
+    return taken
+  }
+  const sorter = createSorter<StoredDocument>(compileDocumentOrder(sort), end)
+  yield* walk(scan.candidates, judge, slice, (document) => {
+    sorter.add(document, slice)
+    return true
+  })
+  const sorted = yield* sorter.finish(slice)
+  return skip === 0 ? sorted : sorted.slice(skip)
 }
 
-/** The documents that match from `skip` to `end`, in the order in which they come. */
-function takeInOrder(
-  rows: Iterable<Row>,
-  matches: Predicate,
-  skip: number,
-  end: number,
-): readonly StoredDocument[] {
-  const taken: StoredDocument[] = []
-  let passed = 0
-  for (const { document } of rows) {
-    if (passed >= end) break
-    if (!matches(document)) continue
-    if (passed >= skip) taken.push(document)
-    passed += 1
-  }
-  return taken
+function* countDocuments(rows: Rows, filter: Filter, slice: Slice): Sliced<number> {
+  const scan = planScan(filter, [], rows)
+  if (scan.isExact) return scan.candidates.length
+  let total = 0
+  yield* walk(scan.candidates, compileJudge(filter), slice, () => {
+    total += 1
+    return true
+  })
+  return total
 }
 
 /** Applies the steps in turn; the first that fails has all before it taken back. */

@@ -1,16 +1,14 @@
 import { canHold, type Ordered } from '../../filter/compare.js'
 import { type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
 import type { SortKey } from '../../storage.js'
-import type { Row } from './row.js'
+import { type Candidates, candidatesIn, candidatesOf } from './candidates.js'
 import type { Rows } from './rows.js'
 import type { SortedIndex } from './sorted-index.js'
 import type { Rank } from './sorted-list.js'
 
 /** Where the documents that can match a filter are looked for: a superset of what matches. */
 export interface Scan {
-  readonly candidates: Iterable<Row>
-  /** How many candidates there are. */
-  readonly size: number
+  readonly candidates: Candidates
   /** Whether they come in the order that was asked for. */
   readonly isSorted: boolean
   /** Whether every candidate matches. */
@@ -23,8 +21,7 @@ export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): 
   const found = findOne(conditions, rows) ?? findMany(conditions, sort, rows)
   if (found) return found
   let best: Scan = {
-    candidates: rows.inAnyOrder(),
-    size: rows.size,
+    candidates: candidatesIn(rows.byId.rows, 0, rows.size, false),
     isSorted: sort.length === 0,
     isExact: conditions.length === 0,
   }
@@ -37,7 +34,9 @@ export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): 
 
 /** A range in order stops early, but only a much shorter one is worth sorting instead. */
 function isBetter(scan: Scan, best: Scan): boolean {
-  const [cost, bestCost] = [scan, best].map(({ size, isSorted }) => (isSorted ? size : size * SORTING))
+  const [cost, bestCost] = [scan, best].map(({ candidates: { length }, isSorted }) =>
+    isSorted ? length : length * SORTING,
+  )
   return (cost ?? 0) < (bestCost ?? 0) || (cost === bestCost && scan.isExact && !best.isExact)
 }
 
@@ -51,8 +50,7 @@ function findOne(conditions: readonly Filter[], rows: Rows): Scan | undefined {
     const id = findId(condition.field, condition.value, rows)
     if (id === undefined) continue
     const row = id === null ? undefined : rows.get(id)
-    const candidates = row ? [row] : []
-    return { candidates, size: candidates.length, isSorted: true, isExact: conditions.length === 1 }
+    return { candidates: candidatesOf(row ? [row] : []), isSorted: true, isExact: conditions.length === 1 }
   }
   return undefined
 }
@@ -65,9 +63,9 @@ function findMany(conditions: readonly Filter[], sort: readonly SortKey[], rows:
       part.kind === 'eq' && isOn(part.field, ID) ? part.value : undefined,
     )
     if (ids.length === 0 || ids.includes(undefined)) continue
-    const candidates = [...new Set(ids)].flatMap((id) => rows.get(String(id)) ?? [])
+    const candidates = candidatesOf([...new Set(ids)].flatMap((id) => rows.get(String(id)) ?? []))
     const isExact = conditions.length === 1 && ids.every((id) => typeof id === 'string')
-    return { candidates, size: candidates.length, isSorted: sort.length === 0, isExact }
+    return { candidates, isSorted: sort.length === 0, isExact }
   }
   return undefined
 }
@@ -108,8 +106,7 @@ function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: read
   const [first, end] = findRange(index, prefix, bounds)
   const direction = findDirection(index, prefix.length, sort)
   return {
-    candidates: index.rows.slice(first, end, direction === 'descending'),
-    size: Math.max(0, end - first),
+    candidates: candidatesIn(index.rows, first, end, direction === 'descending'),
     isSorted: direction !== undefined || sort.length === 0,
     isExact: conditions.every((condition) => used.has(condition)),
   }

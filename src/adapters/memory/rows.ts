@@ -8,15 +8,15 @@ import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 /** The documents of one collection, with their indexes. */
 export interface Rows {
   readonly unique: readonly UniqueIndex[]
-  /** The first is that of `_id` alone. */
+  /** In the order of `_id`. */
+  readonly byId: SortedIndex
+  /** That of `_id` among them. */
   readonly sorted: readonly SortedIndex[]
   readonly size: number
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
-  /** All rows in whatever order; until the next write. */
-  inAnyOrder(): readonly Row[]
   /** Adds an index over the documents that are there, unless there is one. Throws where they are not unique. */
   addUnique(fields: readonly FieldRef[]): void
   addSorted(fields: readonly FieldRef[]): void
@@ -37,9 +37,10 @@ export function createRows(database: Loki, name: string): Rows {
     asyncListeners: false,
     clone: false,
   })
-  const byId = new Map<string, Row>()
+  const known = new Map<string, Row>()
   const unique: UniqueIndex[] = []
-  const sorted: SortedIndex[] = [createSortedIndex([])]
+  const byId = createSortedIndex([])
+  const sorted: SortedIndex[] = [byId]
 
   const enter = (row: Row): void => {
     for (const index of unique) index.add(row.document)
@@ -56,19 +57,20 @@ export function createRows(database: Loki, name: string): Rows {
 
   return {
     unique,
+    byId,
     sorted,
     get size() {
-      return byId.size
+      return known.size
     },
-    get: (id) => byId.get(id),
+    get: (id) => known.get(id),
     insert(document) {
       const row: Row = { _id: document._id, document }
       collection.insert(row)
-      byId.set(row._id, row)
+      known.set(row._id, row)
       enter(row)
     },
     replace(document) {
-      const row = byId.get(document._id)
+      const row = known.get(document._id)
       if (!row) return
       // An index finds a row by what the row holds.
       leave(row)
@@ -76,13 +78,12 @@ export function createRows(database: Loki, name: string): Rows {
       enter(row)
     },
     remove(id) {
-      const row = byId.get(id)
+      const row = known.get(id)
       if (!row) return
       leave(row)
       collection.remove(row as Row & LokiObj)
-      byId.delete(id)
+      known.delete(id)
     },
-    inAnyOrder: () => collection.data,
     addUnique(fields) {
       if (isKnown(unique, fields)) return
       const index = createUniqueIndex(fields)

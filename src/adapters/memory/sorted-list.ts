@@ -4,6 +4,8 @@ export type Rank = number
 /** Elements in an order, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
 export interface SortedList<T> {
   readonly length: number
+  /** Another one after each change. */
+  readonly version: number
   /** The elements must differ by the order. */
   insert(element: T): void
   remove(element: T): void
@@ -11,6 +13,8 @@ export interface SortedList<T> {
   findRank(isBefore: (element: T) => boolean): Rank
   /** The elements from `first` up to, and without, `end`; backwards from the last of them where so asked. */
   slice(first: Rank, end: Rank, isBackwards: boolean): Iterable<T>
+  /** What `read` makes of all elements, in their order. */
+  map<U>(read: (element: T) => U): U[]
 }
 
 /** A chunk of twice this length is split. */
@@ -19,6 +23,7 @@ const CHUNK = 512
 export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList<T> {
   const chunks: T[][] = []
   let length = 0
+  let version = 0
 
   /** The first chunk whose last element is not before; the number of chunks if there is none. */
   const findChunk = (isBefore: (element: T) => boolean): number => {
@@ -47,7 +52,11 @@ export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList
     get length() {
       return length
     },
+    get version() {
+      return version
+    },
     insert(element) {
+      version += 1
       const isBefore = (other: T): boolean => compare(other, element) < 0
       // Behind everything means at the end of the last chunk: ids and times ascend.
       const index = Math.min(findChunk(isBefore), chunks.length - 1)
@@ -61,6 +70,7 @@ export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList
       if (chunk.length >= 2 * CHUNK) chunks.splice(index + 1, 0, chunk.splice(CHUNK))
     },
     remove(element) {
+      version += 1
       const isBefore = (other: T): boolean => compare(other, element) < 0
       const index = findChunk(isBefore)
       const chunk = chunks[index]
@@ -76,6 +86,11 @@ export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList
       for (let i = 0; i < index; i++) rank += chunks[i]?.length ?? 0
       const chunk = chunks[index]
       return chunk ? rank + findInside(chunk, isBefore) : rank
+    },
+    map(read) {
+      const all: ReturnType<typeof read>[] = []
+      for (const chunk of chunks) for (const element of chunk) all.push(read(element))
+      return all
     },
     *slice(first, end, isBackwards) {
       let index = 0

@@ -1,0 +1,51 @@
+import type { Judge } from '../../filter/matches.js'
+import type { Slice, Sliced } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
+import type { Candidates } from './candidates.js'
+
+/**
+ * Gives the documents that match to `take`, in the order of the candidates, until it says that it has enough. At the
+ * first pause those that are still to come are copied, so that an answer stays what one moment held.
+ */
+export function* walk(
+  candidates: Candidates,
+  judge: Judge,
+  slice: Slice,
+  take: (document: StoredDocument) => boolean,
+): Sliced<void> {
+  let place = 0
+  for (const { document } of candidates) {
+    place += 1
+    slice.left -= 1
+    const verdict = judge(document, slice)
+    if (verdict && !take(document)) return
+    if (verdict === undefined || slice.left <= 0) {
+      return yield* walkCopy(
+        candidates.copyFrom(verdict === undefined ? place - 1 : place),
+        judge,
+        slice,
+        take,
+      )
+    }
+  }
+}
+
+function* walkCopy(
+  documents: Iterator<StoredDocument>,
+  judge: Judge,
+  slice: Slice,
+  take: (document: StoredDocument) => boolean,
+): Sliced<void> {
+  yield
+  for (let next = documents.next(); !next.done; next = documents.next()) {
+    const document = next.value
+    slice.left -= 1
+    let verdict = judge(document, slice)
+    while (verdict === undefined) {
+      yield
+      verdict = judge(document, slice)
+    }
+    if (verdict && !take(document)) return
+    if (slice.left <= 0) yield
+  }
+}

@@ -1,0 +1,113 @@
+import type { Slice, Sliced } from '../slices.js'
+import type { JsonObject } from '../types.js'
+import { compare, type Ordered } from './compare.js'
+import { compileField } from './compile-field.js'
+import type { FieldRef } from './filter.js'
+
+/** One key of an order. */
+export interface OrderKey {
+  readonly field: FieldRef
+  readonly descending: boolean
+}
+
+/** Compares two things: negative, zero or positive. It takes its steps from the slice. */
+export type Compare<T> = (a: T, b: T, slice: Slice) => number
+
+/** The order of things (contract §3.6) whose value in the `i`th key `readers[i]` gives. */
+export function compileOrder<T>(
+  sort: readonly { readonly descending: boolean }[],
+  readers: readonly ((item: T) => Ordered)[],
+): Compare<T> {
+  const signs = sort.map(({ descending }) => (descending ? -1 : 1))
+  return (a, b, slice) => {
+    for (let i = 0; i < readers.length; i++) {
+      const read = readers[i]
+      if (!read) break
+      const [x, y] = [read(a), read(b)]
+      slice.left -= costOf(x, y)
+      const order = compare(x, y)
+      if (order !== 0) return order * (signs[i] ?? 1)
+    }
+    return 0
+  }
+}
+
+/** The order of documents. A value of another type than its field's counts as missing. */
+export const compileDocumentOrder = (sort: readonly OrderKey[]): Compare<JsonObject> =>
+  compileOrder(
+    sort,
+    sort.map(({ field }) => compileField(field)),
+  )
+
+/** Of two long texts all may have to be looked at. */
+const costOf = (a: Ordered, b: Ordered): number =>
+  typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
+
+/** Up to this many things are kept in order while others are looked at; beyond, all are sorted at the end. */
+const MAX_KEPT = 1000
+
+/** Takes things one by one and gives the first `count` of them in an order. */
+export interface Sorter<T> {
+  add(item: T, slice: Slice): void
+  /** What there is in its order; sorted in slices. */
+  finish(slice: Slice): Sliced<readonly T[]>
+}
+
+export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
+  const kept: T[] = []
+  if (count > MAX_KEPT) {
+    return {
+      add: (item) => void kept.push(item),
+      *finish(slice) {
+        const sorted = yield* mergeSort(kept, order, slice)
+        return count < sorted.length ? sorted.slice(0, count) : sorted
+      },
+    }
+  }
+  return {
+    add(item, slice) {
+      if (count === 0 || (kept.length >= count && order(item, kept[count - 1] as T, slice) >= 0)) return
+      const place = findPlace(kept, item, order, slice)
+      slice.left -= 1 + ((kept.length - place) >> 5)
+      kept.splice(place, 0, item)
+      if (kept.length > count) kept.pop()
+    },
+    // biome-ignore lint/correctness/useYield: it is all in order already
+    *finish() {
+      return kept
+    },
+  }
+}
+
+/** Where a thing belongs among sorted ones. */
+function findPlace<T>(sorted: readonly T[], item: T, order: Compare<T>, slice: Slice): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (order(sorted[middle] as T, item, slice) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Sorts from the bottom up, so that it can pause between any two comparisons. */
+function* mergeSort<T>(all: T[], order: Compare<T>, slice: Slice): Sliced<readonly T[]> {
+  let from = all
+  let into: T[] = new Array(all.length)
+  for (let width = 1; width < all.length; width *= 2) {
+    for (let start = 0; start < all.length; start += 2 * width) {
+      const middle = Math.min(start + width, all.length)
+      const end = Math.min(middle + width, all.length)
+      let left = start
+      let right = middle
+      for (let i = start; i < end; i++) {
+        if (slice.left <= 0) yield
+        const isLeft = left < middle && (right >= end || order(from[left] as T, from[right] as T, slice) <= 0)
+        into[i] = from[isLeft ? left++ : right++] as T
+      }
+    }
+    ;[from, into] = [into, from]
+  }
+  return from
+}

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { runSliced, SLICE, type Slice, type Sliced } from '../../src/slices.js'
+
+/** Work of so many slices, which notes whose slice ran. */
+function work(name: string, slices: number, ran: string[]) {
+  return function* (slice: Slice): Sliced<string> {
+    for (let i = 0; i < slices; i++) {
+      ran.push(name)
+      slice.left = 0
+      yield
+    }
+    return name
+  }
+}
+
+/** Turns of the event loop, written into the same list. */
+function countTurns(ran: string[]): () => void {
+  let isOn = true
+  const turn = (): void => {
+    ran.push('turn')
+    if (isOn) setImmediate(turn)
+  }
+  setImmediate(turn)
+  return () => {
+    isOn = false
+  }
+}
+
+describe('work in slices', () => {
+  test('what the first slice finishes is there at once, without a promise', () => {
+    expect(runSliced(work('a', 0, []))).toBe('a')
+  })
+
+  test('what is longer gets whole slices, and gives its result in the end', async () => {
+    const lefts: number[] = []
+    const result = await runSliced(function* (slice) {
+      for (let i = 0; i < 3; i++) {
+        lefts.push(slice.left)
+        slice.left = -1
+        yield
+      }
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(lefts[0]).toBeLessThan(SLICE)
+    expect(lefts.slice(1)).toEqual([SLICE, SLICE])
+  })
+
+  test('between two turns of the event loop one slice runs, whatever waits', async () => {
+    const ran: string[] = []
+    const started = ['a', 'b', 'c'].map((name) => runSliced(work(name, 20, ran)))
+    const begun = ran.length
+    const stop = countTurns(ran)
+    await Promise.all(started)
+    stop()
+    const betweenTurns = ran.slice(begun).join(' ').split('turn')
+    expect(betweenTurns.filter((names) => names.trim().split(' ').length > 1)).toEqual([])
+  })
+
+  test('who has had least comes first: short work is done long before the endless', async () => {
+    const ran: string[] = []
+    const long = runSliced(work('long', 40, ran))
+    const short = await runSliced(work('short', 3, ran))
+    expect(short).toBe('short')
+    expect(ran.filter((name) => name === 'long').length).toBeLessThan(8)
+    await long
+  })
+
+  test('a signal ends it at its next pause, and what it holds is given free', async () => {
+    const controller = new AbortController()
+    let isFree = false
+    const running = runSliced<void>(
+      function* (slice) {
+        try {
+          for (;;) {
+            slice.left = 0
+            yield
+          }
+        } finally {
+          isFree = true
+        }
+      },
+      () => controller.signal,
+    )
+    const failed = expect(running).rejects.toThrow('enough')
+    controller.abort(new Error('enough'))
+    await failed
+    expect(isFree).toBe(true)
+  })
+
+  test('what it throws is the answer, and others go on', async () => {
+    const ran: string[] = []
+    const broken = runSliced(function* () {
+      yield
+      throw new Error('broken')
+    })
+    const other = runSliced(work('other', 5, ran))
+    await expect(broken).rejects.toThrow('broken')
+    expect(await other).toBe('other')
+  })
+
+  test('a signal is asked for only by what has to wait', () => {
+    runSliced(work('a', 0, []), () => {
+      throw new Error('asked')
+    })
+  })
+})

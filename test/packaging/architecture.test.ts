@@ -170,13 +170,17 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 const NODE_FOLDERS = ['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/']
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
 
+/** Files that ask `globalThis` whether it is there, and do without where it is not. */
+const ASKED_FOR: { readonly [path: string]: string } = {
+  'create-collection-service.ts': 'process',
+  'slices.ts': 'setImmediate',
+}
+
 /** What only node has, in a layer that also runs elsewhere. */
 function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, imports, names }) => {
     if (NODE_FOLDERS.some((folder) => path.startsWith(folder))) return []
-    // It asks `globalThis` whether there is a `process`.
-    const allowed = path === 'create-collection-service.ts' ? ['process'] : []
-    const used = NODE_NAMES.filter((name) => names.has(name) && !allowed.includes(name))
+    const used = NODE_NAMES.filter((name) => names.has(name) && ASKED_FOR[path] !== name)
     const builtins = imports.flatMap(({ from }) => (from.startsWith('node:') ? [from] : []))
     return [...builtins, ...used].map((name) => `${path}: ${name}`)
   })

@@ -57,6 +57,21 @@ describe('work in slices', () => {
     expect(betweenTurns.filter((names) => names.trim().split(' ').length > 1)).toEqual([])
   })
 
+  test('where a crowd begins at once, the later ones begin with less', async () => {
+    const firsts: number[] = []
+    const begin = (): unknown =>
+      runSliced(function* (slice) {
+        firsts.push(slice.left)
+        slice.left = 0
+        yield
+      })
+    await Promise.all(Array.from({ length: 100 }, begin))
+    expect(firsts.reduce((all, steps) => all + steps)).toBeLessThan(2 * SLICE)
+    expect(Math.min(...firsts)).toBeGreaterThan(0)
+    begin()
+    expect(firsts.at(-1)).toBe(firsts[0])
+  })
+
   test('who has had least comes first: short work is done long before the endless', async () => {
     const ran: string[] = []
     const long = runSliced(work('long', 40, ran))

@@ -1,9 +1,9 @@
 import type { Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
-import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
+import { compilePattern } from './pattern/compile-pattern.js'
 import { compilePath, isObject } from './read-path.js'
 
 /** A filter as a function of a stored document. */

@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
-import { parsePattern } from '../../filter/parse-pattern.js'
+import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import type { AdapterCase } from './adapter-case.js'
 import { documentOf, fieldOf, insertAll, planOf, queryOf } from './documents.js'
 import { anyValues, scalars } from './edge-values.js'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compilePattern } from '../../../src/filter/compile-pattern.js'
-import { PatternFault, parsePattern } from '../../../src/filter/parse-pattern.js'
-import type { Pattern } from '../../../src/filter/pattern.js'
+import { compilePattern } from '../../../src/filter/pattern/compile-pattern.js'
+import { PatternFault, parsePattern } from '../../../src/filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../../src/filter/pattern/pattern.js'
 
 const parse = (source: string, ignoreCase = false): Pattern => parsePattern(source, { ignoreCase })
 

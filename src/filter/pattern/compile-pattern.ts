@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
-import type { Slice } from '../slices.js'
-import { createBoundedMap } from './bounded-map.js'
+import type { Slice } from '../../slices.js'
+import { createBoundedMap } from '../bounded-map.js'
 import { type Pattern, type PatternDialect, printPattern } from './pattern.js'
 
 /** Says whether a text contains a match. */

@@ -1,7 +1,8 @@
-import { RE2JS } from 're2js'
-import type { Slice } from '../../slices.js'
-import { createBoundedMap } from '../bounded-map.js'
-import { type Pattern, type PatternDialect, printPattern } from './pattern.js'
+import { endless, type Slice } from '../../slices.js'
+import { createMachine, type Place } from './machine.js'
+import type { Pattern } from './pattern.js'
+import { createSieve } from './sieve.js'
+import { createStore } from './store.js'
 
 /** Says whether a text contains a match. */
 export interface Matcher {
@@ -15,61 +16,50 @@ export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-const NATIVE: PatternDialect = {
-  codePoint: (point) => `\\u{${point.toString(16)}}`,
-  start: '^',
-  end: '$',
-  boundary: '\\b',
-  noBoundary: '\\B',
-}
+/** Bytes that what searches have learnt takes, over all patterns of a process. */
+const ALL_MACHINES_BYTES = 16 * 1024 * 1024
 
-const RE2: PatternDialect = {
-  codePoint: (point) => `\\x{${point.toString(16)}}`,
-  start: '\\A',
-  end: '\\z',
-  boundary: '\\b',
-  noBoundary: '\\B',
-}
+const machines = createStore(ALL_MACHINES_BYTES)
 
-const compiled = createBoundedMap<string, Matcher>(256)
+/** How many bytes that is at present. */
+export const countPatternBytes = (): number => machines.bytes
 
-/** A search that does not pause. */
-const inOneGo = (test: Matcher['test']): Matcher => ({
-  test,
-  search: (text) => ({
-    goOn(slice) {
-      slice.left -= 1 + text.length / 8
-      return test(text)
-    },
-  }),
-})
+const compiled = new WeakMap<Pattern, Matcher>()
 
 /** Compiles a pattern to a matcher whose time is linear in the text, whatever the pattern. */
 export function compilePattern(pattern: Pattern): Matcher {
-  if (pattern.kind === 'text') {
-    const { text } = pattern
-    return inOneGo((candidate) => candidate.includes(text))
-  }
-  const key = printPattern(pattern, RE2)
-  const known = compiled.get(key)
+  const known = compiled.get(pattern)
   if (known) return known
-  const matcher = inOneGo(isBacktrackingFree(pattern) ? compileNative(pattern) : compileLinear(key))
-  compiled.set(key, matcher)
+  const matcher = createMatcher(pattern)
+  compiled.set(pattern, matcher)
   return matcher
 }
 
-function compileNative(pattern: Pattern): Matcher['test'] {
-  const expression = new RegExp(printPattern(pattern, NATIVE), 'u')
-  return (text) => expression.test(text)
+function createMatcher(pattern: Pattern): Matcher {
+  const machine = machines.keep((onGrow) => createMachine(pattern, onGrow))
+  const sieve = createSieve(pattern)
+  const goOn = (search: Search, slice: Slice): boolean | undefined => {
+    if (search.isSifting && sieve) {
+      const answer = sieve(search, slice)
+      if (answer !== 'perhaps') return answer
+      search.isSifting = false
+      search.at = 0
+    }
+    return machine().run(search, slice)
+  }
+  const begin = (text: string): Search => ({ text, at: 0, set: undefined, isSifting: true })
+  return {
+    test: (text) => goOn(begin(text), forever) === true,
+    search(text) {
+      const search = begin(text)
+      return { goOn: (slice) => goOn(search, slice) }
+    },
+  }
 }
 
-function compileLinear(source: string): Matcher['test'] {
-  const expression = RE2JS.compile(source)
-  return (text) => expression.test(text)
-}
+const forever = endless()
 
-/** Without a choice or a repeat the native engine, which is several times faster, has nothing to go back to. */
-function isBacktrackingFree(pattern: Pattern): boolean {
-  if (pattern.kind === 'choice' || pattern.kind === 'repeat') return false
-  return pattern.kind !== 'sequence' || pattern.parts.every(isBacktrackingFree)
+/** A search, first for a text that every match holds, which is cheaper, then for a match. */
+interface Search extends Place {
+  isSifting: boolean
 }

@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../errors.js'
-import { PatternFault, parsePattern } from '../filter/parse-pattern.js'
+import { PatternFault, parsePattern } from '../filter/pattern/parse-pattern.js'
 import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { RESERVED_FIELD_NAMES, suggest, toPointerPart } from '../schema/names.js'

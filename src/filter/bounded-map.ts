@@ -1,11 +1,20 @@
-/** A cache of at most `size` entries that forgets the one used longest ago. */
+/** A cache of a bounded size that forgets the entries used longest ago. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
 }
 
-export function createBoundedMap<K, V>(size: number): BoundedMap<K, V> {
+/** Creates a cache of at most `size` entries or, where `sizeOf` says how much each counts, of that size together. */
+export function createBoundedMap<K, V>(
+  size: number,
+  sizeOf: (value: V) => number = () => 1,
+): BoundedMap<K, V> {
   const entries = new Map<K, V>()
+  let taken = 0
+  const forget = (key: K, value: V): void => {
+    entries.delete(key)
+    taken -= sizeOf(value)
+  }
   return {
     get(key) {
       const value = entries.get(key)
@@ -17,9 +26,14 @@ export function createBoundedMap<K, V>(size: number): BoundedMap<K, V> {
       return value
     },
     set(key, value) {
-      entries.delete(key)
-      if (entries.size >= size) for (const oldest of entries.keys()) if (entries.delete(oldest)) break
+      const known = entries.get(key)
+      if (known !== undefined) forget(key, known)
       entries.set(key, value)
+      taken += sizeOf(value)
+      for (const [oldest, forgotten] of entries) {
+        if (taken <= size) break
+        forget(oldest, forgotten)
+      }
     },
   }
 }

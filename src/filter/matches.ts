@@ -1,10 +1,10 @@
 import { endless, type Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
-import { compilePattern } from './compile-pattern.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
-import type { Pattern } from './pattern.js'
+import { compilePattern } from './pattern/compile-pattern.js'
+import type { Pattern } from './pattern/pattern.js'
 import { compilePath, isObject } from './read-path.js'
 
 /**

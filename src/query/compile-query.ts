@@ -45,10 +45,12 @@ export interface Query {
   readonly expand: readonly Field[]
 }
 
-export type QueryLimits = Pick<Limits, 'conditions' | 'values' | 'defaultLimit' | 'maxLimit'>
+export type QueryLimits = Pick<Limits, 'conditions' | 'values' | 'patterns' | 'defaultLimit' | 'maxLimit'>
 
 /** Gives a query its meaning for one caller. Throws `invalid_query` with every fault. */
 export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, limits: QueryLimits): Query {
+  // Before anything is compiled, which costs more than counting.
+  refuse(checkLimits(raw, limits))
   const faults: Fault[] = []
   const attempt = <T>(parameter: string, fallback: T, compile: () => T): T => {
     try {
@@ -90,7 +92,6 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
           const field = find('expand', path)
           return field ? attempt('expand', [], () => [checkReference(field)]) : []
         })
-  countConditions(raw, limits, faults)
   refuse(faults)
 
   return {
@@ -224,15 +225,24 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-function countConditions(raw: RawFilter, limits: QueryLimits, faults: Fault[]): void {
+/** What a query may have, how much of it, and how it is counted. */
+const COUNTED: readonly (readonly [
+  name: 'conditions' | 'values' | 'patterns',
+  count: (operator: string, texts: readonly string[]) => number,
+])[] = [
+  ['conditions', () => 1],
+  ['values', countValues],
+  ['patterns', (operator, texts) => (operator === '$regex' ? texts.length : 0)],
+]
+
+function checkLimits(raw: RawFilter, limits: QueryLimits): readonly Fault[] {
   const compared = collectConditions(raw)
-  const values = compared.reduce((total, [operator, texts]) => total + countValues(operator, texts), 0)
-  if (compared.length > limits.conditions) {
-    faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.conditions} conditions` })
-  }
-  if (values > limits.values) {
-    faults.push({ path: 'q', code: 'too_many', message: `has more than ${limits.values} values` })
-  }
+  return COUNTED.flatMap(([name, count]): readonly Fault[] => {
+    const total = compared.reduce((sum, [operator, texts]) => sum + count(operator, texts), 0)
+    return total > limits[name]
+      ? [{ path: 'q', code: 'too_many', message: `has more than ${limits[name]} ${name}` }]
+      : []
+  })
 }
 
 /** Every operator with its values, over all groups. */

@@ -1,5 +1,5 @@
 import { and, type FieldRef, type Filter, not, or, type Scalar } from '../filter/filter.js'
-import { PatternFault, parsePattern } from '../filter/parse-pattern.js'
+import { PatternFault, parsePattern } from '../filter/pattern/parse-pattern.js'
 import { type Field, traitsOf } from '../schema/field.js'
 import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
 import { suggest } from '../schema/names.js'

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
-import { compilePattern } from '../filter/compile-pattern.js'
-import { parsePattern } from '../filter/parse-pattern.js'
+import { compilePattern } from '../filter/pattern/compile-pattern.js'
+import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import { toPointerPart } from './names.js'
 
 /** A JSON Schema: draft 7 and 2020-12 alike, plus `maxBytes` (UTF-8), `notBefore` and `notAfter` (stored timestamps). */

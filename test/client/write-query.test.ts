@@ -41,7 +41,7 @@ function understand(options: object) {
     ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
     { queryBytes: 1_000_000 },
   )
-  const limits = { conditions: 10_000, values: 10_000, defaultLimit: null, maxLimit: null }
+  const limits = { conditions: 10_000, values: 10_000, patterns: 10_000, defaultLimit: null, maxLimit: null }
   return compileQuery(raw, readable, ID as Field, limits)
 }
 

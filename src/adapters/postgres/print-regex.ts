@@ -1,5 +1,5 @@
-import type { Range } from '../../filter/code-points.js'
-import { type Pattern, type PatternDialect, printPattern } from '../../filter/pattern.js'
+import type { Range } from '../../filter/pattern/code-points.js'
+import { type Pattern, type PatternDialect, printPattern } from '../../filter/pattern/pattern.js'
 
 /** PostgreSQL's advanced regular expressions, under the collation "C". */
 const ARE: PatternDialect = {

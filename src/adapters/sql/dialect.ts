@@ -1,5 +1,5 @@
 import type { FieldRef, Scalar } from '../../filter/filter.js'
-import type { Pattern } from '../../filter/pattern.js'
+import type { Pattern } from '../../filter/pattern/pattern.js'
 
 /** Adds a value to the parameters of a statement and returns how the statement names it. */
 export type Bind = (value: Scalar) => string

@@ -1,8 +1,8 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../filter/bounded-map.js'
-import { compilePattern, type Matcher } from '../../filter/compile-pattern.js'
 import type { Scalar } from '../../filter/filter.js'
-import type { Pattern } from '../../filter/pattern.js'
+import { compilePattern, type Matcher } from '../../filter/pattern/compile-pattern.js'
+import type { Pattern } from '../../filter/pattern/pattern.js'
 import { MATCHES } from './sqlite-dialect.js'
 import { whileBusy } from './while-busy.js'
 

@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
-import { parsePattern } from '../../filter/parse-pattern.js'
+import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import type { AdapterCase } from './adapter-case.js'
 import { documentOf, fieldOf, insertAll, planOf, queryOf } from './documents.js'
 import { anyValues, scalars } from './edge-values.js'
@@ -46,6 +46,7 @@ const TEXTS: readonly unknown[] = [
     '\u{1f600}\u{1f601}',
     '1a2b',
     'a b',
+    'a\u{1f600}a',
   ],
 ]
 
@@ -74,6 +75,7 @@ const PATTERNS: { readonly [theme: string]: readonly string[] } = {
   'word boundaries': [
     '\\b', '\\B', '\\bfoo\\b', '\\Bbar', '\\ba', 'a\\b', '\\b\\d', '\u00e9\\b', '\\b\u00e9', 'a\\B', '^\\b', '\\b$',
     '^\\B$', '(\\b|x)a', '(?:\\b)a',
+    'a\\B.', '\u{1f600}\\B', '\\B\u{1f601}',
   ],
   'ends of the text': [
     '^', '$', '^$', '^a', 'a$', '^a$', '^foo$', 'foo$', '^foo', '\\n$', '^\\n', 'a$\\n', '\\n^b', '(^a|b$)', '(^|x)a',

@@ -1,5 +1,5 @@
-import { PatternFault, parsePattern } from '../../filter/parse-pattern.js'
-import type { Pattern } from '../../filter/pattern.js'
+import { PatternFault, parsePattern } from '../../filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../filter/pattern/pattern.js'
 import type { Random } from './random.js'
 
 const SETS = [

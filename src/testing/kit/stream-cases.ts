@@ -1,4 +1,4 @@
-import { parsePattern } from '../../filter/parse-pattern.js'
+import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import type { ListQuery, StorageAdapter, StoredDocument } from '../../storage.js'
 import type { AdapterCase } from './adapter-case.js'
 import { check, checkSame } from './check.js'

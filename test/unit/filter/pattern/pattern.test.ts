@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compilePattern } from '../../../src/filter/compile-pattern.js'
-import { PatternFault, parsePattern } from '../../../src/filter/parse-pattern.js'
-import type { Pattern } from '../../../src/filter/pattern.js'
+import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
+import { PatternFault, parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../../../src/filter/pattern/pattern.js'
 
 const parse = (source: string, ignoreCase = false): Pattern => parsePattern(source, { ignoreCase })
 
@@ -104,6 +104,9 @@ describe('anything else is refused', () => {
     ['an escaped space', '\\ '],
     ['an escaped letter beyond ASCII', '\\ä'],
     ['a backslash at the end', 'a\\'],
+    ['half of a surrogate pair', '\ud83d'],
+    ['half of one in a class', '[\udc00]'],
+    ['half of one in a range', '[a-\udfff]'],
   ])('%s', (_, source) => {
     for (const ignoreCase of [false, true]) expect(() => parse(source, ignoreCase)).toThrow(PatternFault)
   })
@@ -141,6 +144,54 @@ describe('limits', () => {
   })
 })
 
+/** `count` characters that are no syntax, joined. */
+const letters = (count: number, by = ''): string =>
+  Array.from({ length: count }, (_, i) => String.fromCodePoint(0x4e00 + i)).join(by)
+
+describe('20,000 pairs of nodes of which one can follow the other', () => {
+  test.each<[string, boolean]>([
+    [`(?:${letters(141, '|')})*`, true],
+    [`(?:${letters(142, '|')})*`, false],
+    [`(?:${letters(142, '|')})`, true],
+    [`(?:${letters(142, '|')}){2}`, false],
+    // Nested loops add nothing.
+    [`${'(?:'.repeat(50)}${letters(100, '|')}${')*'.repeat(50)}`, true],
+    [`${letters(199, '?')}?`, true],
+    [`${letters(201, '?')}?`, false],
+    [`${letters(202, '*')}`, false],
+    // Where one can't follow the other, they are no pair.
+    [`(?:(?:${letters(150, '|')})$)*`, true],
+    [`(?:^(?:${letters(150, '|')}))*`, true],
+    // Copies of an optional part follow one another, and none is passed over.
+    ['a{0,1000}', true],
+    ['(?:a?){1000}', true],
+    ['((a?){30}){30}b', true],
+    ['(?:a?b?c?){300}', true],
+    ['^(?:a?){200}a{200}$', true],
+    ['(?:^|a){200}', true],
+    ['(?:\\b|a){300}', false],
+  ])('%s', (source, isAccepted) => {
+    const attempt = () => compilePattern(parse(source)).test('a')
+    if (isAccepted) expect(attempt).not.toThrow()
+    else expect(attempt).toThrow(PatternFault)
+  })
+})
+
+describe('what was read is kept', () => {
+  test('by its text and its case', () => {
+    expect(parse('kept+')).toBe(parse('kept+'))
+    expect(parse('kept+', true)).toBe(parse('kept+', true))
+    expect(parse('kept+', true)).not.toEqual(parse('kept+'))
+  })
+
+  test('as long as there is room', () => {
+    const [first] = [parse('forgotten+')]
+    for (let i = 0; i < 8000; i++) parse(`room${i}+`)
+    expect(parse('forgotten+')).not.toBe(first)
+    expect(parse('forgotten+')).toEqual(first)
+  })
+})
+
 describe('meaning', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['', ['', 'a'], []],
@@ -168,6 +219,15 @@ describe('meaning', () => {
     ['^\\S$', ['\u00a0', 'a', '\u{1f600}'], [' ', '\n']],
     ['\\bcat\\b', ['cat', 'a cat!', 'äcat'], ['cats', 'concat', 'cat_']],
     ['\\Bcat', ['concat'], ['cat', 'a cat']],
+    [
+      '\\B',
+      ['', 'ab', '\u{1f600}', '\u{1f600}\u{1f601}'],
+      ['a', 'a\u{1f600}a', '\u{1f600}a\u{1f600}'.slice(2, 3)],
+    ],
+    ['a\\B.', ['ab'], ['a\u{1f600}']],
+    ['^(?:^a|\\bb|\\Bc)*$', ['', 'a', 'ac', 'b', 'acc'], ['c', 'ab', 'aa']],
+    ['(?:^|a){2}b', ['b', 'ab', 'aab'], ['cab', 'cb']],
+    ['^(?:a|\\b){3}$', ['a', 'aa', 'aaa'], ['', 'aaaa']],
     ['(ab)+', ['ab', 'xababx'], ['ba', '']],
     ['^(?:ab|cd)$', ['ab', 'cd'], ['abcd', 'ad']],
     ['^a|b$', ['ax', 'xb'], ['xa', 'bx']],

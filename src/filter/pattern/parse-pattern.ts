@@ -1,24 +1,67 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp'
-import { foldRanges, invertRanges, normaliseRanges, type Range } from './code-points.js'
+import { createBoundedMap } from '../bounded-map.js'
+import { invertRanges, normaliseRanges, type Range, WORD_RANGES } from './code-points.js'
+import { foldRanges } from './letter-case.js'
 import type { Pattern } from './pattern.js'
+import { findPositions } from './positions.js'
 
 /** Contract §3.5: characters of a pattern. */
 const MAX_CHARACTERS = 512
 /** Contract §3.5: nodes of a pattern after expanding repeats. */
 const MAX_NODES = 1000
+/** Contract §3.5: pairs of these of which one can follow the other. */
+const MAX_PAIRS = 20_000
 
 /** Why a text is no portable pattern. */
 export class PatternFault extends Error {}
 
+/** Bytes that patterns take which are kept. */
+const KEPT_BYTES = 2 * 1024 * 1024
+
+const kept = createBoundedMap<string, Pattern>(KEPT_BYTES, countBytes)
+
 /** Parses a portable pattern (contract §3.5). Throws `PatternFault` for anything outside the portable core. */
 export function parsePattern(source: string, options: { readonly ignoreCase: boolean }): Pattern {
-  if ([...source].length > MAX_CHARACTERS)
+  if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)
+  const key = `${options.ignoreCase ? 'i' : ''}/${source}`
+  const known = kept.get(key)
+  if (known) return known
   const pattern = convertAlternatives(parseSyntax(source).alternatives, options.ignoreCase)
-  if (countNodes(pattern) > MAX_NODES) {
-    throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)
-  }
+  refuseLarge(pattern)
+  kept.set(key, pattern)
   return pattern
+}
+
+/** Refuses what would be large once its repeats are written out, before anything of it is built. */
+function refuseLarge(pattern: Pattern): void {
+  if (countNodes(pattern) > MAX_NODES)
+    throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)
+  let pairs = 0
+  findPositions(pattern, () => {
+    if (++pairs > MAX_PAIRS) {
+      throw new PatternFault(
+        `has more than ${MAX_PAIRS} pairs of nodes that can follow each other once its repeats are written out`,
+      )
+    }
+  })
+}
+
+/** About what a pattern takes, kept with its source. */
+function countBytes(pattern: Pattern): number {
+  switch (pattern.kind) {
+    case 'text':
+      return 100 + 6 * pattern.text.length
+    case 'set':
+      return 100 + 60 * pattern.ranges.length
+    case 'sequence':
+    case 'choice':
+      return pattern.parts.reduce((total, part) => total + countBytes(part), 100)
+    case 'repeat':
+      return 100 + countBytes(pattern.part)
+    default:
+      return 100
+  }
 }
 
 function parseSyntax(source: string): AST.Pattern {
@@ -76,39 +119,44 @@ function refuse(node: AST.Node): never {
 }
 
 function convertCharacter(point: number, fold: boolean): Pattern {
-  refuseNul(point)
+  refuseUnstored(point)
   const ranges = fold ? foldRanges([[point, point]]) : []
   const alone = ranges.length === 0 || (ranges.length === 1 && ranges[0]?.[0] === ranges[0]?.[1])
   return alone ? { kind: 'text', text: String.fromCodePoint(point) } : { kind: 'set', ranges }
 }
 
-function refuseNul(point: number): void {
-  if (point === 0) throw new PatternFault('contains NUL, which no stored text does')
+function refuseUnstored(point: number): void {
+  if (point === 0 || (point >= 0xd800 && point <= 0xdfff))
+    throw new PatternFault('contains NUL or a lone surrogate, which no stored text does')
 }
 
 function convertClass(node: AST.CharacterClass, fold: boolean): Pattern {
   if (node.elements.length === 0) return refuse(node)
-  const ranges = node.elements.flatMap((element): readonly Range[] => {
+  const named: Range[] = []
+  const sets: Range[] = []
+  for (const element of node.elements) {
     switch (element.type) {
       case 'Character':
         // Only the escape \b stands for this character inside a class.
         if (element.value === 8) return refuse(node)
-        refuseNul(element.value)
-        return foldIf(fold, [[element.value, element.value]])
+        refuseUnstored(element.value)
+        named.push([element.value, element.value])
+        break
       case 'CharacterClassRange':
-        refuseNul(element.min.value)
-        return foldIf(fold, [[element.min.value, element.max.value]])
+        refuseUnstored(element.min.value)
+        refuseUnstored(element.max.value)
+        named.push([element.min.value, element.max.value])
+        break
       case 'CharacterSet':
-        return rangesOfSet(element)
+        sets.push(...rangesOfSet(element))
+        break
       default:
         return refuse(node)
     }
-  })
-  return { kind: 'set', ranges: node.negate ? invertRanges(ranges) : normaliseRanges(ranges) }
+  }
+  const ranges = normaliseRanges([...(fold ? foldRanges(named) : named), ...sets])
+  return { kind: 'set', ranges: node.negate ? invertRanges(ranges) : ranges }
 }
-
-const foldIf = (fold: boolean, ranges: readonly Range[]): readonly Range[] =>
-  fold ? foldRanges(ranges) : ranges
 
 const SETS: { readonly [kind: string]: readonly Range[] } = {
   digit: [[0x30, 0x39]],
@@ -116,12 +164,7 @@ const SETS: { readonly [kind: string]: readonly Range[] } = {
     [0x09, 0x0d],
     [0x20, 0x20],
   ]),
-  word: [
-    [0x30, 0x39],
-    [0x41, 0x5a],
-    [0x5f, 0x5f],
-    [0x61, 0x7a],
-  ],
+  word: WORD_RANGES,
 }
 
 function rangesOfSet(node: AST.CharacterSet): readonly Range[] {

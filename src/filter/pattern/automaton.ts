@@ -1,0 +1,130 @@
+import { toWords } from './bit-sets.js'
+import { type CharacterClasses, divide } from './character-classes.js'
+import { type Range, WORD_RANGES } from './code-points.js'
+import { AT_START, bitOf, type Contexts, EDGE, NOWHERE, OTHER, SIDES, type Side, WORD } from './context.js'
+import type { Pattern } from './pattern.js'
+import { findPositions } from './positions.js'
+import { sortSteps } from './steps.js'
+
+/**
+ * A pattern as bit sets over its positions. A search holds the set of positions at which it may be and, as a last word,
+ * the kind of character behind which it stands.
+ */
+export interface Automaton {
+  /** Words of a set. */
+  readonly size: number
+  /** Where every search begins. */
+  readonly start: Int32Array
+  readonly classes: CharacterClasses
+  /** Whether a match may end at `set`, before a character of a class or, without one, at the end of the text. */
+  isEnd(set: Int32Array, characterClass?: number): boolean
+  /** Puts into `to` where `from` leads over a character of a class. False where nothing can follow any more. */
+  step(from: Int32Array, to: Int32Array, characterClass: number): boolean
+  /** What the two cost together, in operations on a word. */
+  readonly cost: number
+  /** What it cost to build it, in the same. */
+  readonly effort: number
+  readonly bytes: number
+}
+
+/** Compiles a pattern. */
+export function compileAutomaton(pattern: Pattern): Automaton {
+  const { takes, follow, ends, asksForWords } = findPositions(pattern)
+  const width = Math.ceil(takes.length / 32)
+  const { classes, masks, sides } = maskClasses(takes, width, asksForWords)
+  const { stay, shift, jumps } = sortSteps(follow, width)
+  const finals = findFinals(ends, width)
+  // Where a match can begin behind a character, each place is a new beginning.
+  const begins = [ends[0] ?? NOWHERE, ...(follow[0]?.values() ?? [])]
+  const restart = begins.some((contexts) => (contexts & ~AT_START) !== 0) ? 1 : 0
+
+  const sideOf = (set: Int32Array): Side => (set[width] ?? EDGE) as Side
+  const meets = (set: Int32Array, from: number, to: number): boolean => {
+    for (let i = from; i < to; i += 2)
+      if (((set[jumps[i] ?? 0] ?? 0) & (jumps[i + 1] ?? 0)) !== 0) return true
+    return false
+  }
+
+  return {
+    size: width + 1,
+    start: toWords([0], width + 1),
+    classes,
+    isEnd(set, characterClass) {
+      const after = characterClass === undefined ? EDGE : (sides[characterClass] ?? OTHER)
+      const words = finals[bitOf(sideOf(set), after)]
+      if (words) for (let i = 0; i < width; i++) if (((set[i] ?? 0) & (words[i] ?? 0)) !== 0) return true
+      return false
+    },
+    step(from, to, characterClass) {
+      const side = sides[characterClass] ?? OTHER
+      const context = 1 << bitOf(sideOf(from), side)
+      const mask = characterClass * width
+      let carry = 0
+      let rest = restart
+      for (let i = 0; i < width; i++) {
+        const word = from[i] ?? 0
+        const moved = word & (shift[i] ?? 0)
+        const reached = ((word & (stay[i] ?? 0)) | (moved << 1) | carry) & (masks[mask + i] ?? 0)
+        carry = moved >>> 31
+        to[i] = reached
+        rest |= reached
+      }
+      for (let at = 0; at < jumps.length; ) {
+        const sources = jumps[at + 1] ?? 0
+        const targets = jumps[at + 2] ?? 0
+        if (((jumps[at] ?? 0) & context) !== 0 && meets(from, at + 3, sources)) {
+          for (let i = sources; i < targets; i += 2) {
+            const word = jumps[i] ?? 0
+            const reached = (jumps[i + 1] ?? 0) & (masks[mask + word] ?? 0)
+            to[word] = (to[word] ?? 0) | reached
+            rest |= reached
+          }
+        }
+        at = targets
+      }
+      to[0] = (to[0] ?? 0) | restart
+      to[width] = side
+      return rest !== 0
+    },
+    cost: 24 + 4 * width + jumps.length / 2,
+    effort: EFFORT_PER_PAIR * (100 + follow.reduce((total, next) => total + 1 + next.size, classes.count)),
+    bytes: classes.bytes + 4 * (masks.length + jumps.length + (2 + finals.length) * width),
+  }
+}
+
+/** What it costs to build the step from one position to another. */
+const EFFORT_PER_PAIR = 200
+
+/** For each context, by its place among the bits: the positions behind which a match may end there, if there are any. */
+const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Array | undefined)[] =>
+  SIDES.flatMap((before) =>
+    SIDES.map((after) => {
+      const context = 1 << bitOf(before, after)
+      const positions = [...ends.keys()].filter((position) => ((ends[position] ?? NOWHERE) & context) !== 0)
+      return positions.length === 0 ? undefined : toWords(positions, width)
+    }),
+  )
+
+/** The classes of characters and, for each of them, the positions that take it. */
+function maskClasses(takes: readonly (readonly Range[])[], width: number, withWords: boolean) {
+  const bySet = new Map<readonly Range[], number[]>()
+  takes.forEach((ranges, position) => {
+    if (position === 0) return
+    const known = bySet.get(ranges)
+    if (known) known.push(position)
+    else bySet.set(ranges, [position])
+  })
+  const { classes, bySet: classesOf } = divide([...bySet.keys(), ...(withWords ? [WORD_RANGES] : [])])
+  const masks = new Int32Array(classes.count * width)
+  ;[...bySet.values()].forEach((positions, set) => {
+    const taken = toWords(positions, width)
+    for (const characterClass of classesOf[set] ?? []) {
+      taken.forEach((word, i) => {
+        masks[characterClass * width + i] = (masks[characterClass * width + i] ?? 0) | word
+      })
+    }
+  })
+  const words = new Set(withWords ? classesOf.at(-1) : [])
+  const sides = Array.from({ length: classes.count }, (_, name): Side => (words.has(name) ? WORD : OTHER))
+  return { classes, masks, sides }
+}

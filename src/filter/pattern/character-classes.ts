@@ -1,0 +1,96 @@
+import { LAST, type Range } from './code-points.js'
+
+/** Code points in classes, so that all of a class are taken by the same sets. */
+export interface CharacterClasses {
+  readonly count: number
+  /** The class of a code point. */
+  classOf(point: number): number
+  /** The same for those of one unit, by table: `cells[pages[point >> 8] + (point & 0xff)]`. */
+  readonly pages: Uint16Array
+  readonly cells: Uint16Array
+  readonly bytes: number
+}
+
+/** Code points of a page, and pages of all code points that are one unit. */
+const PAGE = 0x100
+const PAGES = 0x100
+
+/** The classes of sets of code points. */
+export interface Division {
+  readonly classes: CharacterClasses
+  /** The classes of which each set consists, in the order of the sets. */
+  readonly bySet: readonly (readonly number[])[]
+}
+
+/** Divides all code points into as few classes as `sets`, which are sorted and disjoint ranges each, can tell apart. */
+export function divide(sets: readonly (readonly Range[])[]): Division {
+  const starts = Int32Array.from(
+    new Set([0, ...sets.flatMap((ranges) => ranges.flatMap(([first, last]) => [first, last + 1]))]),
+  )
+    .filter((start) => start <= LAST)
+    .sort()
+  /** The stretch that begins at or before a code point. */
+  const stretchOf = (point: number): number => {
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] ?? 0) <= point) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+  const stretchesOf = (ranges: readonly Range[]): readonly number[] =>
+    ranges.flatMap(([first, last]) => {
+      const from = stretchOf(first)
+      return Array.from({ length: stretchOf(last) - from + 1 }, (_, i) => from + i)
+    })
+
+  // Each set divides every class into what it takes and what it leaves.
+  const divided = new Int32Array(starts.length)
+  let names = 1
+  for (const ranges of sets) {
+    const taken = new Map<number, number>()
+    for (const stretch of stretchesOf(ranges)) {
+      const old = divided[stretch] ?? 0
+      const name = taken.get(old) ?? names++
+      taken.set(old, name)
+      divided[stretch] = name
+    }
+  }
+  const numbers = new Map([...new Set(divided)].map((name, number) => [name, number]))
+  const classes = Uint16Array.from(divided, (name) => numbers.get(name) ?? 0)
+  const { pages, cells } = tabulate(starts, classes)
+  return {
+    classes: {
+      count: numbers.size,
+      classOf: (point) => classes[stretchOf(point)] ?? 0,
+      pages,
+      cells,
+      bytes: starts.byteLength + classes.byteLength + pages.byteLength + cells.byteLength,
+    },
+    bySet: sets.map((ranges) => [...new Set(stretchesOf(ranges).map((stretch) => classes[stretch] ?? 0))]),
+  }
+}
+
+/** The table of what is one unit. Pages of one class alone are the same page. */
+function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
+  const pages = new Uint16Array(PAGES)
+  const cells: Uint16Array[] = []
+  const uniform = new Map<number, number>()
+  let stretch = 0
+  const classAt = (point: number): number => {
+    while ((starts[stretch + 1] ?? LAST) <= point) stretch++
+    return classes[stretch] ?? 0
+  }
+  for (let page = 0; page < PAGES; page++) {
+    const first = classAt(page * PAGE)
+    const isUniform = (starts[stretch + 1] ?? LAST) >= (page + 1) * PAGE
+    const known = isUniform ? uniform.get(first) : undefined
+    pages[page] = known ?? cells.length * PAGE
+    if (known !== undefined) continue
+    if (isUniform) uniform.set(first, cells.length * PAGE)
+    cells.push(Uint16Array.from({ length: PAGE }, (_, offset) => classAt(page * PAGE + offset)))
+  }
+  return { pages, cells: Uint16Array.from(cells.flatMap((page) => [...page])) }
+}

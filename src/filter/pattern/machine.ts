@@ -1,0 +1,157 @@
+import type { Slice } from '../../slices.js'
+import { type Automaton, compileAutomaton } from './automaton.js'
+import type { Pattern } from './pattern.js'
+import { createStates, DEAD, FOUND, type States, UNKNOWN } from './states.js'
+
+/** Where a search is: in which text, before which unit, and at which set of positions; at first there is none. */
+export interface Place {
+  readonly text: string
+  at: number
+  set: Int32Array | undefined
+}
+
+/** Runs searches for a pattern. */
+export interface Machine {
+  /** Goes on from a place, and moves it where the slice is used up before there is an answer. */
+  run(place: Place, slice: Slice): boolean | undefined
+}
+
+/** Bytes that a machine takes at most, but for an automaton that is larger by itself. */
+export const MACHINE_BYTES = 256 * 1024
+
+/** Units of text that a step lasts for where the next state is known. */
+const UNITS_PER_STEP = 10
+/** Operations on words in a step. */
+const OPERATIONS_PER_STEP = 50
+/** What adding a state costs, in steps beside those of its automaton. */
+const STEPS_PER_STATE = 4
+
+/** Creates the machine of a pattern. `onGrow` hears how many bytes it takes in addition. */
+export function createMachine(
+  pattern: Pattern,
+  onGrow: (bytes: number) => void,
+  maxBytes = MACHINE_BYTES,
+): Machine {
+  const automaton = compileAutomaton(pattern)
+  onGrow(automaton.bytes)
+  const states = createStates(automaton, Math.max(0, maxBytes - automaton.bytes), onGrow)
+  const runSets = createSetRun(automaton)
+  const runStates = createStateRun(automaton, states, runSets)
+  let start = UNKNOWN
+  let debt = automaton.effort / OPERATIONS_PER_STEP
+  return {
+    run(place, slice) {
+      slice.left -= 1 + debt
+      debt = 0
+      if (!place.set && start === UNKNOWN) start = states.enter(automaton.start)
+      const state = place.set ? states.enter(place.set) : start
+      if (state !== UNKNOWN) return runStates(place, slice, state)
+      place.set ??= automaton.start.slice()
+      return runSets(place, slice)
+    },
+  }
+}
+
+/** From state to state, until there is one that has no room. */
+function createStateRun(automaton: Automaton, states: States, runSets: Machine['run']) {
+  const { classes, size } = automaton
+  const { columns } = states
+  const stepsPerState = STEPS_PER_STATE + automaton.cost / OPERATIONS_PER_STEP
+
+  const leave = (place: Place, at: number, state: number): void => {
+    place.at = at
+    place.set ??= new Int32Array(size)
+    states.leave(state, place.set)
+  }
+
+  return (place: Place, slice: Slice, first: number): boolean | undefined => {
+    const { text } = place
+    const { pages, cells } = classes
+    let state = first
+    let known = states.known()
+    let { at } = place
+    for (;;) {
+      const begin = at
+      let stop = Math.min(text.length, at + Math.max(1, Math.floor(slice.left * UNITS_PER_STEP)))
+      while (at < stop) {
+        const unit = text.charCodeAt(at)
+        const isPair = (unit & 0xf800) === 0xd800 && isPairAt(text, at)
+        const characterClass = isPair
+          ? classes.classOf(text.codePointAt(at) ?? 0)
+          : (cells[(pages[unit >> 8] ?? 0) + (unit & 0xff)] ?? 0)
+        let next = known[state * columns + characterClass] ?? UNKNOWN
+        if (next <= DEAD) {
+          if (next === UNKNOWN) {
+            slice.left -= stepsPerState
+            next = states.follow(state, characterClass)
+            known = states.known()
+            // One more may be as costly.
+            if (slice.left <= 0) stop = at
+          }
+          if (next === UNKNOWN) {
+            slice.left -= (at - begin) / UNITS_PER_STEP
+            leave(place, at, state)
+            return runSets(place, slice)
+          }
+          if (next <= DEAD) {
+            slice.left -= (at - begin) / UNITS_PER_STEP
+            return next === FOUND
+          }
+        }
+        state = next
+        at += isPair ? 2 : 1
+      }
+      slice.left -= (at - begin) / UNITS_PER_STEP
+      if (at >= text.length) return states.isEnd(state)
+      if (slice.left <= 0) {
+        leave(place, at, state)
+        return undefined
+      }
+    }
+  }
+}
+
+/** From set to set, none of them kept. */
+function createSetRun(automaton: Automaton): Machine['run'] {
+  const { classes, size } = automaton
+  const unitsPerStep = OPERATIONS_PER_STEP / automaton.cost
+  const scratch = [new Int32Array(size), new Int32Array(size)] as const
+
+  return (place, slice) => {
+    const { text } = place
+    const { pages, cells } = classes
+    let [set, next] = scratch
+    set.set(place.set ?? automaton.start)
+    let { at } = place
+    for (;;) {
+      const begin = at
+      const stop = Math.min(text.length, at + Math.max(1, Math.floor(slice.left * unitsPerStep)))
+      while (at < stop) {
+        const unit = text.charCodeAt(at)
+        const isPair = (unit & 0xf800) === 0xd800 && isPairAt(text, at)
+        const characterClass = isPair
+          ? classes.classOf(text.codePointAt(at) ?? 0)
+          : (cells[(pages[unit >> 8] ?? 0) + (unit & 0xff)] ?? 0)
+        const isFound = automaton.isEnd(set, characterClass)
+        if (isFound || !automaton.step(set, next, characterClass)) {
+          slice.left -= (at - begin) / unitsPerStep
+          return isFound
+        }
+        const last = set
+        set = next
+        next = last
+        at += isPair ? 2 : 1
+      }
+      slice.left -= (at - begin) / unitsPerStep
+      if (at >= text.length) return automaton.isEnd(set)
+      if (slice.left <= 0) {
+        place.at = at
+        place.set = set.slice()
+        return undefined
+      }
+    }
+  }
+}
+
+/** Whether a character begins here that takes two units. */
+const isPairAt = (text: string, at: number): boolean => (text.codePointAt(at) ?? 0) > 0xffff

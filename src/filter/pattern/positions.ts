@@ -1,0 +1,177 @@
+import type { Range } from './code-points.js'
+import {
+  ANYWHERE,
+  AT_BOUNDARY,
+  AT_END,
+  AT_START,
+  BEFORE_CHARACTER,
+  BEHIND_CHARACTER,
+  type Contexts,
+  NOWHERE,
+} from './context.js'
+import type { Pattern } from './pattern.js'
+
+/**
+ * A pattern as its positions (Glushkov): one for each character that it may take once its repeats are written out, and
+ * the position 0 before all of them. What anchors and word boundaries demand of a place between two characters stands
+ * on the step over it, as the contexts in which it may be taken.
+ */
+export interface Positions {
+  /** What each position takes. Position 0 takes nothing. */
+  readonly takes: readonly (readonly Range[])[]
+  /** For each position, which can come next, and where. */
+  readonly follow: readonly ReadonlyMap<number, Contexts>[]
+  /** For each position, where a match may end behind it. */
+  readonly ends: readonly Contexts[]
+  /** Whether it matters which characters form words. */
+  readonly asksForWords: boolean
+}
+
+/** A position, and the contexts in which it can be the first or the last of a part. */
+type Reach = readonly [position: number, contexts: Contexts]
+
+interface Part {
+  readonly first: readonly Reach[]
+  readonly last: readonly Reach[]
+  /** Where it matches without taking a character. */
+  readonly empty: Contexts
+  /** Whether each of the last already leads to each of the first, so that a loop around it adds nothing. */
+  readonly isLoop: boolean
+}
+
+const nothing = (empty: Contexts): Part => ({ first: [], last: [], empty, isLoop: true })
+
+const hasPositions = ({ first }: Part): boolean => first.length > 0
+
+/** Finds the positions of a pattern. `onPair` hears of each pair of which one can follow the other, and may throw. */
+export function findPositions(pattern: Pattern, onPair: () => void = () => {}): Positions {
+  const takes: (readonly Range[])[] = [[]]
+  const follow: Map<number, Contexts>[] = [new Map()]
+  let asksForWords = false
+  const literals = new Map<number, readonly Range[]>()
+
+  const take = (ranges: readonly Range[]): Part => {
+    const position = takes.push(ranges) - 1
+    follow.push(new Map())
+    return {
+      first: [[position, BEFORE_CHARACTER]],
+      last: [[position, BEHIND_CHARACTER]],
+      empty: NOWHERE,
+      isLoop: false,
+    }
+  }
+
+  const takeText = (text: string): Part =>
+    joinAll(
+      Array.from(text, (character) => () => {
+        const point = character.codePointAt(0) ?? 0
+        const ranges = literals.get(point) ?? [[point, point]]
+        literals.set(point, ranges)
+        return take(ranges)
+      }),
+    )
+
+  const connect = (last: readonly Reach[], first: readonly Reach[]): void => {
+    for (const [from, behind] of last) {
+      const next = follow[from]
+      for (const [to, before] of first) {
+        const contexts = behind & before
+        if (contexts === NOWHERE) continue
+        const known = next?.get(to)
+        if (known === undefined && from > 0) onPair()
+        next?.set(to, (known ?? NOWHERE) | contexts)
+      }
+    }
+  }
+
+  const join = (a: Part, b: Part): Part => {
+    connect(a.last, b.first)
+    return {
+      first: a.empty === NOWHERE ? a.first : [...a.first, ...restrict(b.first, a.empty)],
+      last: b.empty === NOWHERE ? b.last : [...b.last, ...restrict(a.last, b.empty)],
+      empty: a.empty & b.empty,
+      isLoop: hasPositions(a) ? a.isLoop && !hasPositions(b) : b.isLoop,
+    }
+  }
+
+  const joinAll = (parts: readonly (() => Part)[]): Part =>
+    parts.reduce<Part>((whole, part) => join(whole, part()), nothing(ANYWHERE))
+
+  /** `a(b(b(b)?)?)?`: each copy is entered from the one before it alone, so that there are few pairs. */
+  const joinOptional = (a: Part, copies: readonly Part[]): Part => {
+    if (copies.length === 0) return a
+    const first = [...a.first]
+    const last = [...a.last]
+    let before = a
+    for (const copy of copies) {
+      connect(before.last, copy.first)
+      if (before === a) first.push(...restrict(copy.first, a.empty))
+      last.push(...copy.last)
+      before = copy
+    }
+    return { first, last, empty: a.empty, isLoop: copies.length === 1 && !hasPositions(a) && before.isLoop }
+  }
+
+  const loop = (part: Part): Part => {
+    if (!part.isLoop) connect(part.last, part.first)
+    return { ...part, isLoop: true }
+  }
+
+  const repeat = (part: Pattern, min: number, max: number | null): Part => {
+    if (max === 0) return nothing(ANYWHERE)
+    const copies = [build(part)]
+    // What may be empty anywhere is empty as often as is asked for: its copies are optional, and each takes something.
+    const required = copies[0]?.empty === ANYWHERE ? 0 : min
+    const count = max ?? Math.max(required, 1)
+    while (copies.length < count) copies.push(build(part))
+    const final = copies.pop()
+    if (final) copies.push(max === null ? loop(final) : final)
+    return joinOptional(copies.slice(0, required).reduce(join, nothing(ANYWHERE)), copies.slice(required))
+  }
+
+  const build = (pattern: Pattern): Part => {
+    switch (pattern.kind) {
+      case 'text':
+        return takeText(pattern.text)
+      case 'set':
+        return take(pattern.ranges)
+      case 'start':
+        return nothing(AT_START)
+      case 'end':
+        return nothing(AT_END)
+      case 'boundary':
+        asksForWords = true
+        return nothing(pattern.negated ? ANYWHERE & ~AT_BOUNDARY : AT_BOUNDARY)
+      case 'sequence':
+        return joinAll(pattern.parts.map((part) => () => build(part)))
+      case 'choice': {
+        const parts = pattern.parts.map(build)
+        return {
+          first: parts.flatMap(({ first }) => first),
+          last: parts.flatMap(({ last }) => last),
+          empty: parts.reduce((contexts, { empty }) => contexts | empty, NOWHERE),
+          isLoop: parts.filter(hasPositions).length < 2 && parts.every(({ isLoop }) => isLoop),
+        }
+      }
+      case 'repeat':
+        return repeat(pattern.part, pattern.min, pattern.max)
+      default:
+        return pattern satisfies never
+    }
+  }
+
+  const whole = build(pattern)
+  connect([[0, ANYWHERE]], whole.first)
+  const ends = takes.map(() => NOWHERE)
+  for (const [position, contexts] of whole.last) ends[position] = contexts
+  ends[0] = whole.empty
+  return { takes, follow, ends, asksForWords }
+}
+
+const restrict = (reaches: readonly Reach[], contexts: Contexts): readonly Reach[] =>
+  contexts === ANYWHERE
+    ? reaches
+    : reaches.flatMap(([position, own]): readonly Reach[] => {
+        const both = own & contexts
+        return both === NOWHERE ? [] : [[position, both]]
+      })

@@ -43,7 +43,7 @@ export function createCollectionService<const C extends Config | { readonly [key
     adapter,
     hasher,
     logger,
-    throttle: createThrottle(),
+    throttle: createThrottle({ now, logger }),
     now,
     clock: createClock(now),
     createId: createIdSource(now),

@@ -186,7 +186,10 @@ export interface ServiceOptions {
   readonly basePath?: string
   /** Default: no other origin may read answers. */
   readonly cors?: { readonly origins: readonly string[] | '*' }
-  /** Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. */
+  /**
+   * Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. Where
+   * nobody says it, guesses count for an identifier from anywhere alone.
+   */
   readonly clientAddress?: (request: Request) => string | null | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher

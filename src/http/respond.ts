@@ -141,10 +141,10 @@ const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
-/** Where a request comes from, as the host or the edge knows it. */
-function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string {
+/** Where a request comes from, as the host or the edge knows it; `undefined` where neither does. */
+function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
-  if (address === undefined || address === null) return ''
+  if (address === undefined || address === null || address === '') return undefined
   if (typeof address === 'string') return address
   throw new TypeError('options.clientAddress must return a string')
 }

@@ -21,6 +21,7 @@ import {
   readDocument,
   understandQuery,
 } from '../service/list-documents.js'
+import { listOperations } from '../service/list-operations.js'
 import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
 import type { TextStream } from '../service/text-stream.js'
@@ -30,7 +31,7 @@ import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
 import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
-import type { AccountRoute, Method, Route } from './router.js'
+import { ACCOUNT_ROUTES, type AccountRoute, type Method, type Route } from './router.js'
 
 /** One request on its way through an operation. */
 export interface Exchange {
@@ -45,6 +46,7 @@ export interface Exchange {
   /** Only JSON types count as JSON. */
   readonly onlyJson: boolean
   readonly origin: LoginOrigin
+  readonly hasAccountRoutes: boolean
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const
@@ -113,9 +115,24 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       return method === 'PUT' && expectsNothing(exchange.incoming)
         ? createOne(exchange, route)
         : writeOne(exchange, route, method)
+    case 'root':
+      readQuery(exchange)
+      return json(200, describeRoot(exchange))
     default:
       return performAccount(exchange, route.kind, accountsOf(context))
   }
+}
+
+/** What there is for this caller (contract §7). */
+function describeRoot({ context, identity, prefix, hasAccountRoutes }: Exchange): JsonObject {
+  const collections = listOperations(context, identity.caller).map(({ name, operations }) => ({
+    name,
+    href: `${prefix}/${name}`,
+    operations,
+  }))
+  if (!hasAccountRoutes) return { collections }
+  const open = ACCOUNT_ROUTES.filter((route) => route !== 'register' || accountsOf(context).register)
+  return { collections, auth: open.map((route) => `${prefix}/auth/${route}`) }
 }
 
 /** `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, by `skip` where that would be too long. */

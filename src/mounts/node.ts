@@ -72,9 +72,12 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
 /** What a framework has cut off from the target; only where it has left another `url` behind is anything cut off. */
 function readMountPath({ url = '', originalUrl = url, baseUrl }: FrameworkRequest): string {
   if (originalUrl === url) return ''
-  const isSuffix = originalUrl.endsWith(url)
-  // Connect, unlike Express, does not say what it has cut off.
-  return baseUrl ?? (isSuffix ? originalUrl.slice(0, originalUrl.length - url.length).replace(/\/$/, '') : '')
+  if (baseUrl !== undefined) return baseUrl
+  // Connect, unlike Express, does not say what it has cut off; where nothing was left, it has put a slash in its place.
+  const left = originalUrl.endsWith(url) ? url : url.replace(/^\/(?=\?|$)/, '')
+  return originalUrl.endsWith(left)
+    ? originalUrl.slice(0, originalUrl.length - left.length).replace(/\/$/, '')
+    : ''
 }
 
 /** `GET http://host/path` and `GET //host/path` name a path like any other, after whatever claims to be a host. */

@@ -156,7 +156,7 @@ describe('a request line through a socket', () => {
 
   test.each([
     ['the host of an absolute form', 'http://articles/users', 401],
-    ['an absolute form without a path', 'http://articles', 404],
+    ['an absolute form without a path', 'http://articles/?limit=1', 400],
     ['an absolute form of another scheme', 'ftp://h/articles', 404],
     ['two slashes in front', '//evil.com/articles', 404],
     ['three slashes in front', '///articles', 404],
@@ -176,7 +176,7 @@ describe('a request line through a socket', () => {
     ['a fragment', '/articles#/users', 404],
     ['a parameter of the path', '/articles;v=1', 404],
     ['another case', '/Articles', 404],
-    ['nothing but a slash', '/', 404],
+    ['two slashes alone', '//', 404],
     ['an asterisk', '*', 404],
     ['the name of an inherited property', '/__proto__', 404],
   ])('never reaches the articles by %s', async (_, target, expected) => {
@@ -837,7 +837,7 @@ describe('below a path of the host', () => {
       'as a route with a wildcard',
       '/api',
       '/api',
-      (handler) => express().all('/api/{*path}', toNodeHandler(handler)),
+      (handler) => express().all('/api{/*path}', toNodeHandler(handler)),
     ],
     ['on node:http, with a base path', '/api', '/api', toNodeHandler],
     [
@@ -850,6 +850,18 @@ describe('below a path of the host', () => {
         void toNodeHandler(handler)(Object.assign(request, { originalUrl, url }), response)
       },
     ],
+    [
+      'where a framework puts a slash in the place of nothing, as Connect does',
+      '',
+      '/api',
+      (handler) => (request, response) => {
+        const originalUrl = request.url ?? ''
+        const [, left] = /^\/api(|[/?].*)$/.exec(originalUrl) ?? []
+        const url = left?.startsWith('/') ? left : `/${left}`
+        if (left === undefined) response.writeHead(404).end()
+        else void toNodeHandler(handler)(Object.assign(request, { originalUrl, url }), response)
+      },
+    ],
   ])('the service lives there and nowhere else: %s', async (_, basePath, prefix, mount) => {
     const { handler } = createTestService(config, { basePath })
     const port = await listen(mount(handler))
@@ -859,13 +871,10 @@ describe('below a path of the host', () => {
     const read = await call(port, `GET ${created.headers.location}`)
     expect(read.body).toEqual(created.body)
     expect((await call(port, `GET ${prefix}/articles?q[title]=x`)).body).toHaveLength(1)
-    for (const target of [
-      prefix,
-      `${prefix}/`,
-      `${prefix}articles`,
-      `${prefix}//articles`,
-      `${prefix}/../articles`,
-    ]) {
+    const root = { collections: [{ name: 'articles', href: `${prefix}/articles` }] }
+    for (const target of prefix === '' ? ['/'] : [prefix, `${prefix}/`, `${prefix}?`])
+      expect((await call(port, `GET ${target}`)).body, target).toMatchObject(root)
+    for (const target of [`${prefix}articles`, `${prefix}//articles`, `${prefix}/../articles`]) {
       expect(await rawStatus(port, target), target).toBe(404)
     }
     if (prefix !== '') expect(await rawStatus(port, '/articles')).toBe(404)
@@ -879,6 +888,8 @@ describe('below a path of the host', () => {
     ['/api', '/api', '/api'],
     ['/v1', '/api', '/v1/api'],
     ['/API', '', '/API'],
+    ['/%61pi', '/api', '/%61pi'],
+    ['/a%20b', '/a%20b', '/a%20b'],
   ])('a mocked request at %s with the base path "%s" is served as %s', async (baseUrl, basePath, prefix) => {
     const { handler } = createTestService(config, { basePath })
     const created = await callGlue(handler, {
@@ -892,6 +903,22 @@ describe('below a path of the host', () => {
     expect(created.status).toBe(201)
     expect(created.headers.location).toBe(`${prefix}/articles/${created.body._id}`)
   })
+})
+
+test('a mount path that its client has spelled ends no header', async () => {
+  const { handler } = createTestService(config, { documents: { articles: [{ title: 'a' }, { title: 'b' }] } })
+  const baseUrl = '/x>; rel="next", <https://evil.example'
+  const url = '/articles?limit=1'
+  const { status, headers } = await callGlue(handler, {
+    method: 'GET',
+    originalUrl: baseUrl + url,
+    baseUrl,
+    url,
+  })
+  expect(status).toBe(200)
+  expect(headers.link).toMatch(
+    /^<\/x%3E;%20rel=%22next%22,%20%3Chttps:\/\/evil\.example\/articles\?[^<>" ]+>; rel="next"$/,
+  )
 })
 
 describe('the request that a host identifies callers by', () => {

@@ -206,9 +206,8 @@ describe('paths', () => {
   test('what other frameworks pass behind the request is ignored', async () => {
     const response = await service.handler(
       new Request('http://x/items'),
-      { params: { id: 1 } },
-      null,
-      () => {},
+      { params: { id: 1 }, writeHead: 1 },
+      { end() {}, writeHead() {} },
     )
     expect(response.status).toBe(200)
   })

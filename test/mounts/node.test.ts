@@ -730,6 +730,52 @@ describe('a body that the host has read', () => {
   })
 })
 
+describe('a handler that a host calls without toNodeHandler', () => {
+  const mounts: readonly [string, (handler: Handler) => RequestListener][] = [
+    ['node:http', (handler) => handler as never],
+    ['Express', (handler) => express().use('/api', handler as never)],
+    ['Express, for every path', (handler) => express().use(handler as never)],
+    ['Express, as a route', (handler) => express().all('/{*path}', handler as never)],
+    ['on the word of the host', (handler) => express().use(handler.as({ id: 'ann' }) as never)],
+  ]
+  test.each(mounts)('answers 500 and logs what to write: %s', async (_, mount) => {
+    const { handler, logged } = createTestService(config)
+    const port = await listen(mount(handler))
+    for (const line of ['GET /api/articles', 'POST /api/articles', 'OPTIONS /api/articles']) {
+      logged.length = 0
+      const { status, headers, body } = await call(port, line)
+      expect([status, body.code]).toEqual([500, 'internal_error'])
+      expect(headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'x-content-type-options': 'nosniff',
+        vary: 'Authorization',
+      })
+      expect(logged.map(([, details]) => details)).toEqual([
+        {
+          requestId: body.requestId,
+          cause: expect.objectContaining({ message: expect.stringContaining('toNodeHandler(handler)') }),
+        },
+      ])
+    }
+    expect((await call(port, 'HEAD /api/articles')).status).toBe(500)
+  })
+
+  const unreachable = (): never => {
+    throw new Error('was answered already')
+  }
+  test.each<[string, readonly unknown[]]>([
+    ['nothing', []],
+    ['text', ['http://x/articles']],
+    ['a request of node alone', [createRequest()]],
+    ['a response that cannot be written', [createRequest(), { writeHead: unreachable, end: unreachable }]],
+  ])('never throws and never rejects: %s', async (_, args) => {
+    const { handler, logged } = createTestService(config)
+    const response = await (handler as (...args: readonly unknown[]) => Promise<Response>)(...args)
+    expect(response.status).toBe(500)
+    expect(logged.length).toBeGreaterThan(0)
+  })
+})
+
 describe('headers that something before has set', () => {
   /** As cors, compression and sessions set theirs. */
   const before = {

@@ -107,6 +107,7 @@ describe('guessing a secret', () => {
   test('counts only from anywhere where no client is known, and the log says so once', async () => {
     for (const address of [undefined, null, '']) {
       const { register, send, logged } = createTestService(config, {
+        hasher: { hash: async (secret) => secret, verify: async (secret, hash) => secret === hash },
         ...(address === undefined ? {} : { clientAddress: () => address }),
       })
       await register(ann)

@@ -13,6 +13,9 @@ const config = {
   limits: { requestSeconds: 0.05 },
 }
 
+/** Else the first login is a warning. */
+const clientAddress = (): string => '203.0.113.9'
+
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
 const CREATE = { body: { x: 'a' } }
 const SIGN_UP = { body: { email: 'ann@example.com', password: 'correct horse' } }
@@ -58,7 +61,7 @@ describe('what the storage does not do in time is a warning, with the requestId 
   ])('%s', async (_, broken, line, sent, code) => {
     const { entries, logger } = createJournal()
     const adapter = { ...createMemoryAdapter(), ...broken }
-    const { send } = createTestService(config, { adapter, logger })
+    const { send } = createTestService(config, { adapter, logger, clientAddress })
     const answer = await send(line, { ...sent, mayFail: true })
     expect([answer.status, answer.body.code]).toEqual([503, code])
     expect(entries).toEqual([['warn', answer.body.requestId, false]])
@@ -92,7 +95,7 @@ test.each<[line: string, sent: SendOptions, status: number]>([
   ['POST /auth/login', SIGN_UP, 401],
 ])('what the client did wrong is not logged: %s', async (line, sent, status) => {
   const { entries, logger } = createJournal()
-  const { send } = createTestService({ ...config, limits: {} }, { logger })
+  const { send } = createTestService({ ...config, limits: {} }, { logger, clientAddress })
   expect((await send(line, sent)).status).toBe(status)
   expect(entries).toEqual([])
 })

@@ -4,10 +4,12 @@ import { createThrottle } from './auth/throttle.js'
 import { createToken } from './auth/token.js'
 import { checkOptions } from './config/check-options.js'
 import { compileConfig } from './config/compile-config.js'
+import type { Answer } from './http/answer.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
 import { fromRequest, toResponse } from './http/fetch-edge.js'
 import { createIdentify, type Identify, identifyAs } from './http/identify.js'
-import { internalError, toProblem } from './http/problem.js'
+import { calledByNode, findNodeResponse } from './http/misuse.js'
+import { internalProblem } from './http/problem.js'
 import { createRespond } from './http/respond.js'
 import { createClock, createGates, createIdSource, type ServiceContext } from './service/context.js'
 import { createLifecycle } from './service/lifecycle.js'
@@ -43,7 +45,7 @@ export function createCollectionService<const C extends Config | { readonly [key
     adapter,
     hasher,
     logger,
-    throttle: createThrottle(),
+    throttle: createThrottle({ now, logger }),
     now,
     clock: createClock(now),
     createId: createIdSource(now),
@@ -61,13 +63,23 @@ export function createCollectionService<const C extends Config | { readonly [key
   }
   const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler<C> => {
     const respond = createRespond(context, { ...shared, identify, hasAccountRoutes })
-    const handle = async (request: Request): Promise<Response> => {
+    const fail = (cause: unknown): Answer => {
+      const requestId = crypto.randomUUID()
+      logger.error('request failed', { requestId, cause })
+      return internalProblem(requestId)
+    }
+    const handle = async (request: Request, second?: unknown): Promise<Response> => {
       try {
-        return toResponse(await respond(fromRequest(request)), request.method)
+        const response = findNodeResponse(request, second)
+        if (!response) return toResponse(await respond(fromRequest(request)), request.method)
+        const { status, headers, body } = fail(calledByNode())
+        // Else whoever asked would wait for ever.
+        response.writeHead(status, headers)
+        response.end(String(body))
+        return new Response(null, { status })
       } catch (cause) {
         // What was passed in is no request, or the runtime refuses the answer.
-        logger.error('request failed', { cause })
-        return toResponse(toProblem(internalError(), crypto.randomUUID()), 'GET')
+        return toResponse(fail(cause), 'GET')
       }
     }
     const edge: PlainEdge = { [RESPOND]: respond }

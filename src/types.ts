@@ -186,7 +186,10 @@ export interface ServiceOptions {
   readonly basePath?: string
   /** Default: no other origin may read answers. */
   readonly cors?: { readonly origins: readonly string[] | '*' }
-  /** Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. */
+  /**
+   * Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. Where
+   * nobody says it, guesses count for an identifier from anywhere alone.
+   */
   readonly clientAddress?: (request: Request) => string | null | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
@@ -200,8 +203,10 @@ export interface ServiceOptions {
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */
 export interface Handler<C = unknown> {
-  // biome-ignore lint/suspicious/noExplicitAny: frameworks pass arguments of their own behind the request
-  (request: Request, ...ignored: any[]): Promise<Response>
+  // Frameworks pass up to two arguments of their own behind the request. With more the handler would pass for an error
+  // handler of Express and Connect, whose first argument is `any`: only `toNodeHandler` makes one for node.
+  // biome-ignore lint/suspicious/noExplicitAny: they may be of any type
+  (request: Request, second?: any, third?: any, ...none: readonly undefined[]): Promise<Response>
   /** Opens the storage, once. Rejects with the cause. A request does the same and answers 503. */
   ready(): Promise<void>
   /** Ends requests in flight, then the adapter. */

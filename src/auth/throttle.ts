@@ -1,92 +1,153 @@
-/** Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (contract §4). */
+import { isServiceError, ServiceError } from '../errors.js'
+import type { Logger } from '../types.js'
+import { type AttemptCounter, createAttemptCounter } from './attempt-counter.js'
+
+/**
+ * Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (contract §4). No more
+ * attempts run at a time than may still fail; others wait for their turn.
+ */
 export interface Throttle {
   /**
-   * Counts an attempt as failed until `succeed` says otherwise, so that attempts side by side do not slip through.
-   * Returns the seconds to wait where there have been too many. `now` in milliseconds since 1970.
+   * Runs an attempt when its turn comes. One that rejects with `invalid_credentials` has failed; one that resolves lets
+   * the failures be forgotten, unless `signal` has aborted: what nobody is told must not be learnt from the counts.
+   * Rejects with `too_many_attempts`, and with `overloaded` where too many wait or `signal` aborts before the turn.
    */
-  attempt(identifier: string, client: string, now: number): { readonly waitSeconds: number } | undefined
-  /** Takes back an attempt that was neither right nor wrong. */
-  forgive(identifier: string, client: string): void
-  /** Forgets the failures of an identifier. */
-  succeed(identifier: string, client: string): void
+  run<T>(from: AttemptOrigin, attempt: () => Promise<T>, scope: { readonly signal: AbortSignal }): Promise<T>
 }
 
-const WINDOW = 15 * 60 * 1000
+/** Whose secret is tried, and by which client; `undefined` where that is not known. */
+export interface AttemptOrigin {
+  readonly identifier: string
+  readonly client: string | undefined
+}
+
 const MAX_FROM_ONE_CLIENT = 10
 const MAX_FROM_ANYWHERE = 100
-/** Entries kept of each kind: some megabytes. Those whose window began first are forgotten first. */
-const MAX_ENTRIES = 20_000
+/** How many attempts may wait for their turn in this process: as many as secrets may wait to be hashed. */
+const MAX_WAITING = 128
 
-interface Entry {
-  failures: number
-  readonly since: number
+/** Where an attempt counts. */
+type Place = readonly [counter: AttemptCounter, key: string]
+
+/** An attempt that waits for its turn. */
+interface Waiting {
+  readonly places: readonly Place[]
+  start(): void
+  refuse(reason: ServiceError): void
 }
 
-/** Failures by key; an entry is there only while it counts some. */
-interface Counter {
-  /** The milliseconds to wait where there have been too many; zero else. */
-  waitFor(key: string, now: number): number
-  count(key: string, now: number): void
-  takeBack(key: string): void
-  forget(key: string): void
-}
+/** `now` in milliseconds since 1970. The first attempt of a client that is not known is a warning. */
+export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
+  const fromOne = createAttemptCounter(MAX_FROM_ONE_CLIENT, now)
+  const fromAnywhere = createAttemptCounter(MAX_FROM_ANYWHERE, now)
+  /** By identifier, in the order in which they came. */
+  const queues = new Map<string, Set<Waiting>>()
+  let waiting = 0
+  let hasWarned = false
 
-function createCounter(maximum: number): Counter {
-  // In the order in which windows began, so the oldest entry is the first.
-  const entries = new Map<string, Entry>()
-  const find = (key: string, now: number): Entry | undefined => {
-    const entry = entries.get(key)
-    // A clock that went back must not lock anybody out for longer.
-    const lives = entry && now - entry.since < WINDOW && now >= entry.since
-    if (entry && !lives) entries.delete(key)
-    return lives ? entry : undefined
+  const placesOf = ({ identifier, client }: AttemptOrigin): readonly Place[] => {
+    if (client !== undefined)
+      return [
+        [fromAnywhere, identifier],
+        [fromOne, JSON.stringify([identifier, client])],
+      ]
+    if (!hasWarned) logger.warn(UNKNOWN_CLIENT)
+    hasWarned = true
+    return [[fromAnywhere, identifier]]
   }
+
+  /** What refuses an attempt for good, for now. */
+  const findRefusal = (places: readonly Place[]): ServiceError | undefined => {
+    const wait = Math.max(...places.map(([counter, key]) => counter.waitFor(key)))
+    return wait > 0 ? tooMany(Math.ceil(wait / 1000)) : undefined
+  }
+
+  const hasTurn = (places: readonly Place[]): boolean =>
+    places.every(([counter, key]) => counter.hasPlace(key))
+
+  const begin = (places: readonly Place[]): void => {
+    for (const [counter, key] of places) counter.begin(key)
+  }
+
+  const waitForTurn = (identifier: string, places: readonly Place[], signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted || waiting >= MAX_WAITING) return reject(overloaded())
+      const queue = queues.get(identifier) ?? new Set()
+      queues.set(identifier, queue)
+      const leave = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        queue.delete(entry)
+        if (queue.size === 0) queues.delete(identifier)
+        waiting -= 1
+      }
+      const giveUp = (): void => entry.refuse(overloaded())
+      const entry: Waiting = {
+        places,
+        start() {
+          leave()
+          begin(places)
+          resolve()
+        },
+        refuse(reason) {
+          leave()
+          reject(reason)
+        },
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      queue.add(entry)
+      waiting += 1
+    })
+
+  /** Lets those go on, or away, who have waited for what an attempt at their identifier would come to. */
+  const wake = (identifier: string): void => {
+    for (const entry of queues.get(identifier) ?? []) {
+      const refusal = findRefusal(entry.places)
+      if (refusal) entry.refuse(refusal)
+      else if (hasTurn(entry.places)) entry.start()
+    }
+  }
+
   return {
-    waitFor(key, now) {
-      const entry = find(key, now)
-      return entry && entry.failures >= maximum ? entry.since + WINDOW - now : 0
-    },
-    count(key, now) {
-      const entry = find(key, now)
-      if (entry) entry.failures += 1
-      else {
-        if (entries.size >= MAX_ENTRIES)
-          for (const oldest of entries.keys()) if (entries.delete(oldest)) break
-        entries.set(key, { failures: 1, since: now })
+    async run(from, attempt, scope) {
+      const places = placesOf(from)
+      const refusal = findRefusal(places)
+      if (refusal) throw refusal
+      if (hasTurn(places)) begin(places)
+      else await waitForTurn(from.identifier, places, scope.signal)
+      const { signal } = scope
+      let isUnderWay = true
+      const end = (): void => {
+        if (!isUnderWay) return
+        isUnderWay = false
+        signal.removeEventListener('abort', end)
+        for (const [counter, key] of places) counter.end(key)
+        wake(from.identifier)
+      }
+      // What never ends must not hold its place for ever.
+      if (signal.aborted) end()
+      signal.addEventListener('abort', end)
+      try {
+        const result = await attempt()
+        if (isUnderWay) for (const [counter, key] of places) counter.forget(key)
+        return result
+      } catch (thrown) {
+        if (isServiceError(thrown) && thrown.code === 'invalid_credentials')
+          for (const [counter, key] of places) counter.fail(key)
+        throw thrown
+      } finally {
+        end()
       }
     },
-    takeBack(key) {
-      const entry = entries.get(key)
-      if (!entry) return
-      entry.failures -= 1
-      if (entry.failures <= 0) entries.delete(key)
-    },
-    forget: (key) => void entries.delete(key),
   }
 }
 
-export function createThrottle(): Throttle {
-  const fromOne = createCounter(MAX_FROM_ONE_CLIENT)
-  const fromAnywhere = createCounter(MAX_FROM_ANYWHERE)
-  const pair = (identifier: string, client: string): string => JSON.stringify([identifier, client])
-  return {
-    attempt(identifier, client, now) {
-      const wait = Math.max(
-        fromOne.waitFor(pair(identifier, client), now),
-        fromAnywhere.waitFor(identifier, now),
-      )
-      if (wait > 0) return { waitSeconds: Math.ceil(wait / 1000) }
-      fromOne.count(pair(identifier, client), now)
-      fromAnywhere.count(identifier, now)
-      return undefined
-    },
-    forgive(identifier, client) {
-      fromOne.takeBack(pair(identifier, client))
-      fromAnywhere.takeBack(identifier)
-    },
-    succeed(identifier, client) {
-      fromOne.forget(pair(identifier, client))
-      fromAnywhere.forget(identifier)
-    },
-  }
-}
+const UNKNOWN_CLIENT =
+  'somebody signs in whose address is not known, so failed logins are counted for each identifier alone, not for each client: set options.clientAddress'
+
+const tooMany = (retryAfter: number): ServiceError =>
+  new ServiceError('too_many_attempts', 'Too many attempts to sign in with this identifier. Wait.', {
+    retryAfter,
+  })
+
+const overloaded = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many attempts to sign in are under way. Try again in a moment.')

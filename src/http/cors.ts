@@ -4,7 +4,7 @@ type Headers = { readonly [name: string]: string }
 
 const NONE: Headers = {}
 
-const EXPOSED = 'ETag, Link, Location, X-Total-Count'
+const EXPOSED = 'ETag, Link, Location, X-Total-Count, Ignored-Properties, Retry-After'
 
 /** Headers that let pages of other origins read answers, by the request's `Origin`; never with credentials. */
 export interface Cors {
@@ -33,7 +33,7 @@ export function createCors(cors: ServiceOptions['cors']): Cors {
       if (allowed(origin) === undefined) return NONE
       return {
         'access-control-allow-methods': allow,
-        'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match',
+        'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID',
         'access-control-max-age': '600',
       }
     },

@@ -32,7 +32,11 @@ function targetOf(url: string): string {
 }
 
 async function readRequestBody(request: Request, limit: number, signal: AbortSignal): Promise<Uint8Array> {
-  if (request.bodyUsed) throw new TypeError('the host has read the body of this request already')
+  if (request.bodyUsed || request.body?.locked) {
+    throw new TypeError(
+      'the host has read the body of this request: hand over another one, new Request(request, { body: JSON.stringify(body) })',
+    )
+  }
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()

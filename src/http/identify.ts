@@ -1,5 +1,6 @@
 import { isObject } from '../filter/read-path.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
+import { isStorableText } from '../schema/json-domain.js'
 import { findSession, invalidToken, type Session } from '../service/account.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import type { Caller, ServiceOptions } from '../types.js'
@@ -59,15 +60,23 @@ export const identifyAs =
   (caller: Caller | null): Identify =>
   async () => ({ caller: checkCaller(caller) })
 
-/** A host's caller. Throws for anything else, so that a mistake never makes anyone anonymous. */
+const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
+
+/**
+ * A host's caller. Throws for anything else, so that a mistake never makes anyone anonymous; and for an id or a role
+ * that not every storage can hold, so that none of them is asked.
+ */
 function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
-  if (!isObject(caller) || typeof caller.id !== 'string') {
-    throw new TypeError('a caller must be null for nobody, or an object with a string "id"')
+  if (!isObject(caller)) throw new TypeError('a caller must be null for nobody, or an object')
+  // Read once: what was checked is what counts.
+  const { id, roles, ...fields } = caller
+  if (!isStorable(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}`)
+  if (roles === undefined) return fromHost({ ...fields, id })
+  if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
+    throw new TypeError(`the "roles" of a caller must be an array, each of them ${STORABLE}`)
   }
-  const { roles } = caller
-  if (roles !== undefined && !(Array.isArray(roles) && roles.every((role) => typeof role === 'string'))) {
-    throw new TypeError('the "roles" of a caller must be an array of strings')
-  }
-  return fromHost(caller as Caller)
+  return fromHost({ ...fields, id, roles: [...roles] })
 }
+
+const STORABLE = 'a string without NUL and lone surrogates'

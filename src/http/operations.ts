@@ -12,7 +12,7 @@ import {
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import { createBulk } from '../service/create-bulk.js'
-import { createClaimed, createDocument } from '../service/create-document.js'
+import { createClaimed, createDocument, type Written } from '../service/create-document.js'
 import { deleteDocument } from '../service/delete-document.js'
 import {
   countDocuments,
@@ -21,16 +21,17 @@ import {
   readDocument,
   understandQuery,
 } from '../service/list-documents.js'
+import { listOperations } from '../service/list-operations.js'
 import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
 import type { TextStream } from '../service/text-stream.js'
 import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
-import type { Document, JsonObject } from '../types.js'
+import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
 import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
-import type { AccountRoute, Method, Route } from './router.js'
+import { ACCOUNT_ROUTES, type AccountRoute, type Method, type Route } from './router.js'
 
 /** One request on its way through an operation. */
 export interface Exchange {
@@ -45,6 +46,7 @@ export interface Exchange {
   /** Only JSON types count as JSON. */
   readonly onlyJson: boolean
   readonly origin: LoginOrigin
+  readonly hasAccountRoutes: boolean
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const
@@ -83,8 +85,8 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       if (method === 'POST') {
         const rules = authorizeCreate(context, collection, caller)
         const body = await readBody(exchange)
-        const document = await createDocument(context, scope, { collection, caller, rules }, body)
-        return created(exchange, collection, document)
+        const written = await createDocument(context, scope, { collection, caller, rules }, body)
+        return created(exchange, collection, written)
       }
       const access = authorizeList(context, collection, caller)
       const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand')
@@ -95,13 +97,13 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
     case 'bulk': {
       const { collection } = route
       const rules = authorizeCreate(context, collection, caller)
-      const documents = await createBulk(
+      const { documents, ignored } = await createBulk(
         context,
         scope,
         { collection, caller, rules },
         await readBody(exchange),
       )
-      return json(201, { documents })
+      return json(201, { documents }, tellIgnored(ignored))
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -113,9 +115,24 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       return method === 'PUT' && expectsNothing(exchange.incoming)
         ? createOne(exchange, route)
         : writeOne(exchange, route, method)
+    case 'root':
+      readQuery(exchange)
+      return json(200, describeRoot(exchange))
     default:
       return performAccount(exchange, route.kind, accountsOf(context))
   }
+}
+
+/** What there is for this caller (contract §7). */
+function describeRoot({ context, identity, prefix, hasAccountRoutes }: Exchange): JsonObject {
+  const collections = listOperations(context, identity.caller).map(({ name, operations }) => ({
+    name,
+    href: `${prefix}/${name}`,
+    operations,
+  }))
+  if (!hasAccountRoutes) return { collections }
+  const open = ACCOUNT_ROUTES.filter((route) => route !== 'register' || accountsOf(context).register)
+  return { collections, auth: open.map((route) => `${prefix}/auth/${route}`) }
 }
 
 /** `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, by `skip` where that would be too long. */
@@ -153,8 +170,16 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   return text(200, found.asked, { etag })
 }
 
-const created = ({ prefix }: Exchange, { name }: Collection, document: Document): Answer =>
-  json(201, document, { location: `${prefix}/${name}/${document._id}`, etag: etagOf(document) })
+/** What was taken from a body, where anything was: a list of strings (RFC 9651 §3.1), which are all names. */
+const tellIgnored = (names: readonly string[]): Answer['headers'] =>
+  names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : {}
+
+const created = ({ prefix }: Exchange, { name }: Collection, { document, ignored }: Written): Answer =>
+  json(201, document, {
+    location: `${prefix}/${name}/${document._id}`,
+    etag: etagOf(document),
+    ...tellIgnored(ignored),
+  })
 
 /** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
 async function createOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
@@ -163,8 +188,8 @@ async function createOne(exchange: Exchange, { collection, id }: DocumentRoute):
   const rules = authorizeClaim(context, collection, caller)
   const claim = { id, isExpected: incoming.header('if-match') === undefined }
   const body = await readBody(exchange)
-  const document = await createClaimed(context, scope, { collection, caller, rules }, claim, body)
-  return created(exchange, collection, document)
+  const written = await createClaimed(context, scope, { collection, caller, rules }, claim, body)
+  return created(exchange, collection, written)
 }
 
 async function writeOne(
@@ -185,8 +210,9 @@ async function writeOne(
     return { status: 204, headers: {}, body: null }
   }
   const body = await readBody(exchange)
-  const document = await updateDocument(context, scope, expecting, method === 'PUT' ? 'put' : 'patch', body)
-  return json(200, document, { etag: etagOf(document) })
+  const mode = method === 'PUT' ? 'put' : 'patch'
+  const { document, ignored } = await updateDocument(context, scope, expecting, mode, body)
+  return json(200, document, { etag: etagOf(document), ...tellIgnored(ignored) })
 }
 
 function accountsOf({ plan }: ServiceContext): AuthPlan {
@@ -200,7 +226,8 @@ async function performAccount(exchange: Exchange, kind: AccountRoute, auth: Auth
   switch (kind) {
     case 'register': {
       authorizeRegistration(auth)
-      return json(201, await register(context, scope, auth, await readBody(exchange)), NO_STORE)
+      const { account, ignored } = await register(context, scope, auth, await readBody(exchange))
+      return json(201, account, { ...NO_STORE, ...tellIgnored(ignored) })
     }
     case 'login': {
       const body = await readBody(exchange)

@@ -73,3 +73,10 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
 /** What is answered for a fault of ours: nothing of it. */
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
+
+/** The answer to a call in which there was no request that could be answered. */
+export function internalProblem(requestId: string): Answer {
+  const { headers, ...problem } = toProblem(internalError(), requestId)
+  const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }
+  return { ...problem, headers: { ...always, ...headers } }
+}

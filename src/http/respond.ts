@@ -8,7 +8,15 @@ import { runWithDeadline } from './deadline.js'
 import type { Identify } from './identify.js'
 import { NO_STORE, perform } from './operations.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
-import { allowedMethods, findRoute, METHODS, type Method, type Route, splitTarget } from './router.js'
+import {
+  allowedMethods,
+  findRoute,
+  joinPrefix,
+  METHODS,
+  type Method,
+  type Route,
+  splitTarget,
+} from './router.js'
 import { observeStream } from './send-stream.js'
 
 /** Answers a request. Never rejects. */
@@ -40,7 +48,7 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
   const always = { 'x-content-type-options': 'nosniff', vary }
 
   const answer = async (incoming: IncomingRequest, scope: RequestScope): Promise<Answer> => {
-    const prefix = prefixOf(incoming.mountPath, basePath)
+    const prefix = joinPrefix(incoming.mountPath, basePath)
     const target = splitTarget(incoming.target, prefix)
     const route = target && findRoute(target.path, context.plan.collections, options)
     if (!route) throw notFound()
@@ -54,7 +62,11 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     const identity = await options.identify(incoming, scope)
     const { query } = target
     const login = { decoy: options.decoy, client: () => readClient(service, incoming) }
-    const exchange = { context, scope, incoming, identity, query, prefix, onlyJson, origin: login }
+    const { hasAccountRoutes } = options
+    const exchange = {
+      ...{ context, scope, incoming, identity, query, prefix, onlyJson, hasAccountRoutes },
+      origin: login,
+    }
     const answered = await perform(exchange, route, method)
     return identity.caller === null ? answered : addHeaders(answered, NO_STORE)
   }
@@ -141,10 +153,10 @@ const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
-/** Where a request comes from, as the host or the edge knows it. */
-function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string {
+/** Where a request comes from, as the host or the edge knows it; `undefined` where neither does. */
+function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
-  if (address === undefined || address === null) return ''
+  if (address === undefined || address === null || address === '') return undefined
   if (typeof address === 'string') return address
   throw new TypeError('options.clientAddress must return a string')
 }
@@ -162,13 +174,4 @@ function refuseMethod(route: Route): Answer {
   const allow = allowedMethods(route.kind)
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
   return addHeaders(toProblem(error, crypto.randomUUID()), { allow })
-}
-
-/** The base path, unless a framework mounts the service below a path that the base path does not contain. */
-function prefixOf(mountPath: string, basePath: string): string {
-  // Frameworks compare paths without regard to case; what they have matched is what stands in the target.
-  const start = basePath.slice(0, mountPath.length)
-  const rest = basePath.slice(mountPath.length)
-  const contains = start.toLowerCase() === mountPath.toLowerCase() && (rest === '' || rest.startsWith('/'))
-  return contains ? mountPath + rest : mountPath + basePath
 }

@@ -1,19 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ServiceError } from '../errors.js'
 import type { Answer, IncomingRequest, TextStream } from '../http/answer.js'
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { IDLE_MILLISECONDS } from '../http/send-stream.js'
 import type { Handler } from '../types.js'
+import { addToLists } from './list-headers.js'
+import { type ParsedRequest, readParsedBody } from './parsed-body.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
 /** What frameworks add to node's request. */
-type FrameworkRequest = IncomingMessage & {
-  /** A body that a parser before us has taken. */
-  readonly body?: unknown
-  /** Set by body-parser when it has parsed. */
-  readonly _body?: boolean
+type FrameworkRequest = ParsedRequest & {
   /** Express: the target before mount paths were cut off, and what was cut off. */
   readonly originalUrl?: string
   readonly baseUrl?: string
@@ -75,9 +72,12 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
 /** What a framework has cut off from the target; only where it has left another `url` behind is anything cut off. */
 function readMountPath({ url = '', originalUrl = url, baseUrl }: FrameworkRequest): string {
   if (originalUrl === url) return ''
-  const isSuffix = originalUrl.endsWith(url)
-  // Connect, unlike Express, does not say what it has cut off.
-  return baseUrl ?? (isSuffix ? originalUrl.slice(0, originalUrl.length - url.length).replace(/\/$/, '') : '')
+  if (baseUrl !== undefined) return baseUrl
+  // Connect, unlike Express, does not say what it has cut off; where nothing was left, it has put a slash in its place.
+  const left = originalUrl.endsWith(url) ? url : url.replace(/^\/(?=\?|$)/, '')
+  return originalUrl.endsWith(left)
+    ? originalUrl.slice(0, originalUrl.length - left.length).replace(/\/$/, '')
+    : ''
 }
 
 /** `GET http://host/path` and `GET //host/path` name a path like any other, after whatever claims to be a host. */
@@ -119,27 +119,11 @@ async function readMessageBody(
     return parsed
   }
   if (request.readableEnded)
-    throw new TypeError('the host has read the body of this request, and left it nowhere')
+    throw new TypeError(
+      "the host has read the body of this request and has not handed it over: set node's request.body to it first",
+    )
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   return collectMessage(request, limit, signal)
-}
-
-/** The bytes of a body that something before us has read; `undefined` where the stream is still to be read. */
-function readParsedBody(request: FrameworkRequest): Uint8Array | undefined {
-  const { body } = request
-  // Some parsers set an empty body on requests that are none of theirs, and leave the stream alone.
-  const isRead = request._body === true || request.readableEnded !== false
-  if (body === undefined || !isRead) return undefined
-  if (body instanceof Uint8Array) return body
-  return Buffer.from(typeof body === 'string' ? body : stringify(body))
-}
-
-function stringify(body: unknown): string {
-  try {
-    return JSON.stringify(body) ?? ''
-  } catch {
-    throw new ServiceError('invalid_json', 'The body is nested too deep.')
-  }
 }
 
 function collectMessage(request: IncomingMessage, limit: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -181,7 +165,8 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
   }
   const isUnread = response.req !== undefined && leavesBodyUnread(response.req)
   const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
-  response.writeHead(status, { ...headers, ...length, ...(isUnread ? { connection: 'close' } : {}) })
+  const whole = addToLists(response, headers)
+  response.writeHead(status, { ...whole, ...length, ...(isUnread ? { connection: 'close' } : {}) })
   if (body === null || isHead) response.end()
   // As a string it goes out with the headers, in one piece.
   else if (typeof body === 'string') response.end(body)

@@ -61,42 +61,41 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   }
 }
 
-/** Goes into a value that may be large. */
-type Check = (value: unknown, path: string, add: AddFault) => void
+/** Goes into a value that may be large; false where there is room for no more faults. */
+type Check = (value: unknown, path: string, add: AddFault) => boolean
 
 /** What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays. */
 function compileCheck(field: Field): Check {
   if (field.type === 'object') return compileObjectCheck(field.properties)
-  return field.items && field.definition.type === 'array'
-    ? compileArrayCheck(field.items, field.definition.maxItems ?? Number.POSITIVE_INFINITY)
-    : () => {}
+  return field.items && field.definition.type === 'array' ? compileArrayCheck(field.items) : () => true
 }
 
 function compileObjectCheck(properties: readonly Field[]): Check {
   const declared = new Set(properties.map(({ name }) => name))
   const checks = properties.map((property) => [property.name, compileCheck(property)] as const)
   return (value, path, add) => {
-    if (!isObject(value)) return
-    for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
-    for (const [name, check] of checks) {
-      if (Object.hasOwn(value, name)) check(value[name], path + toPointerPart(name), add)
-    }
+    if (!isObject(value)) return true
+    return (
+      Object.keys(value).every((name) => declared.has(name) || add(undeclaredName(name, path))) &&
+      checks.every(
+        ([name, check]) => !Object.hasOwn(value, name) || check(value[name], path + toPointerPart(name), add),
+      )
+    )
   }
 }
 
-function compileArrayCheck(items: Field, maxItems: number): Check {
+function compileArrayCheck(items: Field): Check {
   const validate = compileJsonSchema(toBodySchema(items, new Set()))
   const check = compileCheck(items)
-  return (value, path, add) => {
-    if (!Array.isArray(value) || value.length > maxItems) return
-    for (let i = 0; i < value.length; i++) {
+  return (value, path, add) =>
+    !Array.isArray(value) ||
+    value.every((element, i) => {
       const at = path + toPointerPart(i)
-      for (const violation of validate(value[i])) {
-        if (!add(describe({ ...violation, path: at + violation.path }))) return
-      }
-      check(value[i], at, add)
-    }
-  }
+      const isRoom = validate(element).every((violation) =>
+        add(describe({ ...violation, path: at + violation.path })),
+      )
+      return isRoom && check(element, at, add)
+    })
 }
 
 const undeclaredName = (name: string, at: string): Fault => ({

@@ -2,6 +2,7 @@ import type { Collection } from '../config/plan.js'
 import { type Fault, ServiceError } from '../errors.js'
 import { matches } from '../filter/matches.js'
 import type { Rule } from '../permissions/grants.js'
+import { listIgnored } from '../permissions/ignored-properties.js'
 import { acceptsProperty, bindSet, type Kept, keepProperties } from '../permissions/write-rules.js'
 import { type Binding, findVariables } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
@@ -20,6 +21,11 @@ export type Applied<T = { readonly fields: JsonObject }> =
 
 /** A body that a rule lets in. */
 export type Fitting<T = { readonly fields: JsonObject }> = { readonly kind: 'fits' } & T
+
+/** What a rule that lets a body in has taken from it, by name. */
+export interface Ignoring {
+  readonly ignored: readonly string[]
+}
 
 /** A new document to be, beside its fields. */
 export interface Draft {
@@ -41,7 +47,7 @@ export function chooseRule<T>(
   rules: readonly Rule[],
   body: JsonObject,
   apply: (rule: Rule, kept: Kept) => Applied<T>,
-): Fitting<T> {
+): Fitting<T> & Ignoring {
   const { roleField } = collection
   const candidates = rules.map((rule) => ({
     rule,
@@ -53,7 +59,7 @@ export function chooseRule<T>(
   ]
   for (const [i, { rule, kept }] of ordered.entries()) {
     const applied = apply(rule, kept)
-    if (applied.kind === 'fits') return applied
+    if (applied.kind === 'fits') return { ...applied, ignored: listIgnored(body, kept.body) }
     if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
   }
   throw refused()

@@ -55,14 +55,20 @@ export function authorizeRead(
   return access
 }
 
+/** Whether strangers may not create here, whatever the rules say: it would be a registration (contract §4). */
+export const isClosedTo = (
+  context: ServiceContext,
+  collection: Collection,
+  caller: KnownCaller | null,
+): boolean => caller === null && isAccounts(context, collection) && !context.plan.auth?.register
+
 /** The rules under which to create. Throws `unauthenticated` or `forbidden`. */
 export function authorizeCreate(
   context: ServiceContext,
   collection: Collection,
   caller: KnownCaller | null,
 ): readonly Rule[] {
-  const isClosed = isAccounts(context, collection) && !context.plan.auth?.register
-  if (isClosed && caller === null) throw registrationClosed()
+  if (isClosedTo(context, collection, caller)) throw registrationClosed()
   const rules = selectWriteRules(collection.permissions.create, caller)
   if (rules.length === 0) throw denied(caller)
   return rules

@@ -1,11 +1,12 @@
 import { type Fault, isServiceError, type ServiceError } from '../errors.js'
 import { bindingOf } from '../permissions/caller.js'
+import { firstNames } from '../permissions/ignored-properties.js'
 import { toPointerPart } from '../schema/names.js'
 import type { Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { applyRule, chooseRule, invalid } from './apply-rule.js'
+import { applyRule, chooseRule, type Ignoring, invalid } from './apply-rule.js'
 import { showWritten } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, type Creation, conflict, createSystemFields, withNewId } from './create-document.js'
@@ -31,10 +32,26 @@ export async function createBulk(
   scope: RequestScope,
   creation: Creation,
   body: JsonObject,
-): Promise<readonly Document[]> {
+): Promise<WrittenAll> {
   const bodies = readDocuments(body, context.plan.limits.bulk)
-  const stored = await withNewId(context, (id) => storeAll(context, scope, creation, bodies, id))
-  return stored.map((document) => showWritten(context, creation.collection, creation.caller, document))
+  const { documents, ignored } = await withNewId(context, (id) =>
+    storeAll(context, scope, creation, bodies, id),
+  )
+  const { collection, caller } = creation
+  return {
+    documents: documents.map((document) => showWritten(context, collection, caller, document)),
+    ignored,
+  }
+}
+
+/** Documents that were written together, as their writer may read them. */
+export interface WrittenAll extends Ignoring {
+  readonly documents: readonly Document[]
+}
+
+/** Documents to be stored together, and what was taken from any of their bodies. */
+interface Prepared extends Ignoring {
+  readonly documents: readonly StoredDocument[]
 }
 
 function readDocuments(body: JsonObject, limit: number): readonly JsonObject[] {
@@ -74,10 +91,11 @@ async function storeAll(
   creation: Creation,
   bodies: readonly JsonObject[],
   firstId: string,
-): Promise<readonly StoredDocument[] | undefined> {
+): Promise<Prepared | undefined> {
   const { collection } = creation
   const referable = await findReferable(context, scope, creation, bodies)
-  const documents = await prepareAll(context, scope, creation, bodies, firstId, referable)
+  const prepared = await prepareAll(context, scope, creation, bodies, firstId, referable)
+  const { documents } = prepared
   const references = documents.flatMap((document, i) =>
     referencesToHold(collection, {}, document).map((reference): Reference => within(reference, i)),
   )
@@ -91,7 +109,7 @@ async function storeAll(
     [...required.map(requireReference), ...documents.map((insert) => ({ in: collection.name, insert }))],
     lazySignal(scope),
   )
-  if (result.ok) return documents
+  if (result.ok) return prepared
   if (result.reason === 'missing') throw brokenReference(required[result.step])
   const fields = result.fields ?? []
   if (fields.length === 1 && fields[0] === '_id') return undefined
@@ -106,10 +124,11 @@ async function prepareAll(
   bodies: readonly JsonObject[],
   firstId: string,
   referable: Referable,
-): Promise<readonly StoredDocument[]> {
+): Promise<Prepared> {
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
   const documents: StoredDocument[] = []
+  const taken: string[] = []
   for (const [i, body] of bodies.entries()) {
     const system = createSystemFields(context, collection, caller, i === 0 ? firstId : context.createId())
     const draft = {
@@ -118,9 +137,10 @@ async function prepareAll(
       judgeReferences: (fields: JsonObject) => judgeReferences(collection, {}, fields, referable),
     }
     try {
-      const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+      const { fields, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
         applyRule(collection, rule, kept.body, draft),
       )
+      taken.push(...ignored)
       documents.push(await buildDocument(context, scope, collection, system, fields))
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
@@ -131,7 +151,7 @@ async function prepareAll(
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
   if (forbidden) throw forbidden
-  return documents
+  return { documents, ignored: firstNames(taken) }
 }
 
 const within = <T extends { readonly path: string }>(found: T, index: number): T => ({

@@ -6,7 +6,7 @@ import type { Rule } from '../permissions/grants.js'
 import { isUuid } from '../schema/names.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { applyRule, chooseRule, type Draft } from './apply-rule.js'
+import { applyRule, chooseRule, type Draft, type Ignoring } from './apply-rule.js'
 import { notFound, showWritten, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { findById, lazySignal } from './find-documents.js'
@@ -26,6 +26,11 @@ export interface Creation {
   readonly rules: readonly Rule[]
 }
 
+/** A document that was written, as its writer may read it. */
+export interface Written extends Ignoring {
+  readonly document: Document
+}
+
 /**
  * Creates a document under a new `_id` and the first of the rules that fits (contract §4, §5). Returns it as the caller
  * may read it. Throws `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
@@ -35,9 +40,9 @@ export async function createDocument(
   scope: RequestScope,
   creation: Creation,
   body: JsonObject,
-): Promise<Document> {
-  const document = await withNewId(context, (id) => create(context, scope, creation, id, body))
-  return showWritten(context, creation.collection, creation.caller, document)
+): Promise<Written> {
+  const created = await withNewId(context, (id) => create(context, scope, creation, id, body))
+  return showCreated(context, creation, created)
 }
 
 /** An `_id` of the client's choice, and whether anything may be created under it at all. */
@@ -58,23 +63,34 @@ export async function createClaimed(
   creation: Creation,
   { id, isExpected }: Claim,
   body: JsonObject,
-): Promise<Document> {
-  const { collection, caller } = creation
+): Promise<Written> {
+  const { collection } = creation
   if (!isUuid(id)) throw notFound('A document has a UUID in lower case as its _id.')
   const isTaken = async (): Promise<boolean> =>
     (await findById(context, scope, collection.name, id)) !== undefined
   // Asked before the body is judged, because 412 comes before 400; the write decides between two at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   try {
-    const document = await create(context, scope, creation, id, body)
-    if (!document) throw unexpected()
-    return showWritten(context, collection, caller, document)
+    const created = await create(context, scope, creation, id, body)
+    if (!created) throw unexpected()
+    return showCreated(context, creation, created)
   } catch (thrown) {
     // Of two that repeat each other, the later breaks all unique indexes; storage may name another one than that of `_id`.
     if (isServiceError(thrown) && thrown.code === 'unique_violation' && (await isTaken())) throw unexpected()
     throw thrown
   }
 }
+
+/** A document that was stored, and what was taken from its body. */
+interface Created extends Ignoring {
+  readonly stored: StoredDocument
+}
+
+const showCreated = (
+  context: ServiceContext,
+  { collection, caller }: Creation,
+  { stored, ignored }: Created,
+): Written => ({ document: showWritten(context, collection, caller, stored), ignored })
 
 /** Applies the rules to a body and stores what comes of it; `undefined` where the `_id` exists. */
 async function create(
@@ -83,7 +99,7 @@ async function create(
   { collection, caller, rules }: Creation,
   id: string,
   body: JsonObject,
-): Promise<StoredDocument | undefined> {
+): Promise<Created | undefined> {
   const system = createSystemFields(context, collection, caller, id)
   const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
   const draft: Draft = {
@@ -91,11 +107,12 @@ async function create(
     binding: bindingOf(caller, context.clock),
     judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
   }
-  const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+  const { fields, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
     applyRule(collection, rule, kept.body, draft),
   )
-  const stored = await buildDocument(context, scope, collection, system, fields)
-  return storeNew(context, scope, collection, stored)
+  const built = await buildDocument(context, scope, collection, system, fields)
+  const stored = await storeNew(context, scope, collection, built)
+  return stored && { stored, ignored }
 }
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */

@@ -1,12 +1,17 @@
-import type { Logger } from '../types.js'
+import type { JsonObject, Logger } from '../types.js'
+import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const
+
+/** As one text: what consoles make of objects and errors keeps the line feeds and escape sequences in them. */
+const print = (message: string, details: JsonObject = {}): string =>
+  toPrintable(message) + printDetails(details)
 
 // biome-ignore-start lint/suspicious/noConsole: the default logger is the console
 const CONSOLE: Logger = {
   info() {},
-  warn: (message, details) => console.warn(message, ...(details ? [details] : [])),
-  error: (message, details) => console.error(message, ...(details ? [details] : [])),
+  warn: (message, details) => console.warn(print(message, details)),
+  error: (message, details) => console.error(print(message, details)),
 }
 // biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 

@@ -1,7 +1,7 @@
 import { issueSession } from '../auth/sessions.js'
 import { digestToken } from '../auth/token.js'
 import type { AuthPlan } from '../config/plan.js'
-import { type Fault, isServiceError, ServiceError } from '../errors.js'
+import { type Fault, ServiceError } from '../errors.js'
 import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { isStorableText } from '../schema/json-domain.js'
 import { countBytes } from '../schema/json-schema.js'
@@ -18,7 +18,7 @@ import { readHash, readStamp } from './stored-document.js'
 /**
  * Opens a session for the right secret (contract §4, "Login"). An unknown identifier and a wrong secret take the same
  * steps and get the same `invalid_credentials`. Throws `validation_failed` for a body that is no pair of credentials,
- * and `too_many_attempts`.
+ * `too_many_attempts`, and `overloaded`.
  */
 export async function login(
   context: ServiceContext,
@@ -29,33 +29,26 @@ export async function login(
 ): Promise<SignedIn> {
   const credentials = readCredentials(auth, body)
   const identifier = String(normalise(auth.identifier, credentials.identifier))
+  const client = origin.client()
   // Of the same length whatever was sent, because they are kept.
-  const key = digestToken(identifier)
-  const client = digestToken(origin.client())
-  const wait = context.throttle.attempt(key, client, context.now())
-  if (wait) throw tooManyAttempts(wait.waitSeconds)
+  const from = { identifier: digestToken(identifier), client: client && digestToken(client) }
   scope.enter('hash')
-  try {
-    const user = await verify(context, scope, auth, { ...credentials, identifier }, await origin.decoy())
-    context.throttle.succeed(key, client)
-    const session = issueSession(user._id, readStamp(user), context.now(), auth.sessionMilliseconds)
-    const expired = await removeExpired(context, scope)
-    scope.enter('write')
-    await context.adapter.write([session.step, ...expired], lazySignal(scope))
-    return { user: showAccount(context, auth, user), ...session.issued }
-  } catch (thrown) {
-    // Only a wrong secret is a failure of whoever guesses.
-    if (!isServiceError(thrown) || thrown.code !== 'invalid_credentials') {
-      context.throttle.forgive(key, client)
-    }
-    throw thrown
-  }
+  const user = await context.throttle.run(
+    from,
+    async () => verify(context, scope, auth, { ...credentials, identifier }, await origin.decoy()),
+    scope,
+  )
+  const session = issueSession(user._id, readStamp(user), context.now(), auth.sessionMilliseconds)
+  const expired = await removeExpired(context, scope)
+  scope.enter('write')
+  await context.adapter.write([session.step, ...expired], lazySignal(scope))
+  return { user: showAccount(context, auth, user), ...session.issued }
 }
 
 /** What a login needs to know of where it comes from. */
 export interface LoginOrigin {
-  /** The client's address, as far as the host knows it. */
-  readonly client: () => string
+  /** The client's address; `undefined` where nobody knows it. */
+  readonly client: () => string | undefined
   /** What a secret is compared with where there is no account. */
   readonly decoy: () => Promise<string>
 }
@@ -82,11 +75,6 @@ async function verify(
   if (user && hash !== undefined && isRight) return user
   throw new ServiceError('invalid_credentials', 'No account has these credentials.')
 }
-
-const tooManyAttempts = (retryAfter: number): ServiceError =>
-  new ServiceError('too_many_attempts', 'Too many attempts to sign in with this identifier. Wait.', {
-    retryAfter,
-  })
 
 function readCredentials(auth: AuthPlan, body: JsonObject): Credentials {
   const names = [auth.identifier.name, auth.secret.name]

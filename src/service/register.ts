@@ -2,11 +2,12 @@ import { issueSession } from '../auth/sessions.js'
 import type { AuthPlan } from '../config/plan.js'
 import { bindingOf } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule } from '../permissions/grants.js'
+import { listIgnored } from '../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../permissions/write-rules.js'
 import { ANYWHERE } from '../query/where.js'
 import type { JsonObject } from '../types.js'
 import { type SignedIn, showAccount } from './account.js'
-import { applyRule, invalid } from './apply-rule.js'
+import { applyRule, type Ignoring, invalid } from './apply-rule.js'
 import { refused, registrationClosed } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, createSystemFields, storeNew, withNewId } from './create-document.js'
@@ -18,6 +19,11 @@ export function authorizeRegistration(auth: AuthPlan): void {
   if (!auth.register) throw registrationClosed()
 }
 
+/** A new account, signed in. */
+export interface Registered extends Ignoring {
+  readonly account: SignedIn
+}
+
 /**
  * Creates an account (contract §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
  * `unique_violation`, `overloaded`.
@@ -27,7 +33,7 @@ export async function register(
   scope: RequestScope,
   auth: AuthPlan,
   body: JsonObject,
-): Promise<SignedIn> {
+): Promise<Registered> {
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
   const rule = users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
@@ -54,7 +60,9 @@ export async function register(
     const user = await buildDocument(context, scope, users, system, applied.fields)
     const session = issueSession(id, readStamp(user), context.now(), auth.sessionMilliseconds)
     const stored = await storeNew(context, scope, users, user, [session.step])
-    return stored && { user: showAccount(context, auth, stored), ...session.issued }
+    if (!stored) return undefined
+    const account = { user: showAccount(context, auth, stored), ...session.issued }
+    return { account, ignored: listIgnored(body, kept.body) }
   })
 }
 

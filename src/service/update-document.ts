@@ -14,7 +14,7 @@ import { chooseRule } from './apply-rule.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
 import { denied, gateOf, notFound, showWritten, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
-import { conflict, hashSecret } from './create-document.js'
+import { conflict, hashSecret, type Written } from './create-document.js'
 import { findById, lazySignal } from './find-documents.js'
 import { findReferable, judgeReferences, referencesToHold, requireReference } from './references.js'
 import { updateStoredDocument } from './stored-document.js'
@@ -82,7 +82,7 @@ export async function updateDocument(
   target: Target,
   mode: UpdateDraft['mode'],
   body: JsonObject,
-): Promise<Document> {
+): Promise<Written> {
   const { collection, caller } = target
   const hashed = new Map<string, string>()
   let { session } = target
@@ -101,10 +101,11 @@ export async function updateDocument(
     const updated = chooseRule(collection, rules, body, (rule, kept) =>
       applyUpdate(collection, rule, kept, draft),
     )
-    if (!updated.writes) return access.show(stored)
+    const { ignored } = updated
+    if (!updated.writes) return { document: access.show(stored), ignored }
     const hashes = await hashAll(context, scope, updated, hashed)
     const after = await replace(context, scope, { ...target, session }, stored, updated.fields, hashes, now)
-    if (after) return showWritten(context, collection, caller, after)
+    if (after) return { document: showWritten(context, collection, caller, after), ignored }
     // Where the session itself was written meanwhile, it may still be one.
     if (session) session = await refreshSession(context, scope, session)
   }

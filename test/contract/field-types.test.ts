@@ -353,6 +353,30 @@ describe('arrays and objects', () => {
     expect(await faults(service, { tags: [] })).toEqual({ '/tags': 'too_few' })
     expect(await faults(service, { tags: ['a', 'b', 'c'] })).toEqual({ '/tags': 'too_many' })
   })
+  test('an array that is too long or too short hides no fault of its elements', async () => {
+    const rows = { type: 'array', items: { type: 'object', properties: { n: { type: 'integer' } } } }
+    const service = serve({
+      tags: { type: 'array', items: { type: 'string' }, maxItems: 1 },
+      rows: { ...rows, minItems: 3 },
+      grid: { type: 'array', items: { ...rows, maxItems: 1 }, maxItems: 1 },
+    })
+    const body = { tags: ['a', 1, 'b', null], rows: [{ n: 'x' }, { m: 1 }], grid: [[], [{}, { n: 'x' }]] }
+    const found = {
+      '/tags': 'too_many',
+      '/tags/1': 'wrong_type',
+      '/tags/3': 'wrong_type',
+      '/rows': 'too_few',
+      '/rows/0/n': 'wrong_type',
+      '/rows/1/m': 'unknown_property',
+      '/grid': 'too_many',
+      '/grid/1': 'too_many',
+      '/grid/1/1/n': 'wrong_type',
+    }
+    expect(await faults(service, body)).toEqual(found)
+    const { body: stored } = await create(service, {})
+    for (const method of ['PATCH', 'PUT'])
+      expect(faultsOf(await service.send(`${method} /items/${stored._id}`, { body }))).toEqual(found)
+  })
   test('a property that an object does not declare is a fault, and a required one must be there', async () => {
     const service = serve({
       address: {

@@ -94,6 +94,35 @@ describe('guessing a secret', () => {
     expect(attempts.filter(({ status }) => status === 429)).toHaveLength(10)
   })
 
+  test('lets those who know the secret in, however many come at once', async () => {
+    const { register, login } = createStage()
+    await register(ann)
+    const answers = await Promise.all(Array.from({ length: 25 }, () => login(ann.email, ann.password)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200))
+    const guesses = Array.from({ length: 8 }, (_, i) => login(ann.email, `guess ${i}`))
+    const mixed = await Promise.all([...guesses, login(ann.email, ann.password), ...guesses])
+    expect(mixed.filter(({ status }) => status === 200)).toHaveLength(1)
+  })
+
+  test('counts only from anywhere where no client is known, and the log says so once', async () => {
+    for (const address of [undefined, null, '']) {
+      const { register, send, logged } = createTestService(config, {
+        hasher: { hash: async (secret) => secret, verify: async (secret, hash) => secret === hash },
+        ...(address === undefined ? {} : { clientAddress: () => address }),
+      })
+      await register(ann)
+      expect(logged).toEqual([])
+      const login = async (password: string) =>
+        (await send('POST /auth/login', { body: { ...ann, password } })).status
+      for (let i = 0; i < 99; i++) expect(await login('wrong')).toBe(401)
+      expect(await login(ann.password)).toBe(200)
+      for (let i = 0; i < 100; i++) expect(await login('wrong')).toBe(401)
+      expect(await login(ann.password)).toBe(429)
+      expect(logged).toHaveLength(1)
+      expect(logged[0]?.[0]).toContain('clientAddress')
+    }
+  })
+
   test('does not count what is no guess', async () => {
     const { send, login } = createStage()
     for (let i = 0; i < 12; i++) await send('POST /auth/login', { body: { email: ann.email } })

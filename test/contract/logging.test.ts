@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createMemoryAdapter, type Logger, ServiceError, type StorageAdapter } from '../../src/index.js'
 import { createTestService, type SendOptions } from '../support/service.js'
 
@@ -12,6 +12,9 @@ const config = {
   },
   limits: { requestSeconds: 0.05 },
 }
+
+/** Else the first login is a warning. */
+const clientAddress = (): string => '203.0.113.9'
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
 const CREATE = { body: { x: 'a' } }
@@ -58,7 +61,7 @@ describe('what the storage does not do in time is a warning, with the requestId 
   ])('%s', async (_, broken, line, sent, code) => {
     const { entries, logger } = createJournal()
     const adapter = { ...createMemoryAdapter(), ...broken }
-    const { send } = createTestService(config, { adapter, logger })
+    const { send } = createTestService(config, { adapter, logger, clientAddress })
     const answer = await send(line, { ...sent, mayFail: true })
     expect([answer.status, answer.body.code]).toEqual([503, code])
     expect(entries).toEqual([['warn', answer.body.requestId, false]])
@@ -92,7 +95,77 @@ test.each<[line: string, sent: SendOptions, status: number]>([
   ['POST /auth/login', SIGN_UP, 401],
 ])('what the client did wrong is not logged: %s', async (line, sent, status) => {
   const { entries, logger } = createJournal()
-  const { send } = createTestService({ ...config, limits: {} }, { logger })
+  const { send } = createTestService({ ...config, limits: {} }, { logger, clientAddress })
   expect((await send(line, sent)).status).toBe(status)
   expect(entries).toEqual([])
+})
+
+describe('the console, which is the log where the host gives none', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  /** What one entry looks like where the storage fails with `cause`, and the `requestId` of the answer. */
+  async function print(cause: unknown): Promise<{ readonly text: string; readonly requestId: string }> {
+    const spy = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const list = () => Promise.reject(cause)
+    const { handler } = createTestService(config, {
+      adapter: { ...createMemoryAdapter(), list },
+      logger: {},
+    })
+    const answer = await handler(new Request('http://service.test/things'))
+    expect(answer.status).toBe(500)
+    expect(spy).toHaveBeenCalledOnce()
+    const [text, ...others] = spy.mock.calls[0] ?? []
+    expect([typeof text, others]).toEqual(['string', []])
+    return { text: String(text), requestId: (await answer.json()).requestId }
+  }
+
+  const FORGED = 'x\nrequest failed\r\u001b[2K\u009b1A\u2028y\u202ez\u2066\u200b\u0085\ud800\u0007'
+  const shared: { self?: unknown } = {}
+  shared.self = shared
+  const changed = new Error('before\nrequest failed')
+  changed.message = 'after\nrequest failed'
+  const unreadable = Object.defineProperty(new Error('x'), 'message', {
+    get() {
+      throw new Error('no')
+    },
+  })
+  test.each<[what: string, cause: unknown]>([
+    ['an error', new Error(FORGED)],
+    ['an error with frames in its message', new Error(`${FORGED}\n    at forged (forged.js:1:1)`)],
+    ['an error of another name', Object.assign(new Error(FORGED), { name: FORGED, [FORGED]: FORGED })],
+    ['an error without a message', new Error('')],
+    ['an error whose message was changed', changed],
+    ['an error that cannot be read', unreadable],
+    ['an error behind errors', new Error('a', { cause: new AggregateError([new Error(FORGED)], FORGED) })],
+    [
+      'an error that is its own cause',
+      Object.assign(new Error('a'), {
+        get cause() {
+          return this
+        },
+      }),
+    ],
+    ['a text', FORGED],
+    ['an object', { [FORGED]: [FORGED] }],
+    ['a cycle', shared],
+    ['nothing', null],
+    ['a symbol', Symbol(FORGED)],
+    ['a text without end', FORGED.repeat(100_000)],
+  ])('%s cannot forge a line', async (_, cause) => {
+    const { text, requestId } = await print(cause)
+    const [first, ...lines] = text.split('\n')
+    expect(first).toBe('request failed')
+    expect(lines[0]).toBe(`  requestId: "${requestId}"`)
+    for (const line of lines) expect(line).toMatch(/^ {2}[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u)
+    expect(text).not.toMatch(/^ *at forged/m)
+    expect(text.length).toBeLessThan(200_000)
+  })
+
+  test('an error keeps its stack, its code and what lies behind it', async () => {
+    const behind = Object.assign(new TypeError('connect\nfailed'), { code: 'ECONNREFUSED' })
+    const { text } = await print(new Error('the host failed', { cause: behind }))
+    expect(text).toMatch(/^ {2}cause: Error: the host failed\n +at .*logging\.test\.ts:\d+:\d+\)?$/m)
+    expect(text).toMatch(/^ +cause: TypeError: connect\\nfailed\n +at .*logging\.test\.ts:\d+:\d+\)?$/m)
+    expect(text).toMatch(/^ +code: "ECONNREFUSED"$/m)
+  })
 })

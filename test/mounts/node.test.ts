@@ -156,7 +156,7 @@ describe('a request line through a socket', () => {
 
   test.each([
     ['the host of an absolute form', 'http://articles/users', 401],
-    ['an absolute form without a path', 'http://articles', 404],
+    ['an absolute form without a path', 'http://articles/?limit=1', 400],
     ['an absolute form of another scheme', 'ftp://h/articles', 404],
     ['two slashes in front', '//evil.com/articles', 404],
     ['three slashes in front', '///articles', 404],
@@ -176,7 +176,7 @@ describe('a request line through a socket', () => {
     ['a fragment', '/articles#/users', 404],
     ['a parameter of the path', '/articles;v=1', 404],
     ['another case', '/Articles', 404],
-    ['nothing but a slash', '/', 404],
+    ['two slashes alone', '//', 404],
     ['an asterisk', '*', 404],
     ['the name of an inherited property', '/__proto__', 404],
   ])('never reaches the articles by %s', async (_, target, expected) => {
@@ -653,6 +653,198 @@ test('Express with settings and parsers of its own gives the answers of the bare
   }
 })
 
+describe('a text that a parser has left in place of a body', () => {
+  const object = '{"title":"x"}'
+  const inQuotes = JSON.stringify(object)
+  const TEXT_BODY = { 'content-type': 'text/plain' }
+  const chunked = { ...JSON_BODY, 'transfer-encoding': 'chunked' }
+  const anyJson = express.json({ strict: false, type: () => true })
+  const anyText = express.text({ type: () => true })
+
+  test.each<
+    [what: string, parser: express.RequestHandler, raw: string, headers: Call['headers'], expected: unknown]
+  >([
+    ['JSON of a text', express.json({ strict: false }), inQuotes, JSON_BODY, ['validation_failed', ['']]],
+    [
+      'JSON of a text, in chunks',
+      express.json({ strict: false }),
+      inQuotes,
+      chunked,
+      ['validation_failed', ['']],
+    ],
+    ['JSON of an empty text', express.json({ strict: false }), '""', JSON_BODY, ['validation_failed', ['']]],
+    ['JSON of a text with escapes', anyJson, '"\\u007b\\u007d"', JSON_BODY, ['validation_failed', ['']]],
+    ['JSON of a number', express.json({ strict: false }), '5', JSON_BODY, ['validation_failed', ['']]],
+    ['JSON of an object', express.json({ strict: false }), object, JSON_BODY, 201],
+    ['text of an object', express.text(), object, TEXT_BODY, 201],
+    ['text of an object, in chunks', express.text(), object, { ...chunked, ...TEXT_BODY }, 201],
+    ['text of an object that was sent as JSON', anyText, object, JSON_BODY, 201],
+    ['text of more than ASCII that was sent as JSON', anyText, '{"title":"é\u{1f600}"}', JSON_BODY, 201],
+    ['text of a text', express.text(), inQuotes, TEXT_BODY, ['validation_failed', ['']]],
+    ['text of a text that was sent as JSON', anyText, inQuotes, JSON_BODY, ['validation_failed', ['']]],
+    ['text of no JSON', express.text(), 'title=x', TEXT_BODY, ['invalid_json', undefined]],
+    ['bytes of an object', express.raw({ type: () => true }), object, JSON_BODY, 201],
+    ['bytes of a text', express.raw({ type: () => true }), inQuotes, JSON_BODY, ['validation_failed', ['']]],
+  ])('is what was sent: %s', async (_, parser, raw, headers, expected) => {
+    const { handler } = createTestService(config)
+    const port = await listen(express().use(parser, toNodeHandler(handler)))
+    const { status, body } = await post(port, raw, headers)
+    const faults = body.errors?.map(({ path }: { path: string }) => path)
+    expect(status === 201 ? 201 : [body.code, faults]).toEqual(expected)
+  })
+})
+
+describe('a body that the host has read', () => {
+  /** Reads the body as a framework does, whatever the request says of it. */
+  const parse = async (request: AsyncIterable<Buffer>): Promise<unknown> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    return JSON.parse(Buffer.concat(chunks).toString())
+  }
+
+  test('is a fault of the host where it is handed over to nobody, and the log says how', async () => {
+    const { handler, logged } = createTestService(config)
+    const port = await listen(async (request, response) => {
+      await parse(request)
+      void toNodeHandler(handler)(request, response)
+    })
+    const answer = await post(port, { title: 'x' })
+    expect([answer.status, answer.body.code]).toEqual([500, 'internal_error'])
+    expect(logged).toHaveLength(1)
+    expect(logged.flat()).toContainEqual({
+      requestId: answer.body.requestId,
+      cause: expect.objectContaining({ message: expect.stringContaining('request.body') }),
+    })
+  })
+
+  test('is taken where it is put on the request of node', async () => {
+    const { handler } = createTestService(config)
+    const port = await listen(async (request, response) => {
+      const body = await parse(request)
+      void toNodeHandler(handler)(Object.assign(request, { body }), response)
+    })
+    expect((await post(port, { title: 'x' })).status).toBe(201)
+    const answer = await post(port, '"{}"')
+    expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, ''])
+    expect((await call(port, 'POST /articles', { body: '{"title":"x"}' })).status).toBe(201)
+  })
+})
+
+describe('a handler that a host calls without toNodeHandler', () => {
+  const mounts: readonly [string, (handler: Handler) => RequestListener][] = [
+    ['node:http', (handler) => handler as never],
+    ['Express', (handler) => express().use('/api', handler as never)],
+    ['Express, for every path', (handler) => express().use(handler as never)],
+    ['Express, as a route', (handler) => express().all('/{*path}', handler as never)],
+    ['on the word of the host', (handler) => express().use(handler.as({ id: 'ann' }) as never)],
+  ]
+  test.each(mounts)('answers 500 and logs what to write: %s', async (_, mount) => {
+    const { handler, logged } = createTestService(config)
+    const port = await listen(mount(handler))
+    for (const line of ['GET /api/articles', 'POST /api/articles', 'OPTIONS /api/articles']) {
+      logged.length = 0
+      const { status, headers, body } = await call(port, line)
+      expect([status, body.code]).toEqual([500, 'internal_error'])
+      expect(headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'x-content-type-options': 'nosniff',
+        vary: 'Authorization',
+      })
+      expect(logged.map(([, details]) => details)).toEqual([
+        {
+          requestId: body.requestId,
+          cause: expect.objectContaining({ message: expect.stringContaining('toNodeHandler(handler)') }),
+        },
+      ])
+    }
+    expect((await call(port, 'HEAD /api/articles')).status).toBe(500)
+  })
+
+  const unreachable = (): never => {
+    throw new Error('was answered already')
+  }
+  test.each<[string, readonly unknown[]]>([
+    ['nothing', []],
+    ['text', ['http://x/articles']],
+    ['a request of node alone', [createRequest()]],
+    ['a response that cannot be written', [createRequest(), { writeHead: unreachable, end: unreachable }]],
+  ])('never throws and never rejects: %s', async (_, args) => {
+    const { handler, logged } = createTestService(config)
+    const response = await (handler as (...args: readonly unknown[]) => Promise<Response>)(...args)
+    expect(response.status).toBe(500)
+    expect(logged.length).toBeGreaterThan(0)
+  })
+})
+
+describe('headers that something before has set', () => {
+  /** As cors, compression and sessions set theirs. */
+  const before = {
+    vary: 'Origin, accept-encoding',
+    link: ['<https://a.example>; rel="author"', '<https://b.example/?a,b>; rel="help"'],
+    'access-control-expose-headers': 'X-Mine, etag',
+    'set-cookie': ['a=1', 'b=2'],
+    'x-powered-by': 'the host',
+    'cache-control': 'public, max-age=60',
+    'www-authenticate': 'Basic realm="a, b"',
+    'content-type': 'text/html',
+    etag: '"of the host"',
+  }
+  const mounts: readonly [string, (handler: Handler) => RequestListener][] = [
+    [
+      'node:http',
+      (handler) => (request, response) => {
+        for (const [name, value] of Object.entries(before)) response.setHeader(name, value)
+        void toNodeHandler(handler)(request, response)
+      },
+    ],
+    [
+      'Express',
+      (handler) =>
+        express()
+          .disable('x-powered-by')
+          .use((_, response, next) => {
+            response.set(before)
+            next()
+          })
+          .use(toNodeHandler(handler)),
+    ],
+  ]
+  test.each(mounts)('stay, and those that are lists get ours as well: %s', async (_, mount) => {
+    const { handler } = createTestService(config, {
+      cors: { origins: ['https://c.example'] },
+      documents: { articles: [{ title: 'a' }, { title: 'b' }] },
+    })
+    const port = await listen(mount(handler))
+    const names = (list: unknown): string[] => String(list).toLowerCase().split(', ')
+
+    const headers = { origin: 'https://c.example' }
+    const list = await call(port, 'GET /articles?limit=1', { headers })
+    expect(list.status).toBe(200)
+    expect(names(list.headers.vary)).toEqual(['origin', 'accept-encoding', 'authorization'])
+    expect(list.headers.link).toMatch(
+      /^<https:\/\/a.example>; rel="author", <https:\/\/b.example\/\?a,b>; rel="help", <\/articles\?[^>]*>; rel="next"$/,
+    )
+    const exposed = names(list.headers['access-control-expose-headers'])
+    expect(exposed.slice(0, 2)).toEqual(['x-mine', 'etag'])
+    expect(exposed).toContain('location')
+    expect(new Set(exposed).size).toBe(exposed.length)
+    expect(list.headers['set-cookie']).toEqual(['a=1', 'b=2'])
+    expect(list.headers['x-powered-by']).toBe('the host')
+    expect(list.headers['content-type']).toBe('application/json')
+    expect(list.headers['cache-control']).toBe('public, max-age=60')
+
+    const created = await post(port, { title: 'c' })
+    expect(created.headers.etag).not.toContain('host')
+
+    const refused = await call(port, 'GET /auth/me', { headers: { authorization: 'Bearer x' } })
+    expect(refused.status).toBe(401)
+    expect(refused.headers['cache-control']).toBe('no-store')
+    expect(refused.headers['www-authenticate']).toBe('Basic realm="a, b", Bearer error="invalid_token"')
+    expect(names(refused.headers.vary)).toContain('authorization')
+    expect(refused.headers['set-cookie']).toEqual(['a=1', 'b=2'])
+  })
+})
+
 describe('below a path of the host', () => {
   const nested = (handler: Handler) => {
     const inner = express.Router()
@@ -691,7 +883,7 @@ describe('below a path of the host', () => {
       'as a route with a wildcard',
       '/api',
       '/api',
-      (handler) => express().all('/api/{*path}', toNodeHandler(handler)),
+      (handler) => express().all('/api{/*path}', toNodeHandler(handler)),
     ],
     ['on node:http, with a base path', '/api', '/api', toNodeHandler],
     [
@@ -704,6 +896,18 @@ describe('below a path of the host', () => {
         void toNodeHandler(handler)(Object.assign(request, { originalUrl, url }), response)
       },
     ],
+    [
+      'where a framework puts a slash in the place of nothing, as Connect does',
+      '',
+      '/api',
+      (handler) => (request, response) => {
+        const originalUrl = request.url ?? ''
+        const [, left] = /^\/api(|[/?].*)$/.exec(originalUrl) ?? []
+        const url = left?.startsWith('/') ? left : `/${left}`
+        if (left === undefined) response.writeHead(404).end()
+        else void toNodeHandler(handler)(Object.assign(request, { originalUrl, url }), response)
+      },
+    ],
   ])('the service lives there and nowhere else: %s', async (_, basePath, prefix, mount) => {
     const { handler } = createTestService(config, { basePath })
     const port = await listen(mount(handler))
@@ -713,13 +917,10 @@ describe('below a path of the host', () => {
     const read = await call(port, `GET ${created.headers.location}`)
     expect(read.body).toEqual(created.body)
     expect((await call(port, `GET ${prefix}/articles?q[title]=x`)).body).toHaveLength(1)
-    for (const target of [
-      prefix,
-      `${prefix}/`,
-      `${prefix}articles`,
-      `${prefix}//articles`,
-      `${prefix}/../articles`,
-    ]) {
+    const root = { collections: [{ name: 'articles', href: `${prefix}/articles` }] }
+    for (const target of prefix === '' ? ['/'] : [prefix, `${prefix}/`, `${prefix}?`])
+      expect((await call(port, `GET ${target}`)).body, target).toMatchObject(root)
+    for (const target of [`${prefix}articles`, `${prefix}//articles`, `${prefix}/../articles`]) {
       expect(await rawStatus(port, target), target).toBe(404)
     }
     if (prefix !== '') expect(await rawStatus(port, '/articles')).toBe(404)
@@ -733,6 +934,8 @@ describe('below a path of the host', () => {
     ['/api', '/api', '/api'],
     ['/v1', '/api', '/v1/api'],
     ['/API', '', '/API'],
+    ['/%61pi', '/api', '/%61pi'],
+    ['/a%20b', '/a%20b', '/a%20b'],
   ])('a mocked request at %s with the base path "%s" is served as %s', async (baseUrl, basePath, prefix) => {
     const { handler } = createTestService(config, { basePath })
     const created = await callGlue(handler, {
@@ -746,6 +949,22 @@ describe('below a path of the host', () => {
     expect(created.status).toBe(201)
     expect(created.headers.location).toBe(`${prefix}/articles/${created.body._id}`)
   })
+})
+
+test('a mount path that its client has spelled ends no header', async () => {
+  const { handler } = createTestService(config, { documents: { articles: [{ title: 'a' }, { title: 'b' }] } })
+  const baseUrl = '/x>; rel="next", <https://evil.example'
+  const url = '/articles?limit=1'
+  const { status, headers } = await callGlue(handler, {
+    method: 'GET',
+    originalUrl: baseUrl + url,
+    baseUrl,
+    url,
+  })
+  expect(status).toBe(200)
+  expect(headers.link).toMatch(
+    /^<\/x%3E;%20rel=%22next%22,%20%3Chttps:\/\/evil\.example\/articles\?[^<>" ]+>; rel="next"$/,
+  )
 })
 
 describe('the request that a host identifies callers by', () => {

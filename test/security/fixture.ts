@@ -154,7 +154,7 @@ export async function attack(
 ): Promise<Attacked> {
   const { documents, adapter: given, ...others } = options
   const adapter = spyOn(given ?? createMemoryAdapter(documents ? { documents } : {}))
-  const service = createTestService(config, { ...others, adapter })
+  const service = createTestService(config, { clientAddress: () => '203.0.113.9', ...others, adapter })
   await service.handler.ready()
   const names = Object.keys(config.collections as object)
   const hasAccounts = JSON.stringify(config).includes('"hash"') && names.includes('users')

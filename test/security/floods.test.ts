@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createThrottle, type Throttle } from '../../src/auth/throttle.js'
+import { createThrottle } from '../../src/auth/throttle.js'
 import { createMemoryAdapter, type Hasher, ServiceError, type StorageAdapter } from '../../src/index.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
@@ -61,7 +61,12 @@ describe('a body below the limit with faults without number is told the first fi
       `{"rows":${elements('{}')}}`,
       firstFifty((i) => `/rows/${Math.floor(i / 10)}/p${i % 10}`),
     ],
-    ['300,000 objects where ten are allowed', '/things', `{"few":${elements('{}')}}`, ['/few']],
+    [
+      '300,000 objects where ten are allowed',
+      '/things',
+      `{"few":${elements('{}')}}`,
+      ['/few', ...firstFifty((i) => `/few/${Math.floor(i / 10)}/p${i % 10}`).slice(0, 49)],
+    ],
     ['300,000 wrong scalars', '/things', `{"words":${elements('1')}}`, firstFifty((i) => `/words/${i}`)],
     [
       '300,000 wrong scalars in an array of an array',
@@ -148,72 +153,187 @@ const NOW = Date.parse('2026-11-20T08:00:00Z')
 
 describe('the throttle', () => {
   const MANY = 30_000
-  /** How many of the attempts at one identifier are let through. */
-  const attempt = (throttle: Throttle, identifier: string, clients: readonly string[]): number =>
-    clients.filter((client) => throttle.attempt(identifier, client, NOW) === undefined).length
+  const wrong = async (): Promise<never> => {
+    throw new ServiceError('invalid_credentials', 'wrong')
+  }
+  const lost = async (): Promise<never> => {
+    throw new ServiceError('storage_unavailable', 'lost')
+  }
+  const right = async (): Promise<string> => 'right'
+  const logger = { info() {}, warn() {}, error() {} }
+  const scope = { signal: new AbortController().signal }
+
+  function createStage(now = () => NOW) {
+    const throttle = createThrottle({ now, logger })
+    /** What comes of an attempt: its result, or a code. */
+    const run = (
+      identifier: string,
+      client: string | undefined,
+      attempt: () => Promise<string>,
+      signal = scope.signal,
+    ): Promise<string> =>
+      throttle.run({ identifier, client }, attempt, { signal }).catch(({ code }: ServiceError) => code)
+    /** How many wrong attempts at one identifier are let through, one after another. */
+    const guess = async (identifier: string, clients: readonly (string | undefined)[]): Promise<number> => {
+      let passed = 0
+      for (const client of clients)
+        if ((await run(identifier, client, wrong)) === 'invalid_credentials') passed++
+      return passed
+    }
+    return { run, guess }
+  }
   const clients = (count: number, name = 'client'): string[] =>
     Array.from({ length: count }, (_, i) => `${name} ${i}`)
   const one = (count: number): string[] => Array(count).fill('one')
+  const unknown = (count: number): undefined[] => Array(count).fill(undefined)
 
-  test('lets ten of one client through, and a hundred of all', () => {
-    const throttle = createThrottle()
-    expect(attempt(throttle, 'ann', one(30))).toBe(10)
-    expect(attempt(throttle, 'ann', clients(300))).toBe(90)
-    expect(attempt(throttle, 'bob', one(1))).toBe(1)
+  /** Attempts that end when they are told to. */
+  function createAttempts() {
+    const begun: ((settle: () => Promise<string>) => void)[] = []
+    const attempt = () =>
+      new Promise<string>((resolve) => {
+        begun.push((settle) => resolve(settle()))
+      })
+    return { begun, attempt }
+  }
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  test('lets ten of one client through, and a hundred of all', async () => {
+    const { guess } = createStage()
+    expect(await guess('ann', one(30))).toBe(10)
+    expect(await guess('ann', clients(300))).toBe(90)
+    expect(await guess('bob', one(1))).toBe(1)
   })
 
-  test('keeps an identifier locked, however many others are tried and forgiven', () => {
-    const throttle = createThrottle()
-    attempt(throttle, 'ann', one(10))
-    attempt(throttle, 'eve', clients(100))
-    for (let i = 0; i < MANY; i++) {
-      expect(throttle.attempt(`other ${i}`, `client ${i}`, NOW)).toBeUndefined()
-      throttle.forgive(`other ${i}`, `client ${i}`)
+  test('lets a hundred through where no client is known', async () => {
+    const { guess } = createStage()
+    expect(await guess('ann', unknown(300))).toBe(100)
+    expect(await guess('ann', one(1))).toBe(0)
+    expect(await guess('bob', [...one(10), ...unknown(300)])).toBe(100)
+  })
+
+  test('keeps an identifier locked, however many others are tried without a failure', async () => {
+    const { guess, run } = createStage()
+    await guess('ann', one(10))
+    await guess('eve', clients(100))
+    for (let i = 0; i < MANY; i++) await run(`other ${i}`, `client ${i}`, lost)
+    expect(await guess('ann', one(1))).toBe(0)
+    expect(await guess('eve', ['a new client'])).toBe(0)
+  })
+
+  test('keeps an identifier locked, however many attempts at others are refused', async () => {
+    const { guess } = createStage()
+    await guess('ann', one(10))
+    await guess('eve', clients(100))
+    expect(await guess('bob', clients(MANY))).toBe(100)
+    expect(await guess('ann', one(1))).toBe(0)
+    expect(await guess('eve', ['a new client'])).toBe(0)
+  })
+
+  test('counts neither what was right nor what was lost', async () => {
+    const { guess, run } = createStage()
+    await guess('ann', one(9))
+    for (let i = 0; i < 1000; i++) expect(await run('ann', 'one', lost)).toBe('storage_unavailable')
+    expect(await guess('ann', one(5))).toBe(1)
+    expect(await guess('ann', clients(300))).toBe(90)
+    await guess('bob', one(9))
+    expect(await run('bob', 'one', right)).toBe('right')
+    expect(await guess('bob', one(30))).toBe(10)
+  })
+
+  test('begins a window with the first failure', async () => {
+    let time = NOW
+    const { guess, run } = createStage(() => time)
+    await run('ann', 'one', lost)
+    time += 14 * 60_000
+    await guess('ann', one(10))
+    expect(await guess('ann', one(1))).toBe(0)
+    time += 15 * 60_000 - 1
+    expect(await guess('ann', one(1))).toBe(0)
+    time += 1
+    expect(await guess('ann', one(1))).toBe(1)
+  })
+
+  test.each<[who: string, of: readonly (string | undefined)[], places: number]>([
+    ['one client', one(40), 10],
+    ['clients that are not known', unknown(140), 100],
+    ['many clients', clients(140), 100],
+  ])('lets no more run at a time than may fail, and the others after them: %s', async (_, of, places) => {
+    const { run } = createStage()
+    const { begun, attempt } = createAttempts()
+    const answers = of.map((client) => run('ann', client, attempt))
+    await settled()
+    expect(begun).toHaveLength(places)
+    for (let i = 0; i < of.length; i++) {
+      begun[i]?.(right)
+      await settled()
+      expect(begun).toHaveLength(Math.min(places + i + 1, of.length))
     }
-    expect(attempt(throttle, 'ann', one(1))).toBe(0)
-    expect(attempt(throttle, 'eve', ['a new client'])).toBe(0)
+    expect(await Promise.all(answers)).toEqual(of.map(() => 'right'))
   })
 
-  test('keeps an identifier locked, however many attempts at others are refused', () => {
-    const throttle = createThrottle()
-    attempt(throttle, 'ann', one(10))
-    attempt(throttle, 'eve', clients(100))
-    expect(attempt(throttle, 'bob', clients(MANY))).toBe(100)
-    expect(attempt(throttle, 'ann', one(1))).toBe(0)
-    expect(attempt(throttle, 'eve', ['a new client'])).toBe(0)
+  test('refuses those who wait once those before them have failed', async () => {
+    const { run, guess } = createStage()
+    await guess('ann', one(4))
+    const { begun, attempt } = createAttempts()
+    const answers = one(20).map((client) => run('ann', client, attempt))
+    const other = run('ann', 'another', right)
+    await settled()
+    expect(begun).toHaveLength(6)
+    // One that is lost makes room for another.
+    begun[0]?.(lost)
+    await settled()
+    expect(begun).toHaveLength(7)
+    for (const end of begun.slice(1)) end(wrong)
+    expect(await other).toBe('right')
+    expect(await Promise.all(answers)).toEqual([
+      'storage_unavailable',
+      ...Array(6).fill('invalid_credentials'),
+      ...Array(13).fill('too_many_attempts'),
+    ])
   })
 
-  test('never lets more than a hundred of rotating clients try one identifier', () => {
-    const throttle = createThrottle()
-    expect(attempt(throttle, 'ann', clients(MANY))).toBe(100)
-    expect(attempt(throttle, 'ann', clients(MANY, 'other'))).toBe(0)
+  test('lets a bounded number wait, and nobody beyond their time', async () => {
+    const { run } = createStage()
+    const { begun, attempt } = createAttempts()
+    const running = one(10).map((client) => run('ann', client, attempt))
+    const leaving = new AbortController()
+    const waiting = one(128).map((client) => run('ann', client, attempt, leaving.signal))
+    expect(await run('ann', 'one', right)).toBe('overloaded')
+    expect(await run('ann', 'another', right)).toBe('right')
+    expect(await run('bob', 'one', right)).toBe('right')
+    leaving.abort()
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['overloaded']))
+    const late = run('ann', 'one', attempt)
+    for (const end of begun) end(lost)
+    await settled()
+    expect(begun).toHaveLength(11)
+    begun[10]?.(right)
+    expect(await late).toBe('right')
+    await Promise.all(running)
   })
 
-  test('keeps nothing of what was forgiven', () => {
-    const throttle = createThrottle()
-    attempt(throttle, 'ann', one(9))
-    for (let i = 0; i < 1000; i++) {
-      const client = i % 2 === 0 ? 'one' : `client ${i}`
-      expect(throttle.attempt('ann', client, NOW)).toBeUndefined()
-      throttle.forgive('ann', client)
-    }
-    expect(attempt(throttle, 'ann', one(5))).toBe(1)
-    expect(attempt(throttle, 'ann', clients(300))).toBe(90)
-  })
-
-  test('takes it that something is forgiven which it does not know', () => {
-    const throttle = createThrottle()
-    for (let i = 0; i < 20; i++) throttle.forgive('ann', 'one')
-    expect(attempt(throttle, 'ann', one(30))).toBe(10)
-  })
-
-  test('begins a window anew after an attempt that was forgiven', () => {
-    const throttle = createThrottle()
-    throttle.attempt('ann', 'one', NOW)
-    throttle.forgive('ann', 'one')
-    const later = NOW + 14 * 60_000
-    for (let i = 0; i < 10; i++) throttle.attempt('ann', 'one', later)
-    expect(throttle.attempt('ann', 'one', later)).toEqual({ waitSeconds: 900 })
+  test('an attempt whose request is over holds no place, tells nothing when right, and counts when wrong', async () => {
+    const { run, guess } = createStage()
+    await guess('ann', one(8))
+    const { begun, attempt } = createAttempts()
+    const request = new AbortController()
+    const attempts = one(2).map((client) => run('ann', client, attempt, request.signal))
+    const next = run('ann', 'one', attempt)
+    await settled()
+    expect(begun).toHaveLength(2)
+    request.abort()
+    await settled()
+    expect(begun).toHaveLength(3)
+    begun[0]?.(right)
+    begun[1]?.(wrong)
+    begun[2]?.(wrong)
+    expect(await Promise.all([...attempts, next])).toEqual([
+      'right',
+      'invalid_credentials',
+      'invalid_credentials',
+    ])
+    expect(await guess('ann', one(1))).toBe(0)
   })
 })
 
@@ -286,7 +406,7 @@ describe('signing in', () => {
     for (let i = 0; i < 10; i++) expect(await login(gate, 'ann', 'a', long)).toBe(401)
     expect(await login(gate, 'ann', 'a', long)).toBe(429)
     expect(await login(gate, 'ann', 'b', long)).toBe(401)
-    expect(await login(gate, 'ann', '')).toBe(401)
+    expect(await login(gate, 'ann', 'b')).toBe(401)
   })
 
   test('what the storage could not answer counts as no attempt', async () => {

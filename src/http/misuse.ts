@@ -1,0 +1,27 @@
+import type { Answer } from './answer.js'
+
+/** Node's response, as far as an answer needs it. */
+export interface NodeResponse {
+  writeHead(status: number, headers: Answer['headers']): unknown
+  end(text?: string): unknown
+}
+
+/** Node's response, where a host calls a handler as a listener of node; `undefined` for a call with a `Request`. */
+export function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
+  const isWebRequest = hasMethods(readHeaders(request), 'get')
+  return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
+}
+
+/** What a host is told who calls a handler so. */
+export const calledByNode = (): TypeError =>
+  new TypeError(
+    "the handler takes a web-standard Request and was called with node's request and response: write toNodeHandler(handler), of collection-service/node, in its place",
+  )
+
+const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null
+
+const readHeaders = (request: unknown): unknown => (isHolder(request) ? request.headers : undefined)
+
+const hasMethods = <T>(value: unknown, ...names: readonly (keyof T & string)[]): value is T =>
+  isHolder(value) && names.every((name) => typeof value[name] === 'function')

@@ -1,0 +1,76 @@
+/** What ends a line, moves the cursor, turns the direction of writing or cannot be seen. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** A text on one line, every character of it visible: another one is written as `\u{9b}`. */
+export const toPrintable = (text: string): string =>
+  text.replace(UNSEEN, (character) =>
+    character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+
+/** What is printed of one text at most. */
+const MAX_LENGTH = 10_000
+
+/** How far the causes of causes are followed. */
+const MAX_DEPTH = 5
+
+/**
+ * Names and values, one a line, of an error its stack and what lies behind it. Every line is indented, whatever the
+ * values hold: so a value cannot pass for another entry of a log.
+ */
+export const printDetails = (details: { readonly [name: string]: unknown }): string =>
+  Object.entries(details)
+    .flatMap(([name, value]) => printValue(name, value, 0))
+    .map((line) => `\n  ${line}`)
+    .join('')
+
+function printValue(name: string, value: unknown, depth: number): readonly string[] {
+  const [first = '', ...others] = describe(value, depth)
+  return [`${toPrintable(name)}: ${first}`, ...others]
+}
+
+function describe(value: unknown, depth: number): readonly string[] {
+  try {
+    return isError(value) ? describeError(value, depth) : [shorten(JSON.stringify(value) ?? String(value))]
+  } catch {
+    // A cycle, or a getter that throws.
+    return ['cannot be printed']
+  }
+}
+
+const shorten = (text: string): string => toPrintable(text.slice(0, MAX_LENGTH))
+
+const isError = (value: unknown): value is Error & { readonly stack: string } =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Partial<Error>).message === 'string' &&
+  typeof (value as Partial<Error>).stack === 'string'
+
+function describeError(error: Error & { readonly stack: string }, depth: number): readonly string[] {
+  const [head, frames] = splitStack(error)
+  const own = Object.entries(error).filter(([, value]) => /^(?:string|number|boolean)$/.test(typeof value))
+  const { errors } = error as { readonly errors?: unknown }
+  const behind: readonly (readonly [string, unknown])[] =
+    depth === MAX_DEPTH
+      ? []
+      : [
+          ...(error.cause === undefined ? [] : [['cause', error.cause] as const]),
+          ...(Array.isArray(errors) ? errors.slice(0, MAX_DEPTH).map((one) => ['error', one] as const) : []),
+        ]
+  return [
+    shorten(head),
+    ...frames.map(shorten),
+    ...own.map(([name, value]) => `  ${toPrintable(name)}: ${shorten(JSON.stringify(value))}`),
+    ...behind.flatMap(([name, value]) => printValue(name, value, depth + 1)).map((line) => `  ${line}`),
+  ]
+}
+
+/** A stack as what it repeats of the message, which may hold lines of somebody else, and where the error was made. */
+function splitStack({ message, stack }: { readonly message: string; readonly stack: string }) {
+  const [start = ''] = /^[^:\n]*(?:: )?/.exec(stack) ?? []
+  const head = message === '' ? start : start + message
+  // Where the message was changed afterwards, its end is not to be seen.
+  const isRepeated = stack === head || stack.startsWith(`${head}\n`)
+  return isRepeated
+    ? ([head, stack.slice(head.length + 1).split('\n')] as const)
+    : ([`${message} ${stack}`, []] as const)
+}

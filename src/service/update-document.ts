@@ -39,6 +39,8 @@ export interface Target {
 interface Found {
   readonly stored: StoredDocument
   readonly access: ReadAccess
+  /** The document as the caller may read it. */
+  readonly shown: Document
   readonly rules: readonly Rule[]
 }
 
@@ -58,8 +60,9 @@ export async function findTarget(
   const binding = bindingOf(caller, context.clock)
   const rules = target.rules.filter((rule) => matches(bindRuleWhere(rule, caller, binding), stored))
   if (rules.length === 0) throw denied(caller)
-  if (!target.isExpected(access.show(stored))) throw unexpected()
-  return { stored, access, rules }
+  const shown = access.show(stored)
+  if (!target.isExpected(shown)) throw unexpected()
+  return { stored, access, shown, rules }
 }
 
 /** What a caller whom no rule grants the operation gets, whatever the body: 404 or 403. Always throws. */
@@ -87,13 +90,14 @@ export async function updateDocument(
   const hashed = new Map<string, string>()
   let { session } = target
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { stored, access, rules } = await findTarget(context, scope, target)
+    const { stored, access, shown, rules } = await findTarget(context, scope, target)
     const now = context.clock()
     const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
     const draft: UpdateDraft = {
       judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
       mode,
       stored,
+      shown,
       isShown: (name) => access.isShown(stored, name),
       now,
       binding: bindingOf(caller, context.clock),
@@ -101,7 +105,7 @@ export async function updateDocument(
     const updated = chooseRule(collection, rules, body, (rule, kept) =>
       applyUpdate(collection, rule, kept, draft),
     )
-    if (!updated.writes) return access.show(stored)
+    if (!updated.writes) return shown
     const hashes = await hashAll(context, scope, updated, hashed)
     const after = await replace(context, scope, { ...target, session }, stored, updated.fields, hashes, now)
     if (after) return showWritten(context, collection, caller, after)

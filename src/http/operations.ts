@@ -25,10 +25,11 @@ import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
 import type { TextStream } from '../service/text-stream.js'
 import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
-import type { Document, JsonObject } from '../types.js'
+import type { Written } from '../service/written.js'
+import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
-import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
+import { etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import type { AccountRoute, Method, Route } from './router.js'
 
@@ -83,8 +84,8 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
       if (method === 'POST') {
         const rules = authorizeCreate(context, collection, caller)
         const body = await readBody(exchange)
-        const document = await createDocument(context, scope, { collection, caller, rules }, body)
-        return created(exchange, collection, document)
+        const written = await createDocument(context, scope, { collection, caller, rules }, body)
+        return created(exchange, collection, written)
       }
       const access = authorizeList(context, collection, caller)
       const raw = readQuery(exchange, 'q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand')
@@ -101,7 +102,7 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         { collection, caller, rules },
         await readBody(exchange),
       )
-      return json(201, { documents })
+      return text(201, `{"documents":[${documents.map(({ text }) => text).join()}]}`)
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -153,8 +154,8 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   return text(200, found.asked, { etag })
 }
 
-const created = ({ prefix }: Exchange, { name }: Collection, document: Document): Answer =>
-  json(201, document, { location: `${prefix}/${name}/${document._id}`, etag: etagOf(document) })
+const created = ({ prefix }: Exchange, { name }: Collection, written: Written): Answer =>
+  text(201, written.text, { location: `${prefix}/${name}/${written._id}`, etag: etagOfText(written.text) })
 
 /** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
 async function createOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
@@ -163,8 +164,8 @@ async function createOne(exchange: Exchange, { collection, id }: DocumentRoute):
   const rules = authorizeClaim(context, collection, caller)
   const claim = { id, isExpected: incoming.header('if-match') === undefined }
   const body = await readBody(exchange)
-  const document = await createClaimed(context, scope, { collection, caller, rules }, claim, body)
-  return created(exchange, collection, document)
+  const written = await createClaimed(context, scope, { collection, caller, rules }, claim, body)
+  return created(exchange, collection, written)
 }
 
 async function writeOne(
@@ -185,8 +186,8 @@ async function writeOne(
     return { status: 204, headers: {}, body: null }
   }
   const body = await readBody(exchange)
-  const document = await updateDocument(context, scope, expecting, method === 'PUT' ? 'put' : 'patch', body)
-  return json(200, document, { etag: etagOf(document) })
+  const written = await updateDocument(context, scope, expecting, method === 'PUT' ? 'put' : 'patch', body)
+  return text(200, written.text, { etag: etagOfText(written.text) })
 }
 
 function accountsOf({ plan }: ServiceContext): AuthPlan {

@@ -3,10 +3,8 @@ import { bindingOf } from '../permissions/caller.js'
 import { toPointerPart } from '../schema/names.js'
 import type { Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
-import type { StoredDocument } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
+import type { JsonObject } from '../types.js'
 import { applyRule, chooseRule, invalid } from './apply-rule.js'
-import { showWritten } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, type Creation, conflict, createSystemFields, withNewId } from './create-document.js'
 import { lazySignal } from './find-documents.js'
@@ -18,23 +16,24 @@ import {
   referencesToHold,
   requireReference,
 } from './references.js'
+import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Where the documents of a bulk lie in its body. */
 const DOCUMENTS = 'documents'
 
 /**
  * Creates all documents of a body `{ "documents": [...] }` or none (contract §2, "Bulk"), each under the first rule that
- * fits it. Throws `validation_failed` with the faults of all of them, `forbidden`, `unique_violation`.
+ * fits it. Throws `validation_failed` with the faults of all of them, `forbidden`, `document_too_large`,
+ * `unique_violation`.
  */
 export async function createBulk(
   context: ServiceContext,
   scope: RequestScope,
   creation: Creation,
   body: JsonObject,
-): Promise<readonly Document[]> {
+): Promise<readonly Written[]> {
   const bodies = readDocuments(body, context.plan.limits.bulk)
-  const stored = await withNewId(context, (id) => storeAll(context, scope, creation, bodies, id))
-  return stored.map((document) => showWritten(context, creation.collection, creation.caller, document))
+  return withNewId(context, (id) => storeAll(context, scope, creation, bodies, id))
 }
 
 function readDocuments(body: JsonObject, limit: number): readonly JsonObject[] {
@@ -74,10 +73,13 @@ async function storeAll(
   creation: Creation,
   bodies: readonly JsonObject[],
   firstId: string,
-): Promise<readonly StoredDocument[] | undefined> {
+): Promise<readonly Written[] | undefined> {
   const { collection } = creation
   const referable = await findReferable(context, scope, creation, bodies)
-  const documents = await prepareAll(context, scope, creation, bodies, firstId, referable)
+  const writings = await prepareAll(context, scope, creation, bodies, firstId, referable)
+  const written = writings.map((writing) => prepareWritten(context, creation, writing))
+  const documents = writings.map(({ document }) => document)
+  checkStoredSize(documents)
   const references = documents.flatMap((document, i) =>
     referencesToHold(collection, {}, document).map((reference): Reference => within(reference, i)),
   )
@@ -91,7 +93,7 @@ async function storeAll(
     [...required.map(requireReference), ...documents.map((insert) => ({ in: collection.name, insert }))],
     lazySignal(scope),
   )
-  if (result.ok) return documents
+  if (result.ok) return written
   if (result.reason === 'missing') throw brokenReference(required[result.step])
   const fields = result.fields ?? []
   if (fields.length === 1 && fields[0] === '_id') return undefined
@@ -106,10 +108,10 @@ async function prepareAll(
   bodies: readonly JsonObject[],
   firstId: string,
   referable: Referable,
-): Promise<readonly StoredDocument[]> {
+): Promise<readonly Writing[]> {
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
-  const documents: StoredDocument[] = []
+  const writings: Writing[] = []
   for (const [i, body] of bodies.entries()) {
     const system = createSystemFields(context, collection, caller, i === 0 ? firstId : context.createId())
     const draft = {
@@ -118,10 +120,11 @@ async function prepareAll(
       judgeReferences: (fields: JsonObject) => judgeReferences(collection, {}, fields, referable),
     }
     try {
-      const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+      const { fields, given } = chooseRule(collection, rules, body, (rule, kept) =>
         applyRule(collection, rule, kept.body, draft),
       )
-      documents.push(await buildDocument(context, scope, collection, system, fields))
+      const document = await buildDocument(context, scope, collection, system, fields)
+      writings.push({ document, given, at: placeOf(i) })
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
       if (thrown.code === 'validation_failed') faults.push(...thrown.errors.map((fault) => within(fault, i)))
@@ -131,7 +134,7 @@ async function prepareAll(
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
   if (forbidden) throw forbidden
-  return documents
+  return writings
 }
 
 const within = <T extends { readonly path: string }>(found: T, index: number): T => ({

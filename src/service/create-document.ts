@@ -5,9 +5,9 @@ import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { isUuid } from '../schema/names.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
+import type { JsonObject } from '../types.js'
 import { applyRule, chooseRule, type Draft } from './apply-rule.js'
-import { notFound, showWritten, unexpected } from './authorize.js'
+import { notFound, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { findById, lazySignal } from './find-documents.js'
 import {
@@ -18,26 +18,24 @@ import {
   requireReference,
 } from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
+import { checkStoredSize, prepareWritten, type Writer, type Written } from './written.js'
 
 /** Who creates where, under which rules. */
-export interface Creation {
-  readonly collection: Collection
-  readonly caller: KnownCaller | null
+export interface Creation extends Writer {
   readonly rules: readonly Rule[]
 }
 
 /**
  * Creates a document under a new `_id` and the first of the rules that fits (contract §4, §5). Returns it as the caller
- * may read it. Throws `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
+ * may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
  */
-export async function createDocument(
+export function createDocument(
   context: ServiceContext,
   scope: RequestScope,
   creation: Creation,
   body: JsonObject,
-): Promise<Document> {
-  const document = await withNewId(context, (id) => create(context, scope, creation, id, body))
-  return showWritten(context, creation.collection, creation.caller, document)
+): Promise<Written> {
+  return withNewId(context, (id) => create(context, scope, creation, id, body))
 }
 
 /** An `_id` of the client's choice, and whether anything may be created under it at all. */
@@ -58,17 +56,17 @@ export async function createClaimed(
   creation: Creation,
   { id, isExpected }: Claim,
   body: JsonObject,
-): Promise<Document> {
-  const { collection, caller } = creation
+): Promise<Written> {
+  const { collection } = creation
   if (!isUuid(id)) throw notFound('A document has a UUID in lower case as its _id.')
   const isTaken = async (): Promise<boolean> =>
     (await findById(context, scope, collection.name, id)) !== undefined
   // Asked before the body is judged, because 412 comes before 400; the write decides between two at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   try {
-    const document = await create(context, scope, creation, id, body)
-    if (!document) throw unexpected()
-    return showWritten(context, collection, caller, document)
+    const written = await create(context, scope, creation, id, body)
+    if (!written) throw unexpected()
+    return written
   } catch (thrown) {
     // Of two that repeat each other, the later breaks all unique indexes; storage may name another one than that of `_id`.
     if (isServiceError(thrown) && thrown.code === 'unique_violation' && (await isTaken())) throw unexpected()
@@ -83,7 +81,7 @@ async function create(
   { collection, caller, rules }: Creation,
   id: string,
   body: JsonObject,
-): Promise<StoredDocument | undefined> {
+): Promise<Written | undefined> {
   const system = createSystemFields(context, collection, caller, id)
   const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
   const draft: Draft = {
@@ -91,11 +89,12 @@ async function create(
     binding: bindingOf(caller, context.clock),
     judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
   }
-  const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
+  const { fields, given } = chooseRule(collection, rules, body, (rule, kept) =>
     applyRule(collection, rule, kept.body, draft),
   )
-  const stored = await buildDocument(context, scope, collection, system, fields)
-  return storeNew(context, scope, collection, stored)
+  const document = await buildDocument(context, scope, collection, system, fields)
+  const written = prepareWritten(context, { collection, caller }, { document, given })
+  return (await storeNew(context, scope, collection, document)) && written
 }
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
@@ -147,7 +146,7 @@ export async function withNewId<T>(
   throw new Error('the random source repeats itself')
 }
 
-/** Stores a new document and whatever belongs to it, in one write. Throws `unique_violation`. */
+/** Stores a new document and whatever belongs to it, in one write. Throws `document_too_large`, `unique_violation`. */
 export async function storeNew(
   context: ServiceContext,
   scope: RequestScope,
@@ -155,6 +154,7 @@ export async function storeNew(
   document: StoredDocument,
   others: readonly WriteStep[] = [],
 ): Promise<StoredDocument | undefined> {
+  checkStoredSize([document])
   scope.enter('write')
   const references = referencesToHold(collection, {}, document)
   const steps: readonly WriteStep[] = [

@@ -12,6 +12,7 @@ import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, createSystemFields, storeNew, withNewId } from './create-document.js'
 import { findReferable, judgeReferences } from './references.js'
 import { readStamp } from './stored-document.js'
+import { checkDocumentSize } from './written.js'
 
 /** Throws `forbidden` where strangers may not register. */
 export function authorizeRegistration(auth: AuthPlan): void {
@@ -20,7 +21,7 @@ export function authorizeRegistration(auth: AuthPlan): void {
 
 /**
  * Creates an account (contract §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
- * `unique_violation`, `overloaded`.
+ * `document_too_large`, `unique_violation`, `overloaded`.
  */
 export async function register(
   context: ServiceContext,
@@ -52,9 +53,12 @@ export async function register(
     if (applied.kind === 'invalid') throw invalid(applied.faults)
     if (applied.kind === 'refused') throw refused()
     const user = await buildDocument(context, scope, users, system, applied.fields)
+    const shown = showAccount(context, auth, user)
+    const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
+    checkDocumentSize(context.plan.limits.documentBytes, JSON.stringify(shown), Object.fromEntries(unread))
     const session = issueSession(id, readStamp(user), context.now(), auth.sessionMilliseconds)
     const stored = await storeNew(context, scope, users, user, [session.step])
-    return stored && { user: showAccount(context, auth, stored), ...session.issued }
+    return stored && { user: shown, ...session.issued }
   })
 }
 

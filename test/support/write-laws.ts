@@ -84,7 +84,8 @@ async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
   const text = await response.text()
   if (status >= 500) throw new Error(`a request failed: ${text}`)
   const code: unknown = status < 400 ? undefined : JSON.parse(text).code
-  const known = text.replace(/"requestId":"[^"]*"/, '').replaceAll(isNew ? /"_id":"[^"]*"/g : /$^/g, '')
+  const fixed = text.replace(/"requestId":"[^"]*"/, '')
+  const known = isNew ? fixed.replaceAll(/"_id":"[^"]*"/g, '') : fixed
   return { status, code, comparable: JSON.stringify([status, kept, known]) }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
 import { createBulk } from '../service/create-bulk.js'
-import { createClaimed, createDocument, type Written } from '../service/create-document.js'
+import { createClaimed, createDocument } from '../service/create-document.js'
 import { deleteDocument } from '../service/delete-document.js'
 import {
   countDocuments,
@@ -26,10 +26,11 @@ import { type LoginOrigin, login } from '../service/login.js'
 import { authorizeRegistration, register } from '../service/register.js'
 import type { TextStream } from '../service/text-stream.js'
 import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
+import type { Written } from '../service/written.js'
 import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseBody } from './body.js'
-import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
+import { etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import { ACCOUNT_ROUTES, type AccountRoute, type Method, type Route } from './router.js'
 
@@ -103,7 +104,8 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
         { collection, caller, rules },
         await readBody(exchange),
       )
-      return json(201, { documents }, tellIgnored(ignored))
+      const texts = documents.map((document) => document.text).join()
+      return text(201, `{"documents":[${texts}]}`, tellIgnored(ignored))
     }
     case 'count': {
       const access = authorizeList(context, route.collection, caller)
@@ -174,11 +176,11 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
 const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : {}
 
-const created = ({ prefix }: Exchange, { name }: Collection, { document, ignored }: Written): Answer =>
-  json(201, document, {
-    location: `${prefix}/${name}/${document._id}`,
-    etag: etagOf(document),
-    ...tellIgnored(ignored),
+const created = ({ prefix }: Exchange, { name }: Collection, written: Written): Answer =>
+  text(201, written.text, {
+    location: `${prefix}/${name}/${written._id}`,
+    etag: etagOfText(written.text),
+    ...tellIgnored(written.ignored),
   })
 
 /** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
@@ -211,8 +213,8 @@ async function writeOne(
   }
   const body = await readBody(exchange)
   const mode = method === 'PUT' ? 'put' : 'patch'
-  const { document, ignored } = await updateDocument(context, scope, expecting, mode, body)
-  return json(200, document, { etag: etagOf(document), ...tellIgnored(ignored) })
+  const written = await updateDocument(context, scope, expecting, mode, body)
+  return text(200, written.text, { etag: etagOfText(written.text), ...tellIgnored(written.ignored) })
 }
 
 function accountsOf({ plan }: ServiceContext): AuthPlan {

@@ -57,6 +57,10 @@ export function isChange(
   return !isEqualJson(readPointer(before, path), readPointer(after, path))
 }
 
+/** Whether a field is set once, or something inside it. */
+export const holdsImmutable = ({ definition, properties }: Field): boolean =>
+  definition.immutable === true || properties.some(holdsImmutable)
+
 /** Faults of immutable properties that are another in `after`. */
 export function findImmutableChanges(
   fields: readonly Field[],

@@ -13,14 +13,21 @@ import type { JsonObject } from '../types.js'
 import { refused } from './authorize.js'
 import type { SystemFields } from './stored-document.js'
 
+/** A new document's fields. */
+export interface Created {
+  readonly fields: JsonObject
+  /** What the body and the rule's `set` gave. */
+  readonly given: JsonObject
+}
+
 /** What comes of a body under one rule. */
-export type Applied<T = { readonly fields: JsonObject }> =
+export type Applied<T = Created> =
   | Fitting<T>
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
   | { readonly kind: 'refused' }
 
 /** A body that a rule lets in. */
-export type Fitting<T = { readonly fields: JsonObject }> = { readonly kind: 'fits' } & T
+export type Fitting<T = Created> = { readonly kind: 'fits' } & T
 
 /** What a rule that lets a body in has taken from it, by name. */
 export interface Ignoring {
@@ -69,18 +76,14 @@ export function chooseRule<T>(
 export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, draft: Draft): Applied {
   const set = bindSet(rule, draft.binding)
   if (!set) return { kind: 'refused' }
-  const { fields, faults: own } = judgeBody(
-    collection,
-    { ...kept, ...set },
-    draft.system.createdAt,
-    draft.required,
-  )
+  const given = { ...kept, ...set }
+  const { fields, faults: own } = judgeBody(collection, given, draft.system.createdAt, draft.required)
   const known = new Set(own.map(({ path }) => path))
   const others = draft.judgeReferences(fields).filter(({ path }) => !known.has(path))
   const faults = [...own, ...others].slice(0, MAX_FAULTS)
   if (faults.length > 0) return blame(collection, rule, faults)
   return isChecked(rule, { ...fields, ...draft.system }, draft.binding)
-    ? { kind: 'fits', fields }
+    ? { kind: 'fits', fields, given }
     : { kind: 'refused' }
 }
 

@@ -105,14 +105,3 @@ export function authorizeWrite(
 const idGiven = (): ServiceError => new ServiceError('forbidden', 'An account gets its _id from the service.')
 
 export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
-
-/** A document just written, as its writer may read it: `_id` always, the rest as far as a grant shows it. */
-export function showWritten(
-  context: ServiceContext,
-  collection: Collection,
-  caller: KnownCaller | null,
-  document: Parameters<ReadAccess['show']>[0],
-): ReturnType<ReadAccess['show']> {
-  const access = gateOf(context, collection, caller)
-  return access?.isReadable(document) ? access.show(document) : { _id: document._id }
-}

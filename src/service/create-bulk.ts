@@ -4,10 +4,8 @@ import { firstNames } from '../permissions/ignored-properties.js'
 import { toPointerPart } from '../schema/names.js'
 import type { Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
-import type { StoredDocument } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
+import type { JsonObject } from '../types.js'
 import { applyRule, chooseRule, type Ignoring, invalid } from './apply-rule.js'
-import { showWritten } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, type Creation, conflict, createSystemFields, withNewId } from './create-document.js'
 import { lazySignal } from './find-documents.js'
@@ -19,13 +17,15 @@ import {
   referencesToHold,
   requireReference,
 } from './references.js'
+import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Where the documents of a bulk lie in its body. */
 const DOCUMENTS = 'documents'
 
 /**
  * Creates all documents of a body `{ "documents": [...] }` or none (contract §2, "Bulk"), each under the first rule that
- * fits it. Throws `validation_failed` with the faults of all of them, `forbidden`, `unique_violation`.
+ * fits it. Throws `validation_failed` with the faults of all of them, `forbidden`, `document_too_large`,
+ * `unique_violation`.
  */
 export async function createBulk(
   context: ServiceContext,
@@ -34,24 +34,13 @@ export async function createBulk(
   body: JsonObject,
 ): Promise<WrittenAll> {
   const bodies = readDocuments(body, context.plan.limits.bulk)
-  const { documents, ignored } = await withNewId(context, (id) =>
-    storeAll(context, scope, creation, bodies, id),
-  )
-  const { collection, caller } = creation
-  return {
-    documents: documents.map((document) => showWritten(context, collection, caller, document)),
-    ignored,
-  }
+  const documents = await withNewId(context, (id) => storeAll(context, scope, creation, bodies, id))
+  return { documents, ignored: firstNames(documents.flatMap(({ ignored }) => ignored)) }
 }
 
-/** Documents that were written together, as their writer may read them. */
+/** Documents that were written together, and what was taken from any of their bodies. */
 export interface WrittenAll extends Ignoring {
-  readonly documents: readonly Document[]
-}
-
-/** Documents to be stored together, and what was taken from any of their bodies. */
-interface Prepared extends Ignoring {
-  readonly documents: readonly StoredDocument[]
+  readonly documents: readonly Written[]
 }
 
 function readDocuments(body: JsonObject, limit: number): readonly JsonObject[] {
@@ -91,11 +80,13 @@ async function storeAll(
   creation: Creation,
   bodies: readonly JsonObject[],
   firstId: string,
-): Promise<Prepared | undefined> {
+): Promise<readonly Written[] | undefined> {
   const { collection } = creation
   const referable = await findReferable(context, scope, creation, bodies)
-  const prepared = await prepareAll(context, scope, creation, bodies, firstId, referable)
-  const { documents } = prepared
+  const writings = await prepareAll(context, scope, creation, bodies, firstId, referable)
+  const written = writings.map((writing) => prepareWritten(context, creation, writing))
+  const documents = writings.map(({ document }) => document)
+  checkStoredSize(documents)
   const references = documents.flatMap((document, i) =>
     referencesToHold(collection, {}, document).map((reference): Reference => within(reference, i)),
   )
@@ -109,7 +100,7 @@ async function storeAll(
     [...required.map(requireReference), ...documents.map((insert) => ({ in: collection.name, insert }))],
     lazySignal(scope),
   )
-  if (result.ok) return prepared
+  if (result.ok) return written
   if (result.reason === 'missing') throw brokenReference(required[result.step])
   const fields = result.fields ?? []
   if (fields.length === 1 && fields[0] === '_id') return undefined
@@ -124,11 +115,10 @@ async function prepareAll(
   bodies: readonly JsonObject[],
   firstId: string,
   referable: Referable,
-): Promise<Prepared> {
+): Promise<readonly Writing[]> {
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
-  const documents: StoredDocument[] = []
-  const taken: string[] = []
+  const writings: Writing[] = []
   for (const [i, body] of bodies.entries()) {
     const system = createSystemFields(context, collection, caller, i === 0 ? firstId : context.createId())
     const draft = {
@@ -137,11 +127,11 @@ async function prepareAll(
       judgeReferences: (fields: JsonObject) => judgeReferences(collection, {}, fields, referable),
     }
     try {
-      const { fields, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
+      const { fields, given, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
         applyRule(collection, rule, kept.body, draft),
       )
-      taken.push(...ignored)
-      documents.push(await buildDocument(context, scope, collection, system, fields))
+      const document = await buildDocument(context, scope, collection, system, fields)
+      writings.push({ document, given, ignored, at: placeOf(i) })
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
       if (thrown.code === 'validation_failed') faults.push(...thrown.errors.map((fault) => within(fault, i)))
@@ -151,7 +141,7 @@ async function prepareAll(
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
   if (forbidden) throw forbidden
-  return { documents, ignored: firstNames(taken) }
+  return writings
 }
 
 const within = <T extends { readonly path: string }>(found: T, index: number): T => ({

@@ -5,9 +5,9 @@ import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { isUuid } from '../schema/names.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
-import { applyRule, chooseRule, type Draft, type Ignoring } from './apply-rule.js'
-import { notFound, showWritten, unexpected } from './authorize.js'
+import type { JsonObject } from '../types.js'
+import { applyRule, chooseRule, type Draft } from './apply-rule.js'
+import { notFound, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { findById, lazySignal } from './find-documents.js'
 import {
@@ -18,31 +18,24 @@ import {
   requireReference,
 } from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
+import { checkStoredSize, prepareWritten, type Writer, type Written } from './written.js'
 
 /** Who creates where, under which rules. */
-export interface Creation {
-  readonly collection: Collection
-  readonly caller: KnownCaller | null
+export interface Creation extends Writer {
   readonly rules: readonly Rule[]
-}
-
-/** A document that was written, as its writer may read it. */
-export interface Written extends Ignoring {
-  readonly document: Document
 }
 
 /**
  * Creates a document under a new `_id` and the first of the rules that fits (contract §4, §5). Returns it as the caller
- * may read it. Throws `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
+ * may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
  */
-export async function createDocument(
+export function createDocument(
   context: ServiceContext,
   scope: RequestScope,
   creation: Creation,
   body: JsonObject,
 ): Promise<Written> {
-  const created = await withNewId(context, (id) => create(context, scope, creation, id, body))
-  return showCreated(context, creation, created)
+  return withNewId(context, (id) => create(context, scope, creation, id, body))
 }
 
 /** An `_id` of the client's choice, and whether anything may be created under it at all. */
@@ -71,26 +64,15 @@ export async function createClaimed(
   // Asked before the body is judged, because 412 comes before 400; the write decides between two at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   try {
-    const created = await create(context, scope, creation, id, body)
-    if (!created) throw unexpected()
-    return showCreated(context, creation, created)
+    const written = await create(context, scope, creation, id, body)
+    if (!written) throw unexpected()
+    return written
   } catch (thrown) {
     // Of two that repeat each other, the later breaks all unique indexes; storage may name another one than that of `_id`.
     if (isServiceError(thrown) && thrown.code === 'unique_violation' && (await isTaken())) throw unexpected()
     throw thrown
   }
 }
-
-/** A document that was stored, and what was taken from its body. */
-interface Created extends Ignoring {
-  readonly stored: StoredDocument
-}
-
-const showCreated = (
-  context: ServiceContext,
-  { collection, caller }: Creation,
-  { stored, ignored }: Created,
-): Written => ({ document: showWritten(context, collection, caller, stored), ignored })
 
 /** Applies the rules to a body and stores what comes of it; `undefined` where the `_id` exists. */
 async function create(
@@ -99,7 +81,7 @@ async function create(
   { collection, caller, rules }: Creation,
   id: string,
   body: JsonObject,
-): Promise<Created | undefined> {
+): Promise<Written | undefined> {
   const system = createSystemFields(context, collection, caller, id)
   const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
   const draft: Draft = {
@@ -107,12 +89,12 @@ async function create(
     binding: bindingOf(caller, context.clock),
     judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
   }
-  const { fields, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
+  const { fields, given, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
     applyRule(collection, rule, kept.body, draft),
   )
-  const built = await buildDocument(context, scope, collection, system, fields)
-  const stored = await storeNew(context, scope, collection, built)
-  return stored && { stored, ignored }
+  const document = await buildDocument(context, scope, collection, system, fields)
+  const written = prepareWritten(context, { collection, caller }, { document, given, ignored })
+  return (await storeNew(context, scope, collection, document)) && written
 }
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
@@ -164,7 +146,7 @@ export async function withNewId<T>(
   throw new Error('the random source repeats itself')
 }
 
-/** Stores a new document and whatever belongs to it, in one write. Throws `unique_violation`. */
+/** Stores a new document and whatever belongs to it, in one write. Throws `document_too_large`, `unique_violation`. */
 export async function storeNew(
   context: ServiceContext,
   scope: RequestScope,
@@ -172,6 +154,7 @@ export async function storeNew(
   document: StoredDocument,
   others: readonly WriteStep[] = [],
 ): Promise<StoredDocument | undefined> {
+  checkStoredSize([document])
   scope.enter('write')
   const references = referencesToHold(collection, {}, document)
   const steps: readonly WriteStep[] = [

@@ -13,6 +13,7 @@ import type { RequestScope, ServiceContext } from './context.js'
 import { buildDocument, createSystemFields, storeNew, withNewId } from './create-document.js'
 import { findReferable, judgeReferences } from './references.js'
 import { readStamp } from './stored-document.js'
+import { checkDocumentSize } from './written.js'
 
 /** Throws `forbidden` where strangers may not register. */
 export function authorizeRegistration(auth: AuthPlan): void {
@@ -26,7 +27,7 @@ export interface Registered extends Ignoring {
 
 /**
  * Creates an account (contract §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
- * `unique_violation`, `overloaded`.
+ * `document_too_large`, `unique_violation`, `overloaded`.
  */
 export async function register(
   context: ServiceContext,
@@ -58,11 +59,13 @@ export async function register(
     if (applied.kind === 'invalid') throw invalid(applied.faults)
     if (applied.kind === 'refused') throw refused()
     const user = await buildDocument(context, scope, users, system, applied.fields)
+    const shown = showAccount(context, auth, user)
+    const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
+    checkDocumentSize(context.plan.limits.documentBytes, JSON.stringify(shown), Object.fromEntries(unread))
     const session = issueSession(id, readStamp(user), context.now(), auth.sessionMilliseconds)
     const stored = await storeNew(context, scope, users, user, [session.step])
     if (!stored) return undefined
-    const account = { user: showAccount(context, auth, stored), ...session.issued }
-    return { account, ignored: listIgnored(body, kept.body) }
+    return { account: { user: shown, ...session.issued }, ignored: listIgnored(body, kept.body) }
   })
 }
 

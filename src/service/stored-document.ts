@@ -46,7 +46,7 @@ export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument 
 })
 
 /** The declared and undeclared fields of a document: neither those of the service nor hashes. */
-export const readFields = (document: StoredDocument): JsonObject =>
+export const readFields = (document: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(document).filter(([name]) => !name.startsWith('_') && !isSystemField(name)),
   )
@@ -65,7 +65,7 @@ export function updateStoredDocument(
   updatedAt: string,
   { hashes, stamp }: MarkedChanges,
 ): StoredDocument {
-  const { _id, createdAt, createdBy, [HASHES]: old, [STAMP]: oldStamp } = before
+  const { _id, createdAt, createdBy, [HASHES]: old, [STAMP]: oldStamp, ...rest } = before
   const kept = new Map(isObject(old) ? Object.entries(old) : [])
   for (const [name, hash] of hashes) {
     if (hash === null) kept.delete(name)
@@ -75,7 +75,9 @@ export function updateStoredDocument(
   const present = stamp ?? oldStamp
   const stamped = present === undefined ? {} : { [STAMP]: present }
   const system = { createdAt, updatedAt, createdBy }
-  return { _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
+  // What a newer release may have put there is not ours to drop.
+  const unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('_')))
+  return { ...unknown, _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
 }
 
 /** The hash that a document holds for a hash field. */

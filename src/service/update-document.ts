@@ -1,32 +1,30 @@
 import { SESSIONS, sessionFilter, sessionsOf } from '../auth/sessions.js'
 import { createStamp } from '../auth/token.js'
-import type { Collection } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
 import { and, not } from '../filter/filter.js'
 import { matches } from '../filter/matches.js'
-import { bindingOf, type KnownCaller } from '../permissions/caller.js'
+import { bindingOf } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { bindRuleWhere, type ReadAccess } from '../permissions/read-gate.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { refreshSession, type Session } from './account.js'
-import { chooseRule } from './apply-rule.js'
+import { chooseRule, type Ignoring } from './apply-rule.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './apply-update.js'
-import { denied, gateOf, notFound, showWritten, unexpected } from './authorize.js'
+import { denied, gateOf, notFound, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
-import { conflict, hashSecret, type Written } from './create-document.js'
+import { conflict, hashSecret } from './create-document.js'
 import { findById, lazySignal } from './find-documents.js'
 import { findReferable, judgeReferences, referencesToHold, requireReference } from './references.js'
 import { updateStoredDocument } from './stored-document.js'
+import { checkStoredSize, prepareWritten, type Writer, type Written } from './written.js'
 
 /** Contract §2: how often a document is read again when somebody else writes it at the same time. */
 export const MAX_ATTEMPTS = 10
 
 /** Who changes which document, under which rules. */
-export interface Target {
-  readonly collection: Collection
+export interface Target extends Writer {
   readonly id: string
-  readonly caller: KnownCaller | null
   /** Where the caller is signed in by a token. */
   readonly session: Session | undefined
   /** The rules of the operation that the caller may try. */
@@ -39,6 +37,8 @@ export interface Target {
 interface Found {
   readonly stored: StoredDocument
   readonly access: ReadAccess
+  /** The document as the caller may read it. */
+  readonly shown: Document
   readonly rules: readonly Rule[]
 }
 
@@ -58,8 +58,9 @@ export async function findTarget(
   const binding = bindingOf(caller, context.clock)
   const rules = target.rules.filter((rule) => matches(bindRuleWhere(rule, caller, binding), stored))
   if (rules.length === 0) throw denied(caller)
-  if (!target.isExpected(access.show(stored))) throw unexpected()
-  return { stored, access, rules }
+  const shown = access.show(stored)
+  if (!target.isExpected(shown)) throw unexpected()
+  return { stored, access, shown, rules }
 }
 
 /** What a caller whom no rule grants the operation gets, whatever the body: 404 or 403. Always throws. */
@@ -74,7 +75,8 @@ export async function refuseUnauthorized(
 
 /**
  * Changes a document (contract §2, "Update"). Every attempt reads, authorises, drops and validates anew, until nobody
- * has come first. Throws what `findTarget` does, and `validation_failed`, `forbidden`, `unique_violation`, `overloaded`.
+ * has come first. Throws what `findTarget` does, and `validation_failed`, `forbidden`, `document_too_large`,
+ * `unique_violation`, `overloaded`.
  */
 export async function updateDocument(
   context: ServiceContext,
@@ -87,13 +89,15 @@ export async function updateDocument(
   const hashed = new Map<string, string>()
   let { session } = target
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { stored, access, rules } = await findTarget(context, scope, target)
+    const found = await findTarget(context, scope, target)
+    const { stored, access, shown, rules } = found
     const now = context.clock()
     const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
     const draft: UpdateDraft = {
       judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
       mode,
       stored,
+      shown,
       isShown: (name) => access.isShown(stored, name),
       now,
       binding: bindingOf(caller, context.clock),
@@ -101,11 +105,10 @@ export async function updateDocument(
     const updated = chooseRule(collection, rules, body, (rule, kept) =>
       applyUpdate(collection, rule, kept, draft),
     )
-    const { ignored } = updated
-    if (!updated.writes) return { document: access.show(stored), ignored }
+    if (!updated.writes) return { _id: stored._id, text: access.write(stored), ignored: updated.ignored }
     const hashes = await hashAll(context, scope, updated, hashed)
-    const after = await replace(context, scope, { ...target, session }, stored, updated.fields, hashes, now)
-    if (after) return { document: showWritten(context, collection, caller, after), ignored }
+    const written = await replace(context, scope, { ...target, session }, found, { ...updated, hashes, now })
+    if (written) return written
     // Where the session itself was written meanwhile, it may still be one.
     if (session) session = await refreshSession(context, scope, session)
   }
@@ -130,20 +133,29 @@ async function hashAll(
   return hashes
 }
 
+/** What takes the place of the version that was read. */
+interface Replacement extends Pick<Updated, 'fields' | 'given'>, Ignoring {
+  readonly hashes: ReadonlyMap<string, string | null>
+  /** In stored form. */
+  readonly now: string
+}
+
 /** Replaces the version that was read; `undefined` where it is no more. A new secret ends the user's other sessions. */
 async function replace(
   context: ServiceContext,
   scope: RequestScope,
-  { collection, session }: Target,
-  stored: StoredDocument,
-  fields: JsonObject,
-  hashes: ReadonlyMap<string, string | null>,
-  now: string,
-): Promise<StoredDocument | undefined> {
+  target: Target,
+  { stored, access }: Found,
+  { fields, given, ignored, hashes, now }: Replacement,
+): Promise<Written | undefined> {
+  const { collection, session } = target
   const { auth } = context.plan
   const isNewSecret = isAccounts(context, collection) && hashes.has(auth?.secret.name ?? '')
   const stamp = isNewSecret ? createStamp() : undefined
   const document = updateStoredDocument(stored, fields, now, { hashes, ...(stamp ? { stamp } : {}) })
+  const before = (): string => access.write(stored)
+  const written = prepareWritten(context, target, { document, given, ignored, before })
+  checkStoredSize([document])
   const steps: WriteStep[] = [
     // Where one is gone meanwhile, the next attempt says so.
     ...referencesToHold(collection, stored, document).map(requireReference),
@@ -152,7 +164,7 @@ async function replace(
   if (stamp) steps.push(...endOtherSessions(stored._id, stamp, session))
   scope.enter('write')
   const result = await context.adapter.write(steps, lazySignal(scope))
-  if (result.ok) return document
+  if (result.ok) return written
   if (result.reason === 'unique') throw conflict(result.fields ?? [])
   return undefined
 }

@@ -4,8 +4,13 @@ import type * as Grants from '../../src/permissions/grants.js'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
 import type * as WriteRules from '../../src/permissions/write-rules.js'
 import type * as CompileQuery from '../../src/query/compile-query.js'
+import { holdsImmutable, isEqualJson } from '../../src/schema/changes.js'
+import type * as ApplyUpdate from '../../src/service/apply-update.js'
 import type * as ListDocuments from '../../src/service/list-documents.js'
+import { readFields } from '../../src/service/stored-document.js'
+import type * as Written from '../../src/service/written.js'
 import { checkLists, checkNonInterference } from '../support/laws.js'
+import { checkWrites } from '../support/write-laws.js'
 import { checkRole, checkWrite, roleCases, writeCases } from '../support/write-rules.js'
 
 /**
@@ -18,6 +23,8 @@ const COMPILE_QUERY = '../../src/query/compile-query.js'
 const GRANTS = '../../src/permissions/grants.js'
 const WRITE_RULES = '../../src/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/service/list-documents.js'
+const APPLY_UPDATE = '../../src/service/apply-update.js'
+const WRITTEN = '../../src/service/written.js'
 
 type Access = ReadGate.ReadAccess
 
@@ -171,12 +178,124 @@ const writeMutants: readonly Mutant[] = [
   ],
 ]
 
+type Draft = ApplyUpdate.UpdateDraft
+type Update = Parameters<typeof ApplyUpdate.applyUpdate>
+
+/** An update whose draft is broken in one way. */
+const breakDraft =
+  (break_: (...update: Update) => Partial<Draft>) =>
+  async (original: () => Promise<unknown>): Promise<object> => {
+    const real = (await original()) as typeof ApplyUpdate
+    return {
+      ...real,
+      applyUpdate: (...[collection, rule, kept, draft]: Update) =>
+        real.applyUpdate(collection, rule, kept, { ...draft, ...break_(collection, rule, kept, draft) }),
+    }
+  }
+
+/** Something that a body or a rule gives to a field that its caller may not read. */
+interface Given {
+  readonly field: Update[0]['fields'][number]
+  readonly value: unknown
+  readonly stored: unknown
+  readonly mode: Draft['mode']
+  /** By the rule, not by the body. */
+  readonly isSet: boolean
+}
+
+/** An update that is judged on some of what its caller may not read. */
+const judgeHidden = (isJudged: (given: Given) => boolean) =>
+  breakDraft((collection, rule, kept, { stored, shown, isShown, mode }) => {
+    const given: { readonly [name: string]: unknown } = { ...kept.body, ...Object.fromEntries(rule.set) }
+    const seen = collection.fields
+      .filter(({ name }) => Object.hasOwn(given, name) && !isShown(name))
+      .filter((field) => {
+        const { name } = field
+        return isJudged({ field, value: given[name], stored: stored[name], mode, isSet: rule.set.has(name) })
+      })
+      .map(({ name }) => name)
+    const there = seen.filter((name) => Object.hasOwn(stored, name))
+    return {
+      isShown: (name) => seen.includes(name) || isShown(name),
+      shown: { ...shown, ...Object.fromEntries(there.map((name) => [name, stored[name]])) },
+    }
+  })
+
+const isObject = ({ field }: Given): boolean => field.type === 'object'
+
+const updateMutants: readonly Mutant[] = [
+  [
+    'a PATCH compares what is set once inside a hidden object',
+    APPLY_UPDATE,
+    judgeHidden((given) => given.mode === 'patch' && isObject(given) && holdsImmutable(given.field)),
+  ],
+  [
+    'a PUT compares what is set once inside a hidden object',
+    APPLY_UPDATE,
+    judgeHidden((given) => given.mode === 'put' && isObject(given) && holdsImmutable(given.field)),
+  ],
+  [
+    'what a hidden object requires may be there already',
+    APPLY_UPDATE,
+    judgeHidden((given) => given.mode === 'patch' && isObject(given) && !holdsImmutable(given.field)),
+  ],
+  [
+    'the hidden value itself is not judged, though others like it are refused',
+    APPLY_UPDATE,
+    judgeHidden(({ field, value, stored }) => !holdsImmutable(field) && isEqualJson(value, stored)),
+  ],
+  [
+    'what is required and hidden may be removed where it is not there',
+    APPLY_UPDATE,
+    judgeHidden(({ value, field }) => value === null && field.definition.required === true),
+  ],
+  [
+    'a set compares what is set once and hidden',
+    APPLY_UPDATE,
+    judgeHidden(({ isSet, field }) => isSet && holdsImmutable(field)),
+  ],
+  [
+    'a hidden reference that is there already is not judged',
+    APPLY_UPDATE,
+    breakDraft((_collection, _rule, _kept, { stored, judgeReferences }) => ({
+      judgeReferences: (_before, after) => judgeReferences(readFields(stored), after),
+    })),
+  ],
+  [
+    'what is no longer declared makes a value another one',
+    APPLY_UPDATE,
+    breakDraft((_collection, _rule, _kept, { stored, shown }) => ({
+      shown: {
+        ...shown,
+        ...Object.fromEntries(Object.keys(shown).map((name) => [name, stored[name]])),
+        _id: stored._id,
+      },
+    })),
+  ],
+  [
+    'the size of what is hidden counts',
+    WRITTEN,
+    async (original) => {
+      const real = (await original()) as typeof Written
+      return {
+        ...real,
+        prepareWritten: (...[context, writer, writing]: Parameters<typeof real.prepareWritten>) => {
+          const given = { ...readFields(writing.document), ...writing.given }
+          return real.prepareWritten(context, writer, { ...writing, given })
+        },
+      }
+    },
+  ],
+]
+
 afterEach(() => {
   vi.doUnmock(READ_GATE)
   vi.doUnmock(COMPILE_QUERY)
   vi.doUnmock(GRANTS)
   vi.doUnmock(WRITE_RULES)
   vi.doUnmock(LIST_DOCUMENTS)
+  vi.doUnmock(APPLY_UPDATE)
+  vi.doUnmock(WRITTEN)
   vi.resetModules()
 })
 
@@ -198,6 +317,9 @@ test('the real gates, taken through the same hands, pass', async () => {
   const create = await createMutant(['nothing is broken', READ_GATE, breakAccess(() => ({}))])
   await checkLists(60, create)
   await checkNonInterference(20, create)
+  for (const broken of [breakDraft(() => ({})), judgeHidden(() => false)]) {
+    await checkWrites(20, { create: await createMutant(['nothing is broken', APPLY_UPDATE, broken]) })
+  }
   for (const writeCase of writeCases) await checkWrite(writeCase, create)
   for (const roleCase of roleCases) await checkRole(roleCase, create)
 }, 60_000)
@@ -224,4 +346,15 @@ describe('writing', () => {
     ])
     expect(results).toContain(true)
   })
+})
+
+describe('updating', () => {
+  test.each(updateMutants)(
+    '%s: noticed',
+    async (...mutant) => {
+      const create = await createMutant(mutant)
+      expect(await fails(checkWrites(300, { create }))).toBe(true)
+    },
+    120_000,
+  )
 })

@@ -14,7 +14,7 @@ test.each(storages)(
     expect(different).toBeGreaterThan(runs / 2)
     expect(Math.min(expanded, hidden)).toBeGreaterThan(0)
   },
-  120_000,
+  240_000,
 )
 
 test.each(storages.slice(1))(
@@ -23,5 +23,5 @@ test.each(storages.slice(1))(
     const { some } = await checkLists(runs, undefined, create)
     expect(some).toBeGreaterThan(runs / 3)
   },
-  120_000,
+  240_000,
 )

@@ -42,6 +42,7 @@ const SYSTEM: Json = {
 export interface OracleCollection {
   readonly schema: Json
   readonly permissions: Json
+  readonly additionalProperties?: boolean
 }
 
 /** A collection that others refer to, and what is stored in it. */
@@ -61,9 +62,51 @@ export function viewsOf(
   const views = documents.flatMap((document) => {
     const matching = grants.filter((grant) => grantMatches(grant, document, caller, fields))
     if (matching.length === 0) return []
-    return [viewOf(document, fields, (name) => matching.some((grant) => shows(grant, name)))]
+    const isShown = (name: string): boolean => matching.some((grant) => shows(grant, name))
+    return [viewOf(document, fields, isShown, collection.additionalProperties ?? false)]
   })
   return views.sort((a, b) => orderOf(a._id, b._id))
+}
+
+/** The read grants that show a caller this document, by their subjects. */
+export const readersOf = (
+  { schema, permissions }: OracleCollection,
+  document: Json,
+  caller: OracleCaller | null,
+): readonly string[] =>
+  grantsOf(permissions, caller)
+    .filter((grant) => grantMatches(grant, document, caller, { ...schema, ...SYSTEM }))
+    .map(({ subject }) => subject)
+
+/** What a rule that writes says, as far as it decides whether it runs. */
+export interface OracleRule extends Grant {
+  readonly set?: Json
+  readonly check?: Json
+}
+
+/** The rules under which a caller may update or delete this document, in the order of their trial. */
+export function writeRulesOf(
+  { schema, permissions }: OracleCollection,
+  operation: 'update' | 'delete',
+  document: Json,
+  caller: OracleCaller | null,
+): readonly OracleRule[] {
+  const ruleOf = (subject: string): unknown => {
+    const grant = Object.hasOwn(permissions, subject) ? permissions[subject] : undefined
+    return typeof grant === 'boolean' ? grant : (grant as Json | undefined)?.[operation]
+  }
+  const mentions = (subject: string): boolean => ruleOf(subject) !== undefined
+  const isRole = (subject: string): boolean => !['*', 'user', 'owner'].includes(subject)
+  const roles = caller
+    ? Object.keys(permissions).filter((s) => isRole(s) && caller.roles.includes(s) && mentions(s))
+    : []
+  const deciding = roles.length > 0 ? roles : caller && mentions('user') ? ['user'] : ['*']
+  return [...deciding, ...(caller ? ['owner'] : [])].flatMap((subject): OracleRule[] => {
+    const rule = ruleOf(subject)
+    if (!rule) return []
+    const grant: OracleRule = rule === true ? { subject } : { subject, ...(rule as object) }
+    return grantMatches(grant, document, caller, { ...schema, ...SYSTEM }) ? [grant] : []
+  })
 }
 
 /** The documents that the answer must hold, or the status with which it must refuse. */
@@ -198,18 +241,26 @@ function definitionOf(fields: Json, path: string): Json | undefined {
   return definition?.type === 'hash' ? undefined : definition
 }
 
-/** The document as the caller sees it: hidden and undeclared fields are absent. */
-function viewOf(document: Json, fields: Json, isShown: (name: string) => boolean): Json {
+/** The document as the caller sees it: hidden fields are absent, and undeclared ones unless they are let in. */
+function viewOf(
+  document: Json,
+  fields: Json,
+  isShown: (name: string) => boolean,
+  showsUndeclared: boolean,
+): Json {
   const view: { [name: string]: unknown } = {}
   for (const [name, value] of Object.entries(document)) {
     const definition = Object.hasOwn(fields, name) ? (fields[name] as Json) : undefined
-    if (definition && definition.type !== 'hash' && isShown(name))
-      view[name] = declaredPart(definition, value)
+    if (definition?.type === 'hash' || !isShown(name)) continue
+    if (definition) view[name] = declaredPart(definition, value)
+    else if (showsUndeclared && !name.startsWith('_')) view[name] = value
   }
   return view
 }
 
 function declaredPart(definition: Json, value: unknown): unknown {
+  const { items } = definition
+  if (items && Array.isArray(value)) return value.map((element) => declaredPart(items as Json, element))
   if (definition.type !== 'object' || typeof value !== 'object' || value === null || Array.isArray(value))
     return value
   const properties = definition.properties as Json

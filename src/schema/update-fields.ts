@@ -1,0 +1,94 @@
+import { isObject, readOwn } from '../filter/read-path.js'
+import type { JsonObject } from '../types.js'
+import { mergePatch } from './changes.js'
+import type { Field } from './field.js'
+import { applyDefaults, normalise, normalisePatch } from './normalise.js'
+
+/** What an update says, whatever it meets. */
+export interface Update {
+  /** PATCH merges what it names into what is there; PUT puts it in its place. */
+  readonly mode: 'patch' | 'put'
+  /** What it names, in stored form; a property that becomes `undefined` goes. */
+  readonly named: JsonObject
+  /** What a PUT takes the place of, named or not. */
+  readonly replaced: ReadonlySet<string>
+  /** The time in stored form. */
+  readonly now: string
+}
+
+/** Brings the properties that an update names into stored form. */
+export function normaliseUpdate(
+  fields: readonly Field[],
+  mode: Update['mode'],
+  body: JsonObject,
+): JsonObject {
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  const bring = mode === 'patch' ? normalisePatch : normalise
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      const field = byName.get(name)
+      return [name, field ? bring(field, value) : value]
+    }),
+  )
+}
+
+/** The fields after an update, the declared ones in the schema's order; secrets among them in clear (contract §2). */
+export function updateFields(
+  fields: readonly Field[],
+  before: JsonObject,
+  { mode, named, replaced, now }: Update,
+): JsonObject {
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  const after = new Map(Object.entries(before))
+  const put = (name: string, value: unknown): void => {
+    if (value === undefined) after.delete(name)
+    else after.set(name, value)
+  }
+  for (const name of replaced) put(name, leaveOver(byName.get(name), readOwn(before, name)))
+  for (const [name, value] of Object.entries(named)) {
+    const old = readOwn(before, name)
+    put(name, mode === 'put' ? carryOver(byName.get(name), old, value) : patchValue(old, value))
+  }
+  const isGiven = ({ name }: Field): boolean => replaced.has(name) || Object.hasOwn(named, name)
+  const given = mode === 'put' ? fields.filter(isGiven) : []
+  return orderFields(fields, applyDefaults(given, Object.fromEntries(after), now))
+}
+
+/** The value after a PATCH; `undefined` where it removes. */
+const patchValue = (before: unknown, patch: unknown): unknown =>
+  patch === null ? undefined : mergePatch(before, patch)
+
+/** What a PUT of an object cannot speak of, because nobody sees it or it is set once, stays inside it. */
+function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
+  if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
+  const properties = new Map(field.properties.map((property) => [property.name, property]))
+  const carried = new Map(Object.entries(after))
+  for (const [name, value] of Object.entries(before)) {
+    const property = properties.get(name)
+    if (carried.has(name)) carried.set(name, carryOver(property, value, carried.get(name)))
+    else {
+      const left = property ? leaveOver(property, value) : value
+      if (left !== undefined) carried.set(name, left)
+    }
+  }
+  return Object.fromEntries(carried)
+}
+
+/**
+ * What a PUT leaves of a value that it does not name: what is set once, and around it the object in which it lies.
+ * Where there is no such thing the object goes, and with it what is no longer declared: if it stayed for the sake of
+ * that, it would show that there is some.
+ */
+function leaveOver(field: Field | undefined, value: unknown): unknown {
+  if (field?.definition.immutable) return value
+  const left = carryOver(field, value, {})
+  return isObject(left) && field?.properties.some(({ name }) => Object.hasOwn(left, name)) ? left : undefined
+}
+
+/** Declared fields in the schema's order, then the others. */
+function orderFields(fields: readonly Field[], values: JsonObject): JsonObject {
+  const declared = fields.map(({ name }) => name).filter((name) => Object.hasOwn(values, name))
+  return Object.fromEntries(
+    [...new Set([...declared, ...Object.keys(values)])].map((name) => [name, values[name]]),
+  )
+}

@@ -1,0 +1,212 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { everything } from '../../src/filter/filter.js'
+import {
+  type Config,
+  createCollectionService,
+  createMemoryAdapter,
+  type StoredDocument,
+} from '../../src/index.js'
+import type { CreateAdapter } from './laws.js'
+import { NOW, readersOf, viewsOf, writeRulesOf } from './oracle.js'
+import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
+
+type Json = { readonly [name: string]: unknown }
+
+interface Answer {
+  readonly status: number
+  readonly code: unknown
+  /** The answer but for what is random in it. */
+  readonly comparable: string
+}
+
+/** A service over a store that can be put back, as one caller meets it. */
+interface Side {
+  readonly ask: (request: WriteRequest) => Promise<Answer>
+  readonly reset: () => Promise<void>
+  readonly read: () => Promise<Store>
+  readonly close: () => Promise<void>
+}
+
+/** Hashing is not what is looked at here. */
+const hasher = { hash: async () => 'hashed', verify: async () => false }
+const silent = { info() {}, warn() {}, error() {} }
+
+async function openSide(
+  { config, caller }: WriteWorld,
+  store: Store,
+  { create = createCollectionService, createAdapter = createMemoryAdapter }: Building,
+): Promise<Side> {
+  const adapter = createAdapter()
+  const handler = create(config as unknown as Config, adapter, {
+    now: () => Date.parse(NOW),
+    authenticate: () => null,
+    hasher,
+    production: false,
+    logger: silent,
+  })
+  await handler.ready()
+  const asCaller = handler.as(caller)
+  const names = ['people', 'things'] as const
+  const query = { filter: everything, sort: [], skip: 0, limit: null }
+  return {
+    async ask({ line, body, headers }) {
+      const [method = '', path = ''] = line.split(' ')
+      const init = { method, headers: { 'content-type': 'application/json', ...headers } }
+      const sent = new Request(`http://service.test${path}`, {
+        ...init,
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      })
+      return readAnswer(await asCaller(sent), method === 'POST')
+    },
+    async reset() {
+      const inserts = names.flatMap((name) =>
+        store[name].map((one) => ({
+          in: name,
+          insert: { ...one, _version: 1 } as unknown as StoredDocument,
+        })),
+      )
+      const removals = names.map((name) => ({ in: name, remove: everything }))
+      expect(await adapter.write([...removals, ...inserts], {})).toMatchObject({ ok: true })
+    },
+    async read() {
+      const [people = [], things = []] = await Promise.all(names.map((name) => adapter.list(name, query)))
+      return { people: people as readonly Json[], things: things as readonly Json[] }
+    },
+    close: () => handler.close(),
+  }
+}
+
+async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
+  const { status, headers } = response
+  const random = isNew ? ['etag', 'location'] : []
+  const kept = [...headers].filter(([name]) => !random.includes(name))
+  const text = await response.text()
+  if (status >= 500) throw new Error(`a request failed: ${text}`)
+  const code: unknown = status < 400 ? undefined : JSON.parse(text).code
+  const fixed = text.replace(/"requestId":"[^"]*"/, '')
+  const known = isNew ? fixed.replaceAll(/"_id":"[^"]*"/g, '') : fixed
+  return { status, code, comparable: JSON.stringify([status, kept, known]) }
+}
+
+/** What may account for a difference (contract §5, "No leak"). */
+export type Account = 'uniqueness' | 'references' | 'where' | 'check'
+
+/** Which of the things that may tell two stores apart has done so; `undefined` where nothing should have. */
+function account(
+  { config: { collections }, caller }: WriteWorld,
+  { line, body = {}, headers }: WriteRequest,
+  before: readonly [Store, Store],
+  after: readonly [Store, Store],
+  answers: readonly [Answer, Answer],
+): Account | undefined {
+  const { things } = collections
+  const [, id = ''] = /^(?:PATCH|PUT|DELETE) \/\w+\/(.*)$/.exec(line) ?? []
+  const both = [0, 1] as const
+  const refusedIn = (code: string) => both.filter((i) => answers[i].code === code)
+  const [conflict, ...more] = refusedIn('unique_violation')
+  const taken = (value: unknown, { things }: Store): boolean =>
+    things.some(({ _id, u }) => _id !== id && u === value && u !== undefined)
+  const written = [body, ...((body.documents as Json[] | undefined) ?? []), { u: 'a1' }]
+  if (conflict !== undefined && more.length === 0 && written.some(({ u }) => taken(u, before[conflict])))
+    return 'uniqueness'
+  const targets = both.map((i) => before[i].things.find(({ _id }) => _id === id))
+  // Whether an `_id` is taken is told to anyone who would create under it.
+  if (headers && (targets[0] === undefined) !== (targets[1] === undefined)) return 'uniqueness'
+  if (line.startsWith('DELETE /people')) {
+    const refersIn = both.map((i) => before[i].things.some(({ r }) => r === id))
+    return refersIn[0] || refersIn[1] ? 'references' : undefined
+  }
+  const [one, other] = targets
+  if (!one || !other || headers || line.startsWith('POST')) return undefined
+  const operation = line.startsWith('DELETE') ? 'delete' : 'update'
+  const [here = [], there = []] = [one, other].map((target) =>
+    writeRulesOf(things, operation, target, caller),
+  )
+  if (JSON.stringify(here) !== JSON.stringify(there)) return 'where'
+  // What a write makes readable is shown, and counts.
+  const readers = [...before, ...after].map(({ things: all }) =>
+    all.filter(({ _id }) => _id === id).map((thing) => readersOf(things, thing, caller)),
+  )
+  if (new Set(readers.map((some) => JSON.stringify(some))).size > 1) return 'where'
+  const grants = Object.values(things.permissions) as { readonly read?: { readonly where?: Json } }[]
+  const isConditional = grants.some(({ read }) => read?.where !== undefined)
+  if (isConditional && refusedIn('document_too_large').length === 1) return 'where'
+  const [view = {}] = viewsOf(things, [one], caller)
+  const isHidden = (path: string): boolean => !Object.hasOwn(view, path)
+  return here.some(({ check, where }) => pathsOf(check ?? where).some(isHidden)) ? 'check' : undefined
+}
+
+const pathsOf = (where: Json | undefined): readonly string[] =>
+  Object.entries(where ?? {}).flatMap(([path, condition]) =>
+    path.startsWith('$') ? (condition as Json[]).flatMap(pathsOf) : [path],
+  )
+
+/** What is built: the library, or a mutant of it, over which storage. */
+export interface Building {
+  readonly create?: typeof createCollectionService
+  readonly createAdapter?: CreateAdapter
+}
+
+/** How many pairs were different, what became of their requests, and what accounted for differences. */
+export type Seen = { [what in Account | 'pairs' | 'same' | 'written']: number }
+
+/**
+ * Non-interference of writes (contract §5, "No leak"): two stores that show a caller the same answer every write of that
+ * caller identically, and show the same afterwards, unless uniqueness, references, `where` or `check` account for it.
+ * Throws on a counterexample. The worlds are the same in every run.
+ */
+export async function checkWrites(runs: number, building: Building = {}): Promise<Seen> {
+  const seen: Seen = { pairs: 0, same: 0, written: 0, uniqueness: 0, references: 0, where: 0, check: 0 }
+  await fc.assert(
+    fc.asyncProperty(writeWorlds, async (world) => {
+      const { caller, pair, requests, config } = world
+      const { things, people } = config.collections
+      const show = (store: Store): string =>
+        JSON.stringify([viewsOf(things, store.things, caller), viewsOf(people, store.people, caller)])
+      expect(viewsOf(things, pair[1].things, caller)).toEqual(viewsOf(things, pair[0].things, caller))
+      if (JSON.stringify(pair[0]) !== JSON.stringify(pair[1])) seen.pairs += 1
+      const sides = [
+        await openSide(world, pair[0], building),
+        await openSide(world, pair[1], building),
+      ] as const
+      const onBoth = async <T>(ask: (side: Side) => Promise<T>): Promise<readonly [T, T]> => [
+        await ask(sides[0]),
+        await ask(sides[1]),
+      ]
+      await onBoth(({ reset }) => reset())
+      let before = await onBoth(({ read }) => read())
+      for (const request of requests) {
+        const isNew = request.line.startsWith('POST')
+        const answers = await onBoth(({ ask }) => ask(request))
+        const after = await onBoth(({ read }) => read())
+        const [here, there] = answers.map(({ comparable }) => comparable)
+        const [shown, shownThere] = isNew ? [] : after.map(show)
+        const isSame = here === there && shown === shownThere
+        const isWritten = answers[0].status < 300
+        if (isSame) seen.same += 1
+        else {
+          const why = account(world, request, before, after, answers)
+          if (why === undefined) {
+            const common = { request, before }
+            expect({ ...common, answer: here, shown }).toEqual({
+              ...common,
+              answer: there,
+              shown: shownThere,
+            })
+          } else seen[why] += 1
+        }
+        if (isSame && isWritten) seen.written += 1
+        // From where the stores no longer show the same, have other ids or a document less, nothing follows.
+        const isOver = !isSame || (isWritten && !/^P(?:ATCH|UT)/.test(request.line))
+        if (isOver) await onBoth(({ reset }) => reset())
+        before = isOver ? await onBoth(({ read }) => read()) : after
+      }
+      await onBoth(({ close }) => close())
+    }),
+    { numRuns: runs, seed: SEED, endOnFailure: true },
+  )
+  return seen
+}
+
+const SEED = 7

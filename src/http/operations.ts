@@ -19,6 +19,7 @@ import {
   listDocuments,
   type Page,
   readDocument,
+  readExpanded,
   understandQuery,
 } from '../service/list-documents.js'
 import { type LoginOrigin, login } from '../service/login.js'
@@ -144,10 +145,15 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   const access = authorizeRead(context, collection, identity.caller)
   const { caller } = identity
   const query = understandQuery(context, access, readQuery(exchange, 'project', 'expand'))
-  const found = await readDocument(context, scope, { collection, caller, access, query }, id)
+  const reading = { collection, caller, access, query }
+  // What lies in other documents may change without this one: there is no ETag.
+  if (query.expand.length > 0) {
+    const expanded = await readExpanded(context, scope, reading, id)
+    if (expanded === undefined) throw notFound()
+    return text(200, expanded)
+  }
+  const found = await readDocument(context, scope, reading, id)
   if (!found) throw notFound()
-  // What lies in other documents may change without this one.
-  if (query.expand.length > 0) return text(200, found.asked)
   const etag = etagOfText(found.whole)
   if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
   return text(200, found.asked, { etag })

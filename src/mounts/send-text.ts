@@ -33,8 +33,8 @@ function isTaken(response: ServerResponse): Promise<boolean> {
     const onIdle = (): void => {
       const before = left
       left = leftIn(response)
-      if (left === before) return finish(false)
-      timer = setTimeout(onIdle, IDLE_MILLISECONDS)
+      if (left === before) finish(false)
+      else timer = setTimeout(onIdle, IDLE_MILLISECONDS)
     }
     let timer = setTimeout(onIdle, IDLE_MILLISECONDS)
     response.on('drain', onDrain).on('close', onClose)

@@ -20,6 +20,9 @@ const FIRST_SLICE = 10_000
 /** A slice without an end, for work that is short or has nobody to wait for. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
+/** Runs work to its end at once: work that is short, or has nobody to wait for. */
+export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
+
 /** Work that waits for its turn. */
 interface Waiting {
   /** Turns in which the first in line did not come. */

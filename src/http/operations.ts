@@ -28,8 +28,8 @@ import type { TextStream } from '../service/text-stream.js'
 import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
 import type { Document, JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
-import { checkMediaType, parseBody } from './body.js'
-import { etagOf, etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
+import { checkMediaType, parseInTurn } from './body.js'
+import { etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import type { AccountRoute, Method, Route } from './router.js'
 
@@ -71,7 +71,10 @@ async function readBody(exchange: Exchange): Promise<JsonObject> {
   readQuery(exchange)
   checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
   scope.enter('body')
-  return parseBody(await incoming.readBody(context.plan.limits.bodyBytes, scope.signal))
+  const bytes = await incoming.readBody(context.plan.limits.bodyBytes, scope.signal)
+  // It has arrived: what is waited for from here on is the service.
+  scope.enter('read')
+  return parseInTurn(bytes, () => scope.signal)
 }
 
 /** Performs what a route and a method ask for, in the order of faults of contract §2. `method` is allowed there. */
@@ -159,8 +162,10 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   return text(200, found.asked, { etag })
 }
 
-const created = ({ prefix }: Exchange, { name }: Collection, document: Document): Answer =>
-  json(201, document, { location: `${prefix}/${name}/${document._id}`, etag: etagOf(document) })
+function created({ prefix }: Exchange, { name }: Collection, document: Document): Answer {
+  const body = JSON.stringify(document)
+  return text(201, body, { location: `${prefix}/${name}/${document._id}`, etag: etagOfText(body) })
+}
 
 /** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
 async function createOne(exchange: Exchange, { collection, id }: DocumentRoute): Promise<Answer> {
@@ -192,7 +197,8 @@ async function writeOne(
   }
   const body = await readBody(exchange)
   const document = await updateDocument(context, scope, expecting, method === 'PUT' ? 'put' : 'patch', body)
-  return json(200, document, { etag: etagOf(document) })
+  const written = JSON.stringify(document)
+  return text(200, written, { etag: etagOfText(written) })
 }
 
 function accountsOf({ plan }: ServiceContext): AuthPlan {

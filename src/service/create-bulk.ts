@@ -5,11 +5,19 @@ import type { Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { applyRule, chooseRule, invalid } from './apply-rule.js'
+import { invalid } from './apply-rule.js'
 import { showWritten } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { buildDocument, type Creation, conflict, createSystemFields, withNewId } from './create-document.js'
+import {
+  buildDocument,
+  type Creation,
+  chooseInSlices,
+  conflict,
+  createSystemFields,
+  withNewId,
+} from './create-document.js'
 import { lazySignal } from './find-documents.js'
+import { createPace } from './pace.js'
 import {
   brokenReference,
   findReferable,
@@ -67,6 +75,9 @@ function readDocuments(body: JsonObject, limit: number): readonly JsonObject[] {
 
 const placeOf = (index: number): string => toPointerPart(DOCUMENTS) + toPointerPart(index)
 
+/** What a document may take before it is judged in slices of its own, and a little more. */
+const STEPS_A_DOCUMENT = 5000
+
 /** Prepares and stores all; `undefined` where an `_id` exists. */
 async function storeAll(
   context: ServiceContext,
@@ -107,6 +118,7 @@ async function prepareAll(
   firstId: string,
   referable: Referable,
 ): Promise<readonly StoredDocument[]> {
+  const pace = createPace(() => scope.signal)
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
   const documents: StoredDocument[] = []
@@ -118,9 +130,8 @@ async function prepareAll(
       judgeReferences: (fields: JsonObject) => judgeReferences(collection, {}, fields, referable),
     }
     try {
-      const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
-        applyRule(collection, rule, kept.body, draft),
-      )
+      const { fields } = await chooseInSlices(scope, collection, rules, body, draft)
+      await pace(STEPS_A_DOCUMENT)
       documents.push(await buildDocument(context, scope, collection, system, fields))
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown

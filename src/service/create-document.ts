@@ -4,9 +4,10 @@ import { isServiceError, ServiceError } from '../errors.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { isUuid } from '../schema/names.js'
+import { runSliced } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
-import { applyRule, chooseRule, type Draft } from './apply-rule.js'
+import type { Document, JsonObject, MaybePromise } from '../types.js'
+import { applyRule, chooseRule, type Draft, type Fitting } from './apply-rule.js'
 import { notFound, showWritten, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { findById, lazySignal } from './find-documents.js'
@@ -86,17 +87,31 @@ async function create(
 ): Promise<StoredDocument | undefined> {
   const system = createSystemFields(context, collection, caller, id)
   const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
-  const draft: Draft = {
+  const draft: Omit<Draft, 'slice'> = {
     system,
     binding: bindingOf(caller, context.clock),
     judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
   }
-  const { fields } = chooseRule(collection, rules, body, (rule, kept) =>
-    applyRule(collection, rule, kept.body, draft),
-  )
+  const { fields } = await chooseInSlices(scope, collection, rules, body, draft)
   const stored = await buildDocument(context, scope, collection, system, fields)
   return storeNew(context, scope, collection, stored)
 }
+
+/** What comes of a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
+export const chooseInSlices = (
+  scope: RequestScope,
+  collection: Collection,
+  rules: readonly Rule[],
+  body: JsonObject,
+  draft: Omit<Draft, 'slice'>,
+): MaybePromise<Fitting> =>
+  runSliced(
+    (slice) =>
+      chooseRule(collection, rules, body, (rule, kept) =>
+        applyRule(collection, rule, kept.body, { ...draft, slice }),
+      ),
+    () => scope.signal,
+  )
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
 export function createSystemFields(

@@ -7,7 +7,7 @@ import type { ReadAccess } from '../permissions/read-gate.js'
 import { bindSet } from '../permissions/write-rules.js'
 import { isUuid } from '../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
-import { collectReferences, findNewReferences, type Reference } from '../schema/references.js'
+import { collectReferences, findNewReferences, holdsReference, type Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
 import type { WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
@@ -34,14 +34,15 @@ export async function findReferable(
 ): Promise<Referable> {
   if (!collection.hasReferences) return anyReferable
   const binding = bindingOf(caller, context.clock)
-  const sets = rules.map((rule) => bindSet(rule, binding) ?? {})
+  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, binding) ?? {})
   const now = context.clock()
-  const { fields } = collection
-  // Whatever a rule drops makes room for a default.
-  const possible = [{}, ...bodies].flatMap((body) =>
-    [{}, ...sets].map((set) => applyDefaults(fields, normaliseProperties(fields, { ...body, ...set }), now)),
-  )
-  const references = possible.flatMap((one) => collectReferences(fields, one))
+  const fields = collection.fields.filter(holdsReference)
+  // Whatever a rule drops makes room for a default: without any of them there are all defaults.
+  const references = [{}, ...bodies, ...sets].flatMap((one) => {
+    const named = fields.filter(({ name }) => Object.hasOwn(one, name)).map(({ name }) => [name, one[name]])
+    const possible = normaliseProperties(fields, Object.fromEntries(named))
+    return collectReferences(fields, applyDefaults(fields, possible, now))
+  })
   const found = new Map<string, ReadonlySet<string>>()
   for (const [name, ids] of groupIds(references)) {
     const target = context.plan.collections.get(name)

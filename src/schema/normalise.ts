@@ -39,6 +39,7 @@ export function* normalisePropertiesInSlices(
   value: JsonObject,
   slice: Slice,
 ): Sliced<JsonObject> {
+  if (!fields.some(({ name }) => Object.hasOwn(value, name))) return value
   const entries: [string, unknown][] = []
   const rest = new Map(Object.entries(value))
   yield* pauseAfter(rest.size, slice)
@@ -100,6 +101,9 @@ export function* applyDefaultsInSlices(
   now: string,
   slice: Slice,
 ): Sliced<JsonObject> {
+  const isComplete = (field: Field): boolean =>
+    !Object.hasOwn(value, field.name) && defaultOf(field, now) === undefined
+  if (fields.every(isComplete)) return value
   const entries: [string, unknown][] = []
   const rest = new Map(Object.entries(value))
   yield* pauseAfter(rest.size, slice)

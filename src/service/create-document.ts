@@ -136,9 +136,10 @@ export async function buildDocument(
   const secrets = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(fields, name))
   const hashes: [string, string][] = []
   for (const name of secrets) hashes.push([name, await hashSecret(context, scope, fields[name] as string)])
-  const shown = Object.entries(fields).filter(([name]) => !secrets.includes(name))
+  const isPlain = ([name]: [string, unknown]): boolean => !secrets.includes(name)
+  const plain = secrets.length === 0 ? fields : Object.fromEntries(Object.entries(fields).filter(isPlain))
   const stamp = isAccounts(context, collection) ? createStamp() : undefined
-  return createStoredDocument(system, Object.fromEntries(shown), Object.fromEntries(hashes), stamp)
+  return createStoredDocument(system, plain, Object.fromEntries(hashes), stamp)
 }
 
 /** Hashes a valid secret. Throws `overloaded`. */

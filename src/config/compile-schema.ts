@@ -4,7 +4,7 @@ import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { RESERVED_FIELD_NAMES, suggest, toPointerPart } from '../schema/names.js'
 import { parseTimestamp } from '../schema/timestamp.js'
-import { type BodyValidator, compileValidator } from '../schema/validator.js'
+import { acceptAll, type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
 import { checkDefaults } from './check-defaults.js'
@@ -38,7 +38,7 @@ export function compileSchema(
   // What cannot be parsed cannot be compiled: the faults found so far are enough.
   const validate: BodyValidator =
     faults.length > before
-      ? () => []
+      ? acceptAll
       : compileValidator(fields, { indexed, additionalProperties: config.additionalProperties ?? false })
   checkDefaults(fields, validate, at, faults)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))

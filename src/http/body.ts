@@ -3,9 +3,21 @@ import { isObject } from '../filter/read-path.js'
 import { MAX_DEPTH } from '../schema/json-domain.js'
 import { toPointerPart } from '../schema/names.js'
 import { invalid } from '../service/apply-rule.js'
-import type { JsonObject } from '../types.js'
+import { runSliced } from '../slices.js'
+import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Bytes of a body that are read in a step. */
+const BYTES_A_STEP = 8
+
+/** Reads a body in its turn: of many large ones that arrive at the same time one is read at once. */
+export const parseInTurn = (bytes: Uint8Array, signal: () => AbortSignal): MaybePromise<JsonObject> =>
+  runSliced(function* (slice) {
+    slice.left -= bytes.length / BYTES_A_STEP
+    if (slice.left <= 0) yield
+    return parseBody(bytes)
+  }, signal)
 
 /** The body as an object, judged as a whole. Throws `invalid_json` and `validation_failed` (contract §4). */
 export function parseBody(bytes: Uint8Array): JsonObject {
@@ -60,18 +72,17 @@ function isNestedTooDeep(text: string): boolean {
 /** A `__proto__` anywhere is a fault. It is looked for only in a text that can hold one, escaped or not. */
 function refuseProto(body: unknown, text: string): void {
   if (!text.includes('__proto__') && !text.includes('\\u')) return
-  const path = findProto(body, '')
+  const path = findProto(body)
   if (path !== undefined)
     throw invalid([{ path, code: 'forbidden_name', message: 'is no name that a property may have' }])
 }
 
-function findProto(value: unknown, path: string): string | undefined {
+/** The path from a value to the first `__proto__` in it. */
+function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
-    const innerPath = path + toPointerPart(name)
-    if (name === '__proto__') return innerPath
-    const found = findProto(inner, innerPath)
-    if (found !== undefined) return found
+    const found = name === '__proto__' ? '' : findProto(inner)
+    if (found !== undefined) return toPointerPart(name) + found
   }
   return undefined
 }

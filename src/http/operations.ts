@@ -19,6 +19,7 @@ import {
   listDocuments,
   type Page,
   readDocument,
+  readExpanded,
   understandQuery,
 } from '../service/list-documents.js'
 import { listOperations } from '../service/list-operations.js'
@@ -29,7 +30,7 @@ import { refuseUnauthorized, type Target, updateDocument } from '../service/upda
 import type { Written } from '../service/written.js'
 import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
-import { checkMediaType, parseBody } from './body.js'
+import { checkMediaType, parseInTurn } from './body.js'
 import { etagOfText, expectsNothing, isKnown, readExpectation } from './etag.js'
 import type { Identity } from './identify.js'
 import { ACCOUNT_ROUTES, type AccountRoute, type Method, type Route } from './router.js'
@@ -73,7 +74,10 @@ async function readBody(exchange: Exchange): Promise<JsonObject> {
   readQuery(exchange)
   checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
   scope.enter('body')
-  return parseBody(await incoming.readBody(context.plan.limits.bodyBytes, scope.signal))
+  const bytes = await incoming.readBody(context.plan.limits.bodyBytes, scope.signal)
+  // It has arrived: what is waited for from here on is the service.
+  scope.enter('read')
+  return parseInTurn(bytes, () => scope.signal)
 }
 
 /** Performs what a route and a method ask for, in the order of faults of contract §2. `method` is allowed there. */
@@ -163,10 +167,15 @@ async function readOne(exchange: Exchange, { collection, id }: DocumentRoute): P
   const access = authorizeRead(context, collection, identity.caller)
   const { caller } = identity
   const query = understandQuery(context, access, readQuery(exchange, 'project', 'expand'))
-  const found = await readDocument(context, scope, { collection, caller, access, query }, id)
+  const reading = { collection, caller, access, query }
+  // What lies in other documents may change without this one: there is no ETag.
+  if (query.expand.length > 0) {
+    const expanded = await readExpanded(context, scope, reading, id)
+    if (expanded === undefined) throw notFound()
+    return text(200, expanded)
+  }
+  const found = await readDocument(context, scope, reading, id)
   if (!found) throw notFound()
-  // What lies in other documents may change without this one.
-  if (query.expand.length > 0) return text(200, found.asked)
   const etag = etagOfText(found.whole)
   if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
   return text(200, found.asked, { etag })

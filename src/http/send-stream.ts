@@ -3,6 +3,20 @@ import type { TextStream } from '../service/text-stream.js'
 /** Contract §6: how long a client may take nothing of a stream, in milliseconds. */
 export const IDLE_MILLISECONDS = 30_000
 
+/** Characters that are written at once: few enough that a slow client is seen to take them. */
+export const PIECE = 65_536
+
+/** A text in pieces. Those of a pair of surrogates stay together: alone they could not be encoded. */
+export function* piecesOf(text: string): Generator<string, void, undefined> {
+  for (let start = 0; start < text.length; ) {
+    const end = start + PIECE
+    const isPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
+    const next = isPair ? end + 1 : end
+    yield text.slice(start, next)
+    start = next
+  }
+}
+
 /** The same stream, and `onEnd` once when it has ended, broken or been given up; `thrown` is what broke it. */
 export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => void): TextStream {
   let hasEnded = false
@@ -28,10 +42,15 @@ export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => v
   }
 }
 
+/** The texts of a stream in pieces. */
+async function* inPieces(stream: TextStream): AsyncGenerator<string, void, undefined> {
+  for await (const text of stream) yield* piecesOf(text)
+}
+
 /** A stream of text as a web-standard one of bytes. It goes on as it is read, and ends when nobody reads it for long. */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const texts = stream[Symbol.asyncIterator]()
+  const texts = inPieces(stream)
   let timer: ReturnType<typeof setTimeout> | undefined
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

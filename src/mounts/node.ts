@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, IncomingRequest, TextStream } from '../http/answer.js'
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
-import { IDLE_MILLISECONDS } from '../http/send-stream.js'
+import { PIECE } from '../http/send-stream.js'
 import type { Handler } from '../types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
+import { sendTexts } from './send-text.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
@@ -169,38 +170,17 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
   response.writeHead(status, { ...whole, ...length, ...(isUnread ? { connection: 'close' } : {}) })
   if (body === null || isHead) response.end()
   // As a string it goes out with the headers, in one piece.
-  else if (typeof body === 'string') response.end(body)
-  else void sendStream(response, body)
+  else if (typeof body === 'string' && body.length <= PIECE) response.end(body)
+  else void sendBody(response, body)
 }
 
-/** Writes a stream as fast as its client takes it. One that breaks breaks the connection: half an array is no array. */
-async function sendStream(response: ServerResponse, stream: TextStream): Promise<void> {
+/** Writes a text, or a stream of them. One that breaks breaks the connection: half an array is no array. */
+async function sendBody(response: ServerResponse, body: string | TextStream): Promise<void> {
+  const stream = typeof body === 'string' ? undefined : body
   try {
-    for await (const text of stream) {
-      if (response.write(text) === false && !(await isDrained(response))) {
-        stream.cancel()
-        break
-      }
-    }
-    response.end()
+    const isSent = await sendTexts(response, stream ?? [String(body)])
+    if (!isSent) stream?.cancel()
   } catch {
     response.destroy()
   }
-}
-
-/** Waits until a client has taken what was written; false where it has gone, or takes nothing for long. */
-function isDrained(response: ServerResponse): Promise<boolean> {
-  return new Promise((resolve) => {
-    const finish = (isTaken: boolean): void => {
-      clearTimeout(timer)
-      response.off('drain', onDrain).off('close', onClose)
-      if (!isTaken) response.destroy()
-      resolve(isTaken)
-    }
-    const onDrain = (): void => finish(true)
-    const onClose = (): void => finish(false)
-    const timer = setTimeout(onClose, IDLE_MILLISECONDS)
-    response.on('drain', onDrain).on('close', onClose)
-    if (response.destroyed) onClose()
-  })
 }

@@ -6,6 +6,9 @@ export type WriteText = (document: StoredDocument) => string
 /** Characters kept in all by this process: 64 MiB. When there are more, all are forgotten. */
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
+/** What is longer is not kept: it would soon be all that is, and copying it costs hardly less than writing it. */
+const MAX_TEXT = 64 * 1024
+
 const kept = { characters: 0, generation: 0 }
 
 /**
@@ -23,7 +26,7 @@ export function keepTexts(write: WriteText): WriteText {
     const known = texts.get(document)
     if (known !== undefined) return known
     const text = write(document)
-    if (!Object.isFrozen(document)) return text
+    if (text.length > MAX_TEXT || !Object.isFrozen(document)) return text
     if (kept.characters + text.length > MAX_CHARACTERS) {
       kept.characters = 0
       kept.generation += 1

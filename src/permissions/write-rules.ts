@@ -46,9 +46,12 @@ export function keepProperties(
   accepts: (name: string) => boolean,
   set: ReadonlyMap<string, unknown> = new Map(),
 ): Kept {
-  const entries = Object.entries(body).filter(([name]) => !isSystemField(name) && !set.has(name))
-  const kept = entries.filter(([name]) => accepts(name))
-  return { body: Object.fromEntries(kept), isWhole: kept.length === entries.length }
+  const names = Object.keys(body)
+  const named = names.filter((name) => !isSystemField(name) && !set.has(name))
+  const kept = named.filter(accepts)
+  const isWhole = kept.length === named.length
+  if (kept.length === names.length) return { body, isWhole }
+  return { body: Object.fromEntries(kept.map((name) => [name, body[name]])), isWhole }
 }
 
 /** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */

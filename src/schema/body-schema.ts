@@ -8,14 +8,17 @@ export const MAX_INDEXED_BYTES = 1024
 /** Contract §4: bcrypt ignores what lies beyond. */
 export const MAX_SECRET_BYTES = 72
 
-/** The JSON Schema of a value of `field`, normalised, a secret still in clear. `indexed`: the value enters an index. */
+/**
+ * The JSON Schema of a value of `field`, normalised, a secret still in clear; without patterns, which are judged apart.
+ * `indexed`: the value enters an index.
+ */
 export function toBodySchema(field: Field, indexed: ReadonlySet<string>): JsonSchema {
   const { definition } = field
   switch (definition.type) {
     case 'string':
       return {
         type: 'string',
-        ...pickKeywords(definition, ['minLength', 'maxLength', 'pattern', 'format', 'enum']),
+        ...pickKeywords(definition, ['minLength', 'maxLength', 'format', 'enum']),
         ...(indexed.has(field.path) ? { maxBytes: MAX_INDEXED_BYTES } : {}),
       }
     case 'hash':

@@ -1,4 +1,5 @@
 import type { Fault } from '../errors.js'
+import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import { toPointerPart } from './names.js'
 
 /** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
@@ -18,41 +19,66 @@ export const MAX_DEPTH = 32
  * Finds what storage cannot keep: text and numbers outside the domain, and whatever is no plain JSON, which a host may
  * bring in. Stops where `add` has no more room; returns whether there is.
  */
-export function findUnstorable(value: unknown, path: string, add: AddFault, depth = 1): boolean {
-  switch (typeof value) {
-    case 'string':
-      return isStorableText(value) || add(unstorableText(path))
-    case 'number':
-      return isStorableNumber(value) || add({ path, ...OUT_OF_RANGE })
-    case 'boolean':
-      return true
-    case 'object':
-      break
-    default:
-      return add({ path, ...NO_JSON })
-  }
-  if (value === null) return true
+export const findUnstorable = (value: unknown, path: string, add: AddFault): boolean =>
+  runAtOnce((slice) => searchUnstorable(value, path, add, slice))
+
+/** The same in slices. */
+export function* searchUnstorable(
+  value: unknown,
+  path: string,
+  add: AddFault,
+  slice: Slice,
+  depth = 1,
+): Sliced<boolean> {
+  if (typeof value !== 'object' || value === null) return judgeScalar(value, () => path, add)
   if (depth > MAX_DEPTH)
     return add({ path, code: 'too_deep', message: `is nested more than ${MAX_DEPTH} levels deep` })
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      if (!findUnstorable(value[i], path + toPointerPart(i), add, depth + 1)) return false
-    }
-    return true
+  if (!Array.isArray(value)) {
+    const prototype: unknown = Object.getPrototypeOf(value)
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return add({ path, ...NO_JSON })
   }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return add({ path, ...NO_JSON })
-  for (const [name, property] of Object.entries(value)) {
-    const at = path + toPointerPart(name)
-    if (
-      name === '__proto__' &&
-      !add({ path: at, code: 'forbidden_name', message: 'is no name that can be used' })
-    )
-      return false
-    if (!isStorableText(name) && !add(unstorableText(path))) return false
-    if (!findUnstorable(property, at, add, depth + 1)) return false
+  const isArray = Array.isArray(value)
+  const names = isArray ? value : Object.keys(value)
+  for (let i = 0; i < names.length; i++) {
+    const name: string | number = isArray ? i : names[i]
+    const inner: unknown = (value as { readonly [name: string | number]: unknown })[name]
+    slice.left -= stepsToRead(inner)
+    if (slice.left <= 0) yield
+    if (!isArray && !judgeName(String(name), path, add)) return false
+    // A path is only made where it is needed: most bodies have no fault.
+    const at = (): string => path + toPointerPart(name)
+    const isGood =
+      typeof inner === 'object' && inner !== null
+        ? yield* searchUnstorable(inner, at(), add, slice, depth + 1)
+        : judgeScalar(inner, at, add)
+    if (!isGood) return false
   }
   return true
+}
+
+/** The steps that it takes to go through a value, without what lies in it. */
+export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)
+
+function judgeScalar(value: unknown, at: () => string, add: AddFault): boolean {
+  switch (typeof value) {
+    case 'string':
+      return isStorableText(value) || add(unstorableText(at()))
+    case 'number':
+      return isStorableNumber(value) || add({ path: at(), ...OUT_OF_RANGE })
+    case 'boolean':
+      return true
+    default:
+      return value === null || add({ path: at(), ...NO_JSON })
+  }
+}
+
+function judgeName(name: string, path: string, add: AddFault): boolean {
+  if (
+    name === '__proto__' &&
+    !add({ path: path + toPointerPart(name), code: 'forbidden_name', message: 'is no name that can be used' })
+  )
+    return false
+  return isStorableText(name) || add(unstorableText(path))
 }
 
 const OUT_OF_RANGE = {

@@ -22,17 +22,27 @@ export const collectReferences = (
   fields: readonly Field[],
   value: JsonObject,
   at = '',
-): readonly Reference[] =>
-  fields.flatMap((field) => referencesIn(field, readOwn(value, field.name), at + toPointerPart(field.name)))
+): readonly Reference[] => {
+  const found: Reference[] = []
+  collectInObject(fields, value, at, found)
+  return found
+}
 
-function referencesIn(field: Field, value: unknown, path: string): readonly Reference[] {
+function collectInObject(fields: readonly Field[], value: JsonObject, at: string, found: Reference[]): void {
+  for (const field of fields) {
+    if (holdsReference(field))
+      collectIn(field, readOwn(value, field.name), at + toPointerPart(field.name), found)
+  }
+}
+
+function collectIn(field: Field, value: unknown, path: string, found: Reference[]): void {
   const { definition, items, properties } = field
   if (definition.type === 'reference') {
-    return typeof value === 'string' ? [{ path, field, collection: definition.collection, id: value }] : []
+    if (typeof value === 'string') found.push({ path, field, collection: definition.collection, id: value })
+  } else if (properties.length > 0 && isObject(value)) collectInObject(properties, value, path, found)
+  else if (items && Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) collectIn(items, value[i], `${path}/${i}`, found)
   }
-  if (properties.length > 0 && isObject(value)) return collectReferences(properties, value, path)
-  if (!items || !Array.isArray(value) || !holdsReference(items)) return []
-  return value.flatMap((element, i) => referencesIn(items, element, path + toPointerPart(i)))
 }
 
 /** The references that were not in the same field before. */

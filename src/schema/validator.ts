@@ -1,9 +1,12 @@
 import type { Fault } from '../errors.js'
+import { compilePattern } from '../filter/pattern/compile-pattern.js'
+import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import { isObject } from '../filter/read-path.js'
+import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toBodySchema, toObjectSchema } from './body-schema.js'
 import type { Field } from './field.js'
-import { type AddFault, findUnstorable } from './json-domain.js'
+import { type AddFault, searchUnstorable, stepsToRead } from './json-domain.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName, toPointerPart } from './names.js'
 
@@ -23,7 +26,19 @@ export interface FaultOptions {
 }
 
 /** All faults of a normalised body, one a path; none if it may be stored. */
-export type BodyValidator = (body: JsonObject, options?: FaultOptions) => readonly Fault[]
+export interface BodyValidator {
+  (body: JsonObject, options?: FaultOptions): readonly Fault[]
+  /** The same in slices. */
+  readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
+}
+
+/** Finds no fault in anything. */
+export const acceptAll: BodyValidator = Object.assign(() => [], {
+  inSlices: function* (_: JsonObject, slice: Slice): Sliced<readonly Fault[]> {
+    if (slice.left <= 0) yield
+    return []
+  },
+})
 
 export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
@@ -39,7 +54,11 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
   const checks = fields.map(compileCheck)
   const declared = new Set(fields.map(({ name }) => name))
-  return (body, { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {}) => {
+  const inSlices: BodyValidator['inSlices'] = function* (
+    body,
+    slice,
+    { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {},
+  ) {
     const byPath = new Map<string, Fault>(known.map((fault) => [fault.path, fault]))
     const add: AddFault = (fault) => {
       if (!isRelevant(fault)) return byPath.size < limit
@@ -52,50 +71,81 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       const fault = isFieldName(name) ? undeclaredName(name, '') : forbiddenName(name)
       if ((fault.code === 'forbidden_name' || !options.additionalProperties) && !add(fault)) break
     }
-    findUnstorable(body, '', add)
+    yield* searchUnstorable(body, '', add, slice)
     for (const violation of validate(body)) add(describe(violation))
     for (const [i, { name }] of fields.entries()) {
-      if (Object.hasOwn(body, name)) checks[i]?.(body[name], toPointerPart(name), add)
+      const check = checks[i]
+      if (check && Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
     }
     return [...byPath.values()]
   }
+  const atOnce = (body: JsonObject, faults?: FaultOptions): readonly Fault[] =>
+    runAtOnce((slice) => inSlices(body, slice, faults))
+  return Object.assign(atOnce, { inSlices })
 }
 
-/** Goes into a value that may be large; false where there is room for no more faults. */
-type Check = (value: unknown, path: string, add: AddFault) => boolean
+/** Goes into a value that may be large. */
+type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Sliced<void>
 
-/** What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays. */
-function compileCheck(field: Field): Check {
-  if (field.type === 'object') return compileObjectCheck(field.properties)
-  return field.items && field.definition.type === 'array' ? compileArrayCheck(field.items) : () => true
+/**
+ * What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays, and
+ * patterns, whose search can pause. `undefined` where that is nothing.
+ */
+function compileCheck(field: Field): Check | undefined {
+  const { definition, items, properties } = field
+  switch (definition.type) {
+    case 'object':
+      return compileObjectCheck(properties)
+    case 'array':
+      return items ? compileArrayCheck(items) : undefined
+    case 'string':
+      return definition.pattern === undefined ? undefined : compilePatternCheck(definition.pattern)
+    default:
+      return undefined
+  }
+}
+
+function compilePatternCheck(pattern: string): Check {
+  const matcher = compilePattern(parsePattern(pattern, { ignoreCase: false }))
+  return function* (value, path, add, slice) {
+    if (typeof value !== 'string') return
+    const search = matcher.search(value)
+    let isFound = search.goOn(slice)
+    while (isFound === undefined) {
+      yield
+      isFound = search.goOn(slice)
+    }
+    if (!isFound) add(describe({ path, keyword: 'pattern', params: { pattern } }))
+  }
 }
 
 function compileObjectCheck(properties: readonly Field[]): Check {
   const declared = new Set(properties.map(({ name }) => name))
   const checks = properties.map((property) => [property.name, compileCheck(property)] as const)
-  return (value, path, add) => {
-    if (!isObject(value)) return true
-    return (
-      Object.keys(value).every((name) => declared.has(name) || add(undeclaredName(name, path))) &&
-      checks.every(
-        ([name, check]) => !Object.hasOwn(value, name) || check(value[name], path + toPointerPart(name), add),
-      )
-    )
+  return function* (value, path, add, slice) {
+    if (!isObject(value)) return
+    for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
+    for (const [name, check] of checks) {
+      if (check && Object.hasOwn(value, name))
+        yield* check(value[name], path + toPointerPart(name), add, slice)
+    }
   }
 }
 
 function compileArrayCheck(items: Field): Check {
   const validate = compileJsonSchema(toBodySchema(items, new Set()))
   const check = compileCheck(items)
-  return (value, path, add) =>
-    !Array.isArray(value) ||
-    value.every((element, i) => {
-      const at = path + toPointerPart(i)
-      const isRoom = validate(element).every((violation) =>
-        add(describe({ ...violation, path: at + violation.path })),
-      )
-      return isRoom && check(element, at, add)
-    })
+  return function* (value, path, add, slice) {
+    if (!Array.isArray(value)) return
+    for (let i = 0; i < value.length; i++) {
+      slice.left -= 2 * stepsToRead(value[i])
+      if (slice.left <= 0) yield
+      for (const violation of validate(value[i])) {
+        if (!add(describe({ ...violation, path: `${path}/${i}${violation.path}` }))) return
+      }
+      if (check) yield* check(value[i], `${path}/${i}`, add, slice)
+    }
+  }
 }
 
 const undeclaredName = (name: string, at: string): Fault => ({

@@ -7,8 +7,9 @@ import { acceptsProperty, bindSet, type Kept, keepProperties } from '../permissi
 import { type Binding, findVariables } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import { suggest, toPointerPart } from '../schema/names.js'
-import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
+import { applyDefaultsInSlices, normalisePropertiesInSlices } from '../schema/normalise.js'
 import { MAX_FAULTS } from '../schema/validator.js'
+import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { refused } from './authorize.js'
 import type { SystemFields } from './stored-document.js'
@@ -38,6 +39,8 @@ export interface Ignoring {
 export interface Draft {
   readonly system: SystemFields
   readonly binding: Binding
+  /** What judging takes its steps from. */
+  readonly slice: Slice
   /** Properties that must be there, whatever the schema says. */
   readonly required?: readonly string[]
   /** The faults of what the document would refer to. */
@@ -49,12 +52,12 @@ export interface Draft {
  * tried are the answer; a later one that is invalid is passed over (contract §5). Throws `validation_failed` and
  * `forbidden`.
  */
-export function chooseRule<T>(
+export function* chooseRule<T>(
   collection: Collection,
   rules: readonly Rule[],
   body: JsonObject,
-  apply: (rule: Rule, kept: Kept) => Applied<T>,
-): Fitting<T> & Ignoring {
+  apply: (rule: Rule, kept: Kept) => Sliced<Applied<T>>,
+): Sliced<Fitting<T> & Ignoring> {
   const { roleField } = collection
   const candidates = rules.map((rule) => ({
     rule,
@@ -65,7 +68,7 @@ export function chooseRule<T>(
     ...candidates.filter(({ kept }) => !kept.isWhole),
   ]
   for (const [i, { rule, kept }] of ordered.entries()) {
-    const applied = apply(rule, kept)
+    const applied = yield* apply(rule, kept)
     if (applied.kind === 'fits') return { ...applied, ignored: listIgnored(body, kept.body) }
     if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
   }
@@ -73,11 +76,16 @@ export function chooseRule<T>(
 }
 
 /** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (contract §4, §5). */
-export function applyRule(collection: Collection, rule: Rule, kept: JsonObject, draft: Draft): Applied {
+export function* applyRule(
+  collection: Collection,
+  rule: Rule,
+  kept: JsonObject,
+  draft: Draft,
+): Sliced<Applied> {
   const set = bindSet(rule, draft.binding)
   if (!set) return { kind: 'refused' }
-  const given = { ...kept, ...set }
-  const { fields, faults: own } = judgeBody(collection, given, draft.system.createdAt, draft.required)
+  const given = rule.set.size > 0 ? { ...kept, ...set } : kept
+  const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
   const known = new Set(own.map(({ path }) => path))
   const others = draft.judgeReferences(fields).filter(({ path }) => !known.has(path))
   const faults = [...own, ...others].slice(0, MAX_FAULTS)
@@ -110,18 +118,28 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
   return false
 }
 
+/** A body as it would be stored, and what keeps it from that. */
+interface Judged {
+  readonly fields: JsonObject
+  readonly faults: readonly Fault[]
+}
+
 /** Normalises a body, puts defaults in and validates the whole. `now` in stored form. */
-export function judgeBody(
-  collection: Collection,
+export const judgeBody = (collection: Collection, body: JsonObject, now: string): Judged =>
+  runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
+
+function* judgeInSlices(
+  { fields: declared, validate }: Collection,
   body: JsonObject,
-  now: string,
-  required: readonly string[] = [],
-): { readonly fields: JsonObject; readonly faults: readonly Fault[] } {
-  const fields = applyDefaults(collection.fields, normaliseProperties(collection.fields, body), now)
+  { system, required = [], slice }: Pick<Draft, 'required' | 'slice'> & { system: { createdAt: string } },
+): Sliced<Judged> {
+  const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
+  const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
   const missing = required.filter((name) => !Object.hasOwn(fields, name)).map(toPointerPart)
+  const found = yield* validate.inSlices(fields, slice)
   const faults = [
     ...missing.map((path): Fault => ({ path, code: 'required', message: 'is required' })),
-    ...collection.validate(fields).filter(({ path }) => !missing.includes(path)),
+    ...found.filter(({ path }) => !missing.includes(path)),
   ]
   return { fields, faults }
 }

@@ -5,10 +5,18 @@ import { toPointerPart } from '../schema/names.js'
 import type { Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
-import { applyRule, chooseRule, type Ignoring, invalid } from './apply-rule.js'
+import { type Ignoring, invalid } from './apply-rule.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { buildDocument, type Creation, conflict, createSystemFields, withNewId } from './create-document.js'
+import {
+  buildDocument,
+  type Creation,
+  chooseInSlices,
+  conflict,
+  createSystemFields,
+  withNewId,
+} from './create-document.js'
 import { lazySignal } from './find-documents.js'
+import { createPace } from './pace.js'
 import {
   brokenReference,
   findReferable,
@@ -73,6 +81,9 @@ function readDocuments(body: JsonObject, limit: number): readonly JsonObject[] {
 
 const placeOf = (index: number): string => toPointerPart(DOCUMENTS) + toPointerPart(index)
 
+/** What a document may take before it is judged in slices of its own, and a little more. */
+const STEPS_A_DOCUMENT = 5000
+
 /** Prepares and stores all; `undefined` where an `_id` exists. */
 async function storeAll(
   context: ServiceContext,
@@ -116,6 +127,7 @@ async function prepareAll(
   firstId: string,
   referable: Referable,
 ): Promise<readonly Writing[]> {
+  const pace = createPace(() => scope.signal)
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
   const writings: Writing[] = []
@@ -127,9 +139,8 @@ async function prepareAll(
       judgeReferences: (fields: JsonObject) => judgeReferences(collection, {}, fields, referable),
     }
     try {
-      const { fields, given, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
-        applyRule(collection, rule, kept.body, draft),
-      )
+      const { fields, given, ignored } = await chooseInSlices(scope, collection, rules, body, draft)
+      await pace(STEPS_A_DOCUMENT)
       const document = await buildDocument(context, scope, collection, system, fields)
       writings.push({ document, given, ignored, at: placeOf(i) })
     } catch (thrown) {

@@ -4,9 +4,10 @@ import { isServiceError, ServiceError } from '../errors.js'
 import { bindingOf, type KnownCaller } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { isUuid } from '../schema/names.js'
+import { runSliced } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
-import type { JsonObject } from '../types.js'
-import { applyRule, chooseRule, type Draft } from './apply-rule.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+import { applyRule, type Created, chooseRule, type Draft, type Fitting, type Ignoring } from './apply-rule.js'
 import { notFound, unexpected } from './authorize.js'
 import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
 import { findById, lazySignal } from './find-documents.js'
@@ -84,18 +85,32 @@ async function create(
 ): Promise<Written | undefined> {
   const system = createSystemFields(context, collection, caller, id)
   const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
-  const draft: Draft = {
+  const draft: Omit<Draft, 'slice'> = {
     system,
     binding: bindingOf(caller, context.clock),
     judgeReferences: (fields) => judgeReferences(collection, {}, fields, referable),
   }
-  const { fields, given, ignored } = chooseRule(collection, rules, body, (rule, kept) =>
-    applyRule(collection, rule, kept.body, draft),
-  )
+  const { fields, given, ignored } = await chooseInSlices(scope, collection, rules, body, draft)
   const document = await buildDocument(context, scope, collection, system, fields)
   const written = prepareWritten(context, { collection, caller }, { document, given, ignored })
   return (await storeNew(context, scope, collection, document)) && written
 }
+
+/** What comes of a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
+export const chooseInSlices = (
+  scope: RequestScope,
+  collection: Collection,
+  rules: readonly Rule[],
+  body: JsonObject,
+  draft: Omit<Draft, 'slice'>,
+): MaybePromise<Fitting<Created & Ignoring>> =>
+  runSliced(
+    (slice) =>
+      chooseRule(collection, rules, body, (rule, kept) =>
+        applyRule(collection, rule, kept.body, { ...draft, slice }),
+      ),
+    () => scope.signal,
+  )
 
 /** What the service puts into a new document. A user is its own creator where the service keeps the accounts. */
 export function createSystemFields(
@@ -120,9 +135,10 @@ export async function buildDocument(
   const secrets = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(fields, name))
   const hashes: [string, string][] = []
   for (const name of secrets) hashes.push([name, await hashSecret(context, scope, fields[name] as string)])
-  const shown = Object.entries(fields).filter(([name]) => !secrets.includes(name))
+  const isPlain = ([name]: [string, unknown]): boolean => !secrets.includes(name)
+  const plain = secrets.length === 0 ? fields : Object.fromEntries(Object.entries(fields).filter(isPlain))
   const stamp = isAccounts(context, collection) ? createStamp() : undefined
-  return createStoredDocument(system, Object.fromEntries(shown), Object.fromEntries(hashes), stamp)
+  return createStoredDocument(system, plain, Object.fromEntries(hashes), stamp)
 }
 
 /** Hashes a valid secret. Throws `overloaded`. */

@@ -1,58 +1,166 @@
-import type { Collection } from '../config/plan.js'
-import { isObject, readOwn } from '../filter/read-path.js'
+import { isObject } from '../filter/read-path.js'
 import type { KnownCaller } from '../permissions/caller.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
 import type { Field } from '../schema/field.js'
+import { isUuid } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
 import { gateOf } from './authorize.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { findReadable } from './references.js'
+import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
+import { createLookAhead } from './look-ahead.js'
+import { createPace, stepsToWrite } from './pace.js'
+import { PIECE } from './text-stream.js'
 
-/**
- * Puts the documents that references name in the place of their ids, as the caller may read them (contract §2): one
- * query for each field. Where the caller may not, or there is none, the id stays.
- */
-export async function expandDocuments(
+/** Which properties of a document are expanded: those named, or some inside them. */
+type Expansions = Map<string, Expansions | ExpandedTexts>
+
+/** How many expansions there is still room for. */
+interface Room {
+  left: number
+}
+
+/** A reference that gives its place to the document that it names, if the caller may read one and there is room. */
+interface Slot {
+  readonly texts: ExpandedTexts
+  readonly id: string
+  readonly room: Room
+}
+
+/** Text that is known, or a place in it. */
+type Part = string | Slot
+
+/** Writes documents with those that their references name in the place of ids, as the caller may read them (contract §2). */
+export function createExpandingWriter(
   context: ServiceContext,
   scope: RequestScope,
   caller: KnownCaller | null,
   fields: readonly Field[],
-  documents: readonly JsonObject[],
-): Promise<readonly JsonObject[]> {
-  let expanded = documents
-  for (const field of fields) {
-    const target = targetOf(context, field)
-    const access = target && gateOf(context, target, caller)
-    if (!access) continue
-    const ids = new Set(documents.flatMap((document) => idsAt(document, field.path.split('.'))))
-    const found = await findReadable(context, scope, target.name, access, ids)
-    const shown = new Map([...found].map(([id, document]) => [id, access.show(document)]))
-    expanded = expanded.map((document) => replaceIds(document, field.path.split('.'), shown))
+): (documents: Iterable<JsonObject>) => AsyncGenerator<string, void, undefined> {
+  const pace = createPace(() => scope.signal)
+  const limit = context.plan.limits.expanded
+  return async function* (documents) {
+    const expansions: Expansions = new Map()
+    for (const field of fields) {
+      const target = accessTo(context, field, caller)
+      if (target) place(expansions, field.path.split('.'), createExpandedTexts(context, scope, target))
+    }
+    const parts = createLookAhead(writeAll(documents, expansions, limit))
+    let text = ''
+    for (let part = parts.take(); part !== undefined; part = parts.take()) {
+      if (typeof part === 'string') text += part
+      else {
+        const { texts, id, room } = part
+        if (room.left > 0 && !texts.isKnown(id)) await texts.find(findIds(part, parts.ahead(), texts.window))
+        const expanded = room.left > 0 ? texts.get(id) : undefined
+        if (expanded !== undefined) room.left -= 1
+        text += expanded ?? JSON.stringify(id)
+      }
+      if (text.length < PIECE) continue
+      await pace(stepsToWrite(text.length))
+      yield text
+      text = ''
+    }
+    if (text !== '') yield text
   }
-  return expanded
 }
 
-function targetOf({ plan }: ServiceContext, { definition, items }: Field): Collection | undefined {
+/** What a field refers to, as far as the caller may read anything of it. */
+function accessTo(
+  context: ServiceContext,
+  { definition, items }: Field,
+  caller: KnownCaller | null,
+): { readonly name: string; readonly access: ReadAccess } | undefined {
   const inner = items?.definition ?? definition
-  return inner.type === 'reference' ? plan.collections.get(inner.collection) : undefined
+  const target = inner.type === 'reference' ? context.plan.collections.get(inner.collection) : undefined
+  const access = target && gateOf(context, target, caller)
+  return target && access ? { name: target.name, access } : undefined
 }
 
-/** The ids at a path: one, or those of an array. */
-function idsAt(value: unknown, [name, ...rest]: readonly string[]): readonly string[] {
-  if (name !== undefined) return isObject(value) ? idsAt(readOwn(value, name), rest) : []
-  return [value].flat().filter((id) => typeof id === 'string')
-}
-
-/** The document with what is at a path replaced, as far as there is something to replace it with. */
-function replaceIds(
-  document: JsonObject,
-  [name = '', ...rest]: readonly string[],
-  found: ReadonlyMap<string, JsonObject>,
-): JsonObject {
-  if (!Object.hasOwn(document, name)) return document
-  const value = document[name]
-  if (rest.length > 0) {
-    return isObject(value) ? { ...document, [name]: replaceIds(value, rest, found) } : document
+function place(expansions: Expansions, [name = '', ...rest]: readonly string[], texts: ExpandedTexts): void {
+  if (rest.length === 0) {
+    expansions.set(name, texts)
+    return
   }
-  const replace = (id: unknown): unknown => (typeof id === 'string' ? (found.get(id) ?? id) : id)
-  return { ...document, [name]: Array.isArray(value) ? value.map(replace) : replace(value) }
+  const known = expansions.get(name)
+  const inside: Expansions = known instanceof Map ? known : new Map()
+  expansions.set(name, inside)
+  place(inside, rest, texts)
+}
+
+function* writeAll(
+  documents: Iterable<JsonObject>,
+  expansions: Expansions,
+  limit: number,
+): Generator<Part, void, undefined> {
+  let separator = ''
+  for (const document of documents) {
+    yield separator
+    yield* writeObject(document, expansions, limit)
+    separator = ','
+  }
+}
+
+function* writeObject(
+  value: JsonObject,
+  expansions: Expansions,
+  limit: number,
+): Generator<Part, void, undefined> {
+  let separator = '{'
+  for (const [name, inner] of Object.entries(value)) {
+    const expansion = expansions.get(name)
+    const before = `${separator}${JSON.stringify(name)}:`
+    separator = ','
+    if (expansion instanceof Map && isObject(inner)) {
+      yield before
+      yield* writeObject(inner, expansion, limit)
+    } else if (expansion === undefined || expansion instanceof Map) yield before + JSON.stringify(inner)
+    else {
+      yield before
+      yield* writeReferences(inner, expansion, limit)
+    }
+  }
+  yield separator === '{' ? '{}' : '}'
+}
+
+/** One reference, or those of an array. */
+function* writeReferences(
+  value: unknown,
+  texts: ExpandedTexts,
+  limit: number,
+): Generator<Part, void, undefined> {
+  const writeOne = (one: unknown, room: Room): Part =>
+    typeof one === 'string' && isUuid(one) ? { texts, id: one, room } : JSON.stringify(one)
+  if (!Array.isArray(value)) {
+    yield writeOne(value, { left: 1 })
+    return
+  }
+  const room = { left: limit }
+  let separator = '['
+  for (const element of value) {
+    yield separator
+    yield writeOne(element, room)
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+/** Characters that are looked through for what else to ask for. */
+const AHEAD = 1024 * 1024
+
+/** The ids that have to be known next, at most `count`, in the order of need. */
+function findIds(first: Slot, ahead: Iterable<Part>, count: number): readonly string[] {
+  const { texts } = first
+  const ids = new Set([first.id])
+  const wanted = new Map([[first.room, 1]])
+  let characters = 0
+  for (const part of ahead) {
+    characters += typeof part === 'string' ? part.length : part.id.length
+    if (ids.size >= count || characters > AHEAD) break
+    if (typeof part === 'string' || part.texts !== texts || texts.isKnown(part.id)) continue
+    const already = wanted.get(part.room) ?? 0
+    if (already >= part.room.left) continue
+    wanted.set(part.room, already + 1)
+    ids.add(part.id)
+  }
+  return [...ids]
 }

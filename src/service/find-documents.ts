@@ -1,6 +1,6 @@
 import { type Filter, isId } from '../filter/filter.js'
 import { isUuid } from '../schema/names.js'
-import type { ListQuery, StoredDocument } from '../storage.js'
+import type { Listed, ListQuery, StoredDocument } from '../storage.js'
 import type { RequestScope, ServiceContext } from './context.js'
 
 /** The stored document of an `_id`, whoever may read it. */
@@ -30,19 +30,23 @@ export async function listStored(
   scope: RequestScope,
   collection: string,
   query: Omit<ListQuery, 'signal'>,
-): Promise<readonly StoredDocument[]> {
+): Promise<Listed> {
   scope.enter('read')
-  const { filter, sort, skip, limit } = query
+  const { filter, sort, skip, limit, bytes } = query
   return context.adapter.list(collection, {
     filter,
     sort,
     skip,
     limit,
+    ...(bytes === undefined ? {} : { bytes }),
     get signal() {
       return scope.signal
     },
   })
 }
+
+/** Bytes of documents that are read at once, where they are brought into memory for it. */
+export const BATCH_BYTES = 1024 * 1024
 
 /** A signal costs: it is made only for an adapter that looks at it. */
 export const lazySignal = (scope: RequestScope): { readonly signal: AbortSignal } => ({

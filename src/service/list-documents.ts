@@ -4,15 +4,16 @@ import type { KnownCaller } from '../permissions/caller.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { compileQuery, type Query } from '../query/compile-query.js'
 import { writeCursor } from '../query/cursor.js'
-import { project } from '../query/projection.js'
 import type { RawQuery } from '../query/query-string.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import type { StoredDocument } from '../storage.js'
 import type { RequestScope, ServiceContext } from './context.js'
-import { expandDocuments } from './expand-documents.js'
 import { findById, lazySignal } from './find-documents.js'
-import { readBatches, readFirst, type Walk } from './read-batches.js'
-import { createTextStream, type TextStream } from './text-stream.js'
+import { holdOrStream, writeAlone, writeArray } from './hold-or-stream.js'
+import { readBatches, type Walk } from './read-batches.js'
+import { readPage, readPageBatches } from './read-page.js'
+import type { TextStream } from './text-stream.js'
+import { createWriter, writeOne, writeShortArray } from './write-documents.js'
 
 const [ID_FIELD] = SYSTEM_FIELD_PLANS
 
@@ -40,7 +41,7 @@ export interface Page {
   readonly total?: number
 }
 
-/** Contract §3.7: the largest page that has a next one. Whatever is larger is streamed. */
+/** Contract §3.7: the largest page that has a next one. */
 const MAX_PAGE = 1000
 
 /** The documents that the caller may read and asks for, in order (contract §2 and §3). */
@@ -55,65 +56,21 @@ export async function listDocuments(
   const total = query.isTotalAsked ? { total: await countStored(context, scope, collection, filter) } : {}
   if (limit === 0) return { json: '[]', ...total }
   const walk: Walk = { collection, filter, query }
+  const write = (
+    isOnce: boolean,
+    read: (current: RequestScope) => AsyncIterable<readonly StoredDocument[]>,
+  ): Promise<string | TextStream> =>
+    holdOrStream(scope, (current) =>
+      writeArray(read(current), createWriter(context, current, reading, { isOnce })),
+    )
   if (limit === null || limit > MAX_PAGE)
-    return { json: await streamAll(context, scope, reading, walk), ...total }
-  // One more shows whether there is a next page.
-  const found = await readFirst(context, scope, walk, limit + 1)
-  const page = found.slice(0, limit)
-  const json = `[${(await writeAll(context, scope, reading, page)).join()}]`
-  const last = page.at(-1)
-  if (page.length === found.length || !last) return { json, ...total }
-  const passed = (after?.passed ?? skip) + page.length
-  return { json, ...total, next: { cursor: writeCursor(sort, last, passed), skip: passed } }
-}
-
-/** A list of any length: what is small is text at once. The first batch still belongs to the request's own time. */
-async function streamAll(
-  context: ServiceContext,
-  scope: RequestScope,
-  reading: Reading,
-  walk: Walk,
-): Promise<string | TextStream> {
-  const stream = createTextStream()
-  // Whoever waits for the first batch may give up, and whoever reads the rest may leave.
-  const current: RequestScope = {
-    signal: stream.signal,
-    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : scope.enter(wait)),
-  }
-  const batches = readBatches(context, current, walk)
-  const write = async (batch: readonly StoredDocument[]): Promise<string> =>
-    (await writeAll(context, current, reading, batch, { isOnce: true })).join()
-  const stop = (): void => stream.cancel()
-  scope.signal.addEventListener('abort', stop, { once: true })
-  try {
-    const first = await batches.next()
-    if (first.done) return '[]'
-    const text = await write(first.value)
-    const second = await batches.next()
-    if (second.done) return `[${text}]`
-    const texts = writeArray(`${text},${await write(second.value)}`, batches, write)
-    return stream.begin(texts, () => batches.return())
-  } catch (thrown) {
-    await batches.return()
-    throw thrown
-  } finally {
-    scope.signal.removeEventListener('abort', stop)
-  }
-}
-
-/** The text of a JSON array whose first elements are known. */
-async function* writeArray(
-  first: string,
-  batches: AsyncGenerator<readonly StoredDocument[], void, undefined>,
-  write: (batch: readonly StoredDocument[]) => Promise<string>,
-): AsyncGenerator<string, void, undefined> {
-  try {
-    yield `[${first}`
-    for await (const batch of batches) yield `,${await write(batch)}`
-    yield ']'
-  } finally {
-    await batches.return()
-  }
+    return { json: await write(true, (current) => readBatches(context, current, walk)), ...total }
+  const page = await readPage(context, scope, walk, limit)
+  const short = page.rest.length === 0 ? writeShortArray(page.documents, reading) : undefined
+  const json = short ?? (await write(false, (current) => readPageBatches(context, current, walk, page)))
+  if (!page.last) return { json, ...total }
+  const passed = (after?.passed ?? skip) + page.size
+  return { json, ...total, next: { cursor: writeCursor(sort, page.last, passed), skip: passed } }
 }
 
 /** How many documents the caller may read and asks for. */
@@ -150,29 +107,35 @@ export async function readDocument(
   reading: Reading,
   id: string,
 ): Promise<Read | undefined> {
-  const { collection, access } = reading
-  const document = await findById(context, scope, collection.name, id)
-  if (!document || !access.isReadable(document)) return undefined
-  const [asked = ''] = await writeAll(context, scope, reading, [document])
-  return { whole: access.write(document), asked }
+  const { access, query } = reading
+  const document = await findReadable(context, scope, reading, id)
+  if (!document) return undefined
+  const whole = access.write(document)
+  return { whole, asked: query.projection ? writeOne(document, reading) : whole }
 }
 
-/** Documents as they were asked for, as JSON texts. `isOnce`: not worth keeping. */
-async function writeAll(
+/** The same with the documents to which it refers in the place of their ids. */
+export async function readExpanded(
   context: ServiceContext,
   scope: RequestScope,
-  { access, query: { projection, expand }, caller }: Reading,
-  documents: readonly StoredDocument[],
-  options: { readonly isOnce?: boolean } = {},
-): Promise<readonly string[]> {
-  if (!projection && expand.length === 0) {
-    return documents.map((document) =>
-      options.isOnce ? JSON.stringify(access.show(document)) : access.write(document),
+  reading: Reading,
+  id: string,
+): Promise<string | TextStream | undefined> {
+  const document = await findReadable(context, scope, reading, id)
+  return (
+    document &&
+    holdOrStream(scope, (current) =>
+      writeAlone(document, createWriter(context, current, reading, { isOnce: true })),
     )
-  }
-  const shown = documents.map((document) =>
-    projection ? project(access.show(document), projection) : access.show(document),
   )
-  const asked = expand.length > 0 ? await expandDocuments(context, scope, caller, expand, shown) : shown
-  return asked.map((document) => JSON.stringify(document))
+}
+
+async function findReadable(
+  context: ServiceContext,
+  scope: RequestScope,
+  { collection, access }: Reading,
+  id: string,
+): Promise<StoredDocument | undefined> {
+  const document = await findById(context, scope, collection.name, id)
+  return document && access.isReadable(document) ? document : undefined
 }

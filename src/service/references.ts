@@ -7,9 +7,9 @@ import type { ReadAccess } from '../permissions/read-gate.js'
 import { bindSet } from '../permissions/write-rules.js'
 import { isUuid } from '../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
-import { collectReferences, findNewReferences, type Reference } from '../schema/references.js'
+import { collectReferences, findNewReferences, holdsReference, type Reference } from '../schema/references.js'
 import { MAX_FAULTS } from '../schema/validator.js'
-import type { StoredDocument, WriteStep } from '../storage.js'
+import type { WriteStep } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import { invalid } from './apply-rule.js'
 import { gateOf } from './authorize.js'
@@ -34,21 +34,21 @@ export async function findReferable(
 ): Promise<Referable> {
   if (!collection.hasReferences) return anyReferable
   const binding = bindingOf(caller, context.clock)
-  const sets = rules.map((rule) => bindSet(rule, binding) ?? {})
+  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, binding) ?? {})
   const now = context.clock()
-  const { fields } = collection
-  // Whatever a rule drops makes room for a default.
-  const possible = [{}, ...bodies].flatMap((body) =>
-    [{}, ...sets].map((set) => applyDefaults(fields, normaliseProperties(fields, { ...body, ...set }), now)),
-  )
-  const references = possible.flatMap((one) => collectReferences(fields, one))
+  const fields = collection.fields.filter(holdsReference)
+  // Whatever a rule drops makes room for a default: without any of them there are all defaults.
+  const references = [{}, ...bodies, ...sets].flatMap((one) => {
+    const named = fields.filter(({ name }) => Object.hasOwn(one, name)).map(({ name }) => [name, one[name]])
+    const possible = normaliseProperties(fields, Object.fromEntries(named))
+    return collectReferences(fields, applyDefaults(fields, possible, now))
+  })
   const found = new Map<string, ReadonlySet<string>>()
   for (const [name, ids] of groupIds(references)) {
     const target = context.plan.collections.get(name)
     const access = target && gateOf(context, target, caller)
     if (!access) continue
-    const documents = await findReadable(context, scope, name, access, ids)
-    found.set(name, new Set(documents.keys()))
+    found.set(name, await findReadable(context, scope, name, access, ids))
   }
   return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
 }
@@ -60,24 +60,26 @@ export interface Referring {
   readonly rules: readonly Rule[]
 }
 
-/** Ids that are asked for at once. */
-const MAX_IDS = 1000
+/** Ids that are asked for at once: more than a body of the default size can hold, fewer than engines take. */
+const MAX_IDS = 30_000
 
-/** The documents with these ids that may be read with an access to their collection. */
-export async function findReadable(
+/** Which of these ids belong to documents that may be read with an access to their collection. */
+async function findReadable(
   context: ServiceContext,
   scope: RequestScope,
   name: string,
   access: ReadAccess,
   ids: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, StoredDocument>> {
-  const found = new Map<string, StoredDocument>()
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
   const possible = [...ids].filter(isUuid)
   for (let i = 0; i < possible.length; i += MAX_IDS) {
-    const some = possible.slice(i, i + MAX_IDS)
-    const filter = and([access.filter, or(some.map(isId))])
-    const documents = await listStored(context, scope, name, { filter, sort: [], skip: 0, limit: null })
-    for (const document of documents) found.set(document._id, document)
+    const filter = and([access.filter, or(possible.slice(i, i + MAX_IDS).map(isId))])
+    // Only the ids are of interest: what need not be read is not.
+    const query = { filter, sort: [], skip: 0, limit: null, bytes: 1 }
+    const listed = await listStored(context, scope, name, query)
+    for (const { _id } of listed) found.add(_id)
+    for (const id of listed.rest ?? []) found.add(id)
   }
   return found
 }

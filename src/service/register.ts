@@ -5,6 +5,7 @@ import { ALL_PROPERTIES, EVERYONE, type Rule } from '../permissions/grants.js'
 import { listIgnored } from '../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../permissions/write-rules.js'
 import { ANYWHERE } from '../query/where.js'
+import { runSliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { type SignedIn, showAccount } from './account.js'
 import { applyRule, type Ignoring, invalid } from './apply-rule.js'
@@ -50,12 +51,16 @@ export async function register(
       { collection: users, caller: null, rules: [rule] },
       [body],
     )
-    const applied = applyRule(users, rule, kept.body, {
+    const draft = {
       system,
       binding: bindingOf(null, context.clock),
       required,
-      judgeReferences: (fields) => judgeReferences(users, {}, fields, referable),
-    })
+      judgeReferences: (fields: JsonObject) => judgeReferences(users, {}, fields, referable),
+    }
+    const applied = await runSliced(
+      (slice) => applyRule(users, rule, kept.body, { ...draft, slice }),
+      () => scope.signal,
+    )
     if (applied.kind === 'invalid') throw invalid(applied.faults)
     if (applied.kind === 'refused') throw refused()
     const user = await buildDocument(context, scope, users, system, applied.fields)

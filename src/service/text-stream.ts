@@ -4,6 +4,9 @@ export interface TextStream extends AsyncIterable<string> {
   cancel(): void
 }
 
+/** Characters that are written at once, unless the text of one document is longer. */
+export const PIECE = 256 * 1024
+
 /** A stream to be. */
 interface TextStreamSource {
   /** Aborts when the stream is cancelled. */

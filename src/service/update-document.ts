@@ -6,6 +6,7 @@ import { matches } from '../filter/matches.js'
 import { bindingOf } from '../permissions/caller.js'
 import type { Rule } from '../permissions/grants.js'
 import { bindRuleWhere, type ReadAccess } from '../permissions/read-gate.js'
+import { runSliced } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { refreshSession, type Session } from './account.js'
@@ -102,8 +103,13 @@ export async function updateDocument(
       now,
       binding: bindingOf(caller, context.clock),
     }
-    const updated = chooseRule(collection, rules, body, (rule, kept) =>
-      applyUpdate(collection, rule, kept, draft),
+    const updated = await runSliced(
+      (slice) =>
+        chooseRule(collection, rules, body, function* (rule, kept) {
+          if (slice.left <= 0) yield
+          return applyUpdate(collection, rule, kept, draft)
+        }),
+      () => scope.signal,
     )
     if (!updated.writes) return { _id: stored._id, text: access.write(stored), ignored: updated.ignored }
     const hashes = await hashAll(context, scope, updated, hashed)

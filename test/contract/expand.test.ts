@@ -15,9 +15,10 @@ async function open(
   collections: Json,
   stored: { readonly [collection: string]: readonly Json[] },
   adapter?: StorageAdapter,
+  limits: Json = {},
 ): Promise<TestService> {
   const options = { authenticate: () => null, ...(adapter ? { adapter } : {}) }
-  const service = await openStored({ collections }, stored, options)
+  const service = await openStored({ collections, limits }, stored, options)
   opened.push(service)
   return service
 }
@@ -199,6 +200,7 @@ describe.each(storages)('expand, in %s,', (_, create) => {
       collections,
       { people: ids.map(() => ({ name: 'x' })), posts: [{ readers: ids }] },
       create(),
+      { expanded: 2500 },
     )
     const { body } = await service.send(`GET ${ONE}?expand=["readers"]`)
     expect(body.readers.map(({ _id }: { _id: string }) => _id)).toEqual(ids)

@@ -683,6 +683,72 @@ describe('time', () => {
     expect(endless.closed).toBe(1)
   }, 8000)
 
+  test('does not end a connection that takes a part every 20 seconds', async () => {
+    const endless = createEndless(500, 20_000)
+    const service = await open(endless.adapter, {})
+    const url = await listen(service)
+    fakeTimers()
+    const request = get(`${url}/things`)
+    request.on('error', () => {})
+    const [message] = (await once(request, 'response')) as [IncomingMessage]
+    let taken = 0
+    let hasEnded = false
+    message
+      .on('error', () => {})
+      .on('close', () => {
+        hasEnded = true
+      })
+    for (let part = 1; part <= 4; part++) {
+      message.pause()
+      await settle(200)
+      vi.advanceTimersByTime(20_000)
+      await settle()
+      expect([part, hasEnded]).toEqual([part, false])
+      // More than what lies in buffers on the way.
+      const enough = taken + 4_000_000
+      message.on('data', (bytes: Uint8Array) => {
+        taken += bytes.length
+      })
+      message.resume()
+      while (taken < enough && !hasEnded) await settle(1)
+      message.removeAllListeners('data')
+    }
+    expect(taken).toBeGreaterThan(16_000_000)
+    message.destroy()
+  }, 20_000)
+
+  test('does not end a stream of which a part is read every 29 seconds', async () => {
+    const endless = createEndless(500, 2000)
+    const service = await open(endless.adapter, {})
+    fakeTimers()
+    const reader = readerOf(await ask(service, '/things'))
+    for (let part = 0; part < 20; part++) {
+      const { value } = await reader.read()
+      expect(value?.length).toBeLessThanOrEqual(3 * 65_536)
+      await settle(5)
+      vi.advanceTimersByTime(29_000)
+    }
+    expect(endless.count).toBeLessThanOrEqual(4)
+    await reader.cancel()
+  })
+
+  test('ends a connection that takes nothing of one large text', async () => {
+    const title = 'x'.repeat(15_000_000)
+    const service = await open(createMemoryAdapter(), { things: [{ s: title }] })
+    const url = await listen(service)
+    fakeTimers()
+    const request = get(`${url}/things/${idOf(1)}`)
+    request.on('error', () => {})
+    const [message] = (await once(request, 'response')) as [IncomingMessage]
+    message.on('error', () => {})
+    message.pause()
+    await settle(500)
+    vi.advanceTimersByTime(30_001)
+    message.resume()
+    await once(message, 'close').catch(() => {})
+    expect(message.complete).toBe(false)
+  }, 8000)
+
   test('of a request runs to the first byte only', async () => {
     const service = await open(createMemoryAdapter(), { things, people }, { requestSeconds: 5 })
     fakeTimers()

@@ -39,8 +39,15 @@ test('when there is too much of it, all is forgotten and begun anew', () => {
   const { write, written } = count()
   const first = Object.freeze(documentOf('first'))
   write(first)
-  for (let i = 0; i < 40; i++) write(Object.freeze(documentOf(`large ${i}`, 'x'.repeat(1024 * 1024))))
+  for (let i = 0; i < 700; i++) write(Object.freeze(documentOf(`large ${i}`, 'x'.repeat(60 * 1024))))
   written.length = 0
   expect(write(first)).toBe(JSON.stringify(first))
   expect(written).toEqual(['first'])
+})
+
+test('a long one is not kept', () => {
+  const { write, written } = count()
+  const document = Object.freeze(documentOf('long', 'x'.repeat(64 * 1024)))
+  expect([write(document), write(document)]).toEqual([JSON.stringify(document), JSON.stringify(document)])
+  expect(written).toEqual(['long', 'long'])
 })

@@ -1,0 +1,47 @@
+import type { ServerResponse } from 'node:http'
+import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
+
+/**
+ * Writes texts as fast as their client takes them, in small pieces, so that it shows when the client takes something.
+ * False where the client has gone, or takes nothing for long: the connection is then broken.
+ */
+export async function sendTexts(
+  response: ServerResponse,
+  texts: Iterable<string> | AsyncIterable<string>,
+): Promise<boolean> {
+  for await (const text of texts) {
+    for (const piece of piecesOf(text)) {
+      if (response.write(piece) === false && !(await isTaken(response))) return false
+    }
+  }
+  response.end()
+  return true
+}
+
+/** Waits until a client has taken what was written; false where it has gone, or takes nothing for long. */
+function isTaken(response: ServerResponse): Promise<boolean> {
+  return new Promise((resolve) => {
+    let left = leftIn(response)
+    const finish = (isTaken: boolean): void => {
+      clearTimeout(timer)
+      response.off('drain', onDrain).off('close', onClose)
+      if (!isTaken) response.destroy()
+      resolve(isTaken)
+    }
+    const onDrain = (): void => finish(true)
+    const onClose = (): void => finish(false)
+    const onIdle = (): void => {
+      const before = left
+      left = leftIn(response)
+      if (left === before) finish(false)
+      else timer = setTimeout(onIdle, IDLE_MILLISECONDS)
+    }
+    let timer = setTimeout(onIdle, IDLE_MILLISECONDS)
+    response.on('drain', onDrain).on('close', onClose)
+    if (response.destroyed) onClose()
+  })
+}
+
+/** How much still waits for the client; frameworks' own responses do not all have a socket. */
+const leftIn = ({ writableLength, socket }: ServerResponse): number =>
+  writableLength + (socket?.writableLength ?? 0)

@@ -1,0 +1,82 @@
+import type { StoredDocument } from '../storage.js'
+import type { RequestScope } from './context.js'
+import { createTextStream, type TextStream } from './text-stream.js'
+import type { WriteDocuments } from './write-documents.js'
+
+/** A piece of a text, and the documents that it has come to the end of. */
+export interface Piece {
+  readonly text: string
+  readonly documents: number
+}
+
+/** Characters and documents beyond which a text is streamed. Only what is shown counts, not what else was read for it. */
+const MAX_HELD = { characters: 1024 * 1024, documents: 1000 }
+
+/**
+ * A text of any length: what is short is text at once. What is held before the rest is streamed still belongs to the
+ * request's own time.
+ */
+export async function holdOrStream(
+  scope: RequestScope,
+  begin: (current: RequestScope) => AsyncGenerator<Piece, void, undefined>,
+): Promise<string | TextStream> {
+  const stream = createTextStream()
+  // Whoever waits for the first pieces may give up, and whoever reads the rest may leave.
+  const current: RequestScope = {
+    signal: stream.signal,
+    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : scope.enter(wait)),
+  }
+  const pieces = begin(current)
+  const stop = (): void => stream.cancel()
+  scope.signal.addEventListener('abort', stop, { once: true })
+  try {
+    let held = ''
+    let documents = 0
+    for (;;) {
+      const { done, value } = await pieces.next()
+      if (done) return held
+      held += value.text
+      documents += value.documents
+      if (held.length >= MAX_HELD.characters || documents >= MAX_HELD.documents)
+        return stream.begin(joinPieces(held, pieces), () => pieces.return())
+    }
+  } catch (thrown) {
+    await pieces.return()
+    throw thrown
+  } finally {
+    scope.signal.removeEventListener('abort', stop)
+  }
+}
+
+async function* joinPieces(
+  held: string,
+  pieces: AsyncGenerator<Piece, void, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  yield held
+  for await (const { text } of pieces) if (text !== '') yield text
+}
+
+/** The array of all documents of some batches, none of which is empty. */
+export async function* writeArray(
+  batches: AsyncIterable<readonly StoredDocument[]>,
+  write: WriteDocuments,
+): AsyncGenerator<Piece, void, undefined> {
+  let before = '['
+  for await (const batch of batches) {
+    for await (const text of write(batch)) {
+      yield { text: before + text, documents: 0 }
+      before = ''
+    }
+    yield { text: '', documents: batch.length }
+    before = ','
+  }
+  yield { text: before === '[' ? '[]' : ']', documents: 0 }
+}
+
+/** The text of one document. */
+export async function* writeAlone(
+  document: StoredDocument,
+  write: WriteDocuments,
+): AsyncGenerator<Piece, void, undefined> {
+  for await (const text of write([document])) yield { text, documents: 0 }
+}

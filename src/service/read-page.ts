@@ -1,0 +1,55 @@
+import { and, isId } from '../filter/filter.js'
+import type { StoredDocument } from '../storage.js'
+import type { RequestScope, ServiceContext } from './context.js'
+import { listStored } from './find-documents.js'
+import { type Beginning, readByIds, readFirst, type Walk } from './read-batches.js'
+
+/** A page of a walk. Of large documents only the first are there, of the others their ids. */
+export interface PageOfWalk extends Beginning {
+  /** How many documents it has. */
+  readonly size: number
+  /** Where the walk goes on behind the page: the last document of the page. */
+  readonly last: StoredDocument | undefined
+}
+
+export async function readPage(
+  context: ServiceContext,
+  scope: RequestScope,
+  walk: Walk,
+  limit: number,
+): Promise<PageOfWalk> {
+  // One more shows whether there is a next page.
+  const found = await readFirst(context, scope, walk, limit + 1)
+  const documents = found.documents.slice(0, limit)
+  const rest = found.rest.slice(0, limit - documents.length)
+  const size = documents.length + rest.length
+  const hasNext = found.documents.length + found.rest.length > limit
+  const last = hasNext ? ((await findLast(context, scope, walk, rest)) ?? documents.at(-1)) : undefined
+  return { documents, rest, size, last }
+}
+
+/** The last document of some ids that is still there. */
+async function findLast(
+  context: ServiceContext,
+  scope: RequestScope,
+  { collection, filter }: Walk,
+  ids: readonly string[],
+): Promise<StoredDocument | undefined> {
+  for (const id of [...ids].reverse()) {
+    const query = { filter: and([filter, isId(id)]), sort: [], skip: 0, limit: 1 }
+    const [document] = await listStored(context, scope, collection.name, query)
+    if (document) return document
+  }
+  return undefined
+}
+
+/** The documents of a page, in batches. */
+export async function* readPageBatches(
+  context: ServiceContext,
+  scope: RequestScope,
+  walk: Walk,
+  { documents, rest }: Beginning,
+): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+  if (documents.length > 0) yield documents
+  yield* readByIds(context, scope, walk, rest)
+}

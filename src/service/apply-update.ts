@@ -9,6 +9,7 @@ import type { Field } from '../schema/field.js'
 import { isFieldName, toPointerPart } from '../schema/names.js'
 import { normaliseUpdate, type Update, updateFields } from '../schema/update-fields.js'
 import { MAX_FAULTS } from '../schema/validator.js'
+import type { Slice, Sliced } from '../slices.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
 import { type Applied, blame, isChecked } from './apply-rule.js'
@@ -26,6 +27,8 @@ export interface UpdateDraft {
   /** The time in stored form. */
   readonly now: string
   readonly binding: Binding
+  /** What judging takes its steps from. */
+  readonly slice: Slice
   /** The faults of what the document would refer to, and did not before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
 }
@@ -46,12 +49,12 @@ export interface Updated {
  * It is judged on the document as its caller sees it, and then done to the one that is stored: so nothing but the
  * `check` can tell what the caller may not read.
  */
-export function applyUpdate(
+export function* applyUpdate(
   collection: Collection,
   rule: Rule,
   kept: Kept,
   draft: UpdateDraft,
-): Applied<Updated> {
+): Sliced<Applied<Updated>> {
   const { stored, binding, now, mode } = draft
   const writes = mode === 'put' || Object.keys(kept.body).length > 0
   if (!writes) return { kind: 'fits', writes, fields: readFields(stored), secrets: new Map(), given: {} }
@@ -64,7 +67,7 @@ export function applyUpdate(
     replaced: mode === 'put' ? findReplaced(collection, rule, draft) : new Set(),
     now,
   }
-  const faults = judgeUpdate(collection, given, update, draft)
+  const faults = yield* judgeUpdate(collection, given, update, draft)
   if (faults.length > 0) return blame(collection, rule, faults)
 
   const after = updateFields(collection.fields, readFields(stored), update)
@@ -78,12 +81,12 @@ export function applyUpdate(
 }
 
 /** The faults of an update, as far as its caller sees what it changes. Of what is hidden from the caller nothing is there. */
-function judgeUpdate(
+function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
   update: Update,
-  { shown, isShown, judgeReferences, mode }: UpdateDraft,
-): readonly Fault[] {
+  { shown, isShown, judgeReferences, mode, slice }: UpdateDraft,
+): Sliced<readonly Fault[]> {
   const { fields } = collection
   const unseen = fields.filter(
     ({ name, type }) => Object.hasOwn(given, name) && (type === 'hash' || !isShown(name)),
@@ -105,7 +108,7 @@ function judgeUpdate(
     ...judgeReferences(before, after),
     ...(mode === 'patch' ? findUnknownNulls(fields, open, collection.additionalProperties) : []),
   ]
-  return collection.validate(after, {
+  return yield* collection.validate.inSlices(after, slice, {
     known: known.slice(0, MAX_FAULTS),
     isRelevant: (fault) => isChange(fault, open, before, after),
   })

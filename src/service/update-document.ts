@@ -94,7 +94,7 @@ export async function updateDocument(
     const { stored, access, shown, rules } = found
     const now = context.clock()
     const referable = await findReferable(context, scope, { collection, caller, rules }, [body])
-    const draft: UpdateDraft = {
+    const draft: Omit<UpdateDraft, 'slice'> = {
       judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
       mode,
       stored,
@@ -105,10 +105,9 @@ export async function updateDocument(
     }
     const updated = await runSliced(
       (slice) =>
-        chooseRule(collection, rules, body, function* (rule, kept) {
-          if (slice.left <= 0) yield
-          return applyUpdate(collection, rule, kept, draft)
-        }),
+        chooseRule(collection, rules, body, (rule, kept) =>
+          applyUpdate(collection, rule, kept, { ...draft, slice }),
+        ),
       () => scope.signal,
     )
     if (!updated.writes) return { _id: stored._id, text: access.write(stored), ignored: updated.ignored }

@@ -197,7 +197,7 @@ describe('PostgreSQL', () => {
 
   test.each(lists)('%s uses an index and sorts nothing', async (_, filter, sort) => {
     const page = statements.page('things', { filter, sort, skip: 0, limit: 21 })
-    const written = [writeAll(page), writeSmall(page, 2 ** 24, 21) ?? page, writeFirst(page, 2 ** 24)]
+    const written = [writeAll(page), writeSmall(page, 2 ** 20), writeFirst(page, 2 ** 24)]
     for (const statement of written) {
       const plan = await planOf(statement)
       expect(plan).toMatch(/Index/)

@@ -47,6 +47,7 @@ const sizeOf = (listed: readonly StoredDocument[]): number =>
   listed.reduce((sum, document) => sum + Buffer.byteLength(JSON.stringify(document)), 0)
 
 const postgres = usePostgres()
+const schema = newSchema()
 let pool: pg.Pool
 let sent: Sent[]
 let adapter: StorageAdapter
@@ -55,7 +56,7 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: postgres.url })
   const watched = watchPool(pool)
   sent = watched.sent
-  adapter = createPostgresAdapter({ pool: watched.pool, schema: newSchema() })
+  adapter = createPostgresAdapter({ pool: watched.pool, schema })
   await adapter.open([plan])
   await adapter.write(
     documents.map((insert) => ({ in: 'things', insert })),
@@ -167,10 +168,11 @@ describe('what comes from the server', () => {
   })
 
   test('is a handful of statements for a write that requires ten thousand documents', async () => {
-    const ids = Array.from({ length: 10_000 }, (_, i) => `new-${i}`)
     const insert = (_id: string) => ({ in: 'things', insert: { _id, _version: 1 } })
-    await adapter.write(ids.map(insert), {})
-    const requires = ids.map((require) => ({ in: 'things', require }))
+    await pool.query(
+      `INSERT INTO ${schema}.things SELECT 'new-' || i, '{"_version": 1}' FROM generate_series(0, 9999) AS i`,
+    )
+    const requires = Array.from({ length: 10_000 }, (_, i) => ({ in: 'things', require: `new-${i}` }))
     const statements = await watch(async () => {
       expect(await adapter.write([...requires, insert('more')], {})).toEqual({ ok: true, removed: 0 })
     })

@@ -28,6 +28,9 @@ export interface Connections {
   close(): Promise<void>
 }
 
+/** Milliseconds between two attempts to cancel a statement. */
+const CANCEL_PAUSE = 50
+
 /** Milliseconds after which a connection whose statement could not be cancelled is given up. */
 const GRACE = 1000
 
@@ -86,6 +89,28 @@ export function createConnections(source: PoolSource): Connections {
     other.release(isDone !== true)
   }
 
+  /**
+   * Cancels work until it has ended, for a cancellation that comes before its statement does hits nothing. Says whether
+   * all of it has ended in time: one under way could hit who has the connection next.
+   */
+  const cancelWork = async (client: PostgresClient, working: Promise<unknown>): Promise<boolean> => {
+    let isOver = false
+    const over = (): void => {
+      isOver = true
+    }
+    const ended = working.then(over, over)
+    const cancelAll = async (): Promise<true> => {
+      while (!isOver) {
+        await cancel(client).catch(ignore)
+        await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, CANCEL_PAUSE))])
+      }
+      return true
+    }
+    const hasEnded = await withinGrace(cancelAll())
+    over()
+    return hasEnded === true
+  }
+
   return {
     async use(work, { signal, mayBeLong = false }) {
       if (mayBeLong) await long.enter(signal)
@@ -111,10 +136,8 @@ export function createConnections(source: PoolSource): Connections {
         return result
       } catch (thrown) {
         if (signal?.aborted) {
-          // Only if all has ended in time: a cancellation under way could hit whoever has the connection next.
-          const ended = Promise.all([working, cancel(client)].map((one) => one.catch(() => {})))
-          void withinGrace(ended).then((all) => {
-            if (!all) lose()
+          void cancelWork(client, working).then((hasEnded) => {
+            if (!hasEnded) lose()
             done()
           })
         } else done()

@@ -6,25 +6,17 @@ export const writeAll = ({ text, values }: Statement): Statement => ({
   values,
 })
 
-/** A text is made only to see its size where what is stored has no more than this part of what the text may have. */
-const LIKELY = 1 / 16
-
-/** Stored bytes below which hardly a document lies. */
-const SMALLEST = 200
-
 /**
- * A page of at most `most` documents, each of which may have its share of `bytes`: NULL where its text has more. It costs
- * hardly more than the page itself; `undefined` where shares are too small for a document.
+ * The documents of a page whose text has no more than `most` bytes; the others are NULL. Text is made, to see its size,
+ * of what has no more than `stored` bytes where it is stored, which may be a hundredth of its text.
  */
-export function writeSmall(page: Statement, bytes: number, most: number): Statement | undefined {
-  const share = Math.floor(bytes / most)
-  if (share * LIKELY < SMALLEST) return undefined
-  const [stored, whole] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
+export function writeSmall(page: Statement, most: number, stored = most): Statement {
+  const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
   // OFFSET keeps the text from being made twice.
-  const written = `SELECT CASE WHEN pg_column_size(document) <= ${stored} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
+  const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
   return {
-    text: `SELECT CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
-    values: [...page.values, share * LIKELY, share],
+    text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
+    values: [...page.values, most, stored],
   }
 }
 

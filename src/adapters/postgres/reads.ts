@@ -3,11 +3,18 @@ import type { SqlDialect, Statement } from '../sql/dialect.js'
 import { countNamed, isShort } from '../sql/is-short.js'
 import type { CompileOptions, FilteredStatement, Statements } from '../sql/statements.js'
 import { streamByIds } from '../sql/stream-by-ids.js'
+import { BATCH_BYTES, isWhole, writeBatch } from './batch.js'
 import { type Connections, type Rows, type RunStatement, retry, type Use } from './connections.js'
 import { explain, isInvalidRegex } from './faults.js'
 import { pageOfIds, writeAll, writeFirst, writeSmall } from './page.js'
 import { parseListed } from './parse-documents.js'
-import { BATCH_BYTES, readInCore } from './read-in-core.js'
+import { readInCore } from './read-in-core.js'
+
+/** What is written of a document may have more bytes than what is stored of it: so many times, but for what repeats itself. */
+const COMPRESSION = 16
+
+/** A share of bytes for each document of a page in which one is likely to find room. */
+const LIKELY_SHARE = 200 * COMPRESSION
 
 /** What reads need. */
 export interface ReadSource {
@@ -51,9 +58,11 @@ export function createReads({
   ): Promise<Listed> => {
     const ask = async ({ text, values }: Statement): Promise<Rows> => run(text, values)
     if (bytes === undefined || most <= 1) return parseListed(await ask(writeAll(page)), signal)
-    const small = writeSmall(page, bytes, most)
-    const written = small && (await ask(small))
-    if (written?.rows.every(({ document }) => document !== null)) return parseListed(written, signal)
+    const share = Math.floor(bytes / most)
+    if (share >= LIKELY_SHARE) {
+      const written = await ask(writeSmall(page, share, share / COMPRESSION))
+      if (isWhole(written)) return parseListed(written, signal)
+    }
     return parseListed(await ask(writeFirst(page, bytes)), signal)
   }
 
@@ -81,17 +90,29 @@ export function createReads({
     return rest.length > 0 ? Object.assign(found, { rest }) : found
   }
 
-  /** The documents of ids, in their order, as far as they may be held at once. */
-  const fetchBatch = (
+  /** Fetches the documents of ids, in their order, as far as they may be held at once. */
+  const createFetch = (
     collection: string,
-    ids: readonly string[],
     signal: AbortSignal | undefined,
-  ): Promise<Listed> =>
-    read(
-      () => ({ ...writeFirst(pageOfIds(dialect.table(collection), ids), BATCH_BYTES), isExact: true }),
-      async (run, { text, values }) => parseListed(await run(text, values), signal),
-      { signal, mayBeLong: true },
-    )
+  ): ((ids: readonly string[]) => Promise<Listed>) => {
+    const table = dialect.table(collection)
+    const ask = (statement: Statement): Promise<Rows> =>
+      read(
+        () => ({ ...statement, isExact: true }),
+        (run, { text, values }) => run(text, values),
+        { signal, mayBeLong: true },
+      )
+    let areSmall = true
+    return async (ids) => {
+      const page = pageOfIds(table, ids)
+      if (areSmall) {
+        const written = await ask(writeBatch(page))
+        areSmall = isWhole(written)
+        if (areSmall) return parseListed(written, signal)
+      }
+      return parseListed(await ask(writeFirst(page, BATCH_BYTES)), signal)
+    }
+  }
 
   return {
     list(collection, query) {
@@ -116,7 +137,7 @@ export function createReads({
         },
         { signal, mayBeLong: true },
       )
-      yield* streamByIds(listed, query, (ids) => fetchBatch(collection, ids, signal))
+      yield* streamByIds(listed, query, createFetch(collection, signal))
     },
     count(collection, filter, { signal }) {
       const everything = { filter, sort: [], skip: 0, limit: null }

@@ -4,7 +4,8 @@ import { createConnections } from '../../src/adapters/postgres/connections.js'
 import type { PoolSource } from '../../src/adapters/postgres/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { MAX_PREPARED } from '../../src/adapters/postgres/prepared.js'
-import { everything, type FieldRef, isId } from '../../src/filter/filter.js'
+import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
+import type { Pattern } from '../../src/filter/pattern.js'
 import type { CollectionPlan, ListQuery, StorageAdapter } from '../../src/storage.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
@@ -125,6 +126,34 @@ describe('reads that may be long', () => {
     }
     expect(await adapter.list('slow', all)).toEqual([])
   })
+})
+
+test('a pattern on which PostgreSQL works for long is given up with its request', {
+  timeout: 60_000,
+}, async () => {
+  const { adapter, schema } = await open()
+  await adapter.write([{ in: 'slow', insert: { _id: 'a', _version: 1, text: 'ab'.repeat(50_000) } }], {})
+  const some: Pattern = { kind: 'set', ranges: [[97, 98]] }
+  const pattern: Pattern = {
+    kind: 'sequence',
+    parts: [
+      { kind: 'repeat', part: { kind: 'repeat', part: some, min: 0, max: 200 }, min: 200, max: 200 },
+      { kind: 'text', text: 'c' },
+    ],
+  }
+  const text: FieldRef = { path: 'text', type: 'string', each: false }
+  const observer = await newClient()
+  const isBusy = async (): Promise<boolean> => {
+    const busy = `SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND state = 'active'`
+    return (await observer.query(busy, [schema])).rows.length > 0
+  }
+  const aborting = new AbortController()
+  const filter: Filter = { kind: 'match', field: text, pattern }
+  const counting = Promise.resolve(adapter.count('slow', filter, { signal: aborting.signal }))
+  await until(isBusy)
+  aborting.abort()
+  await expect(counting).rejects.toMatchObject({ code: 'storage_unavailable' })
+  await until(async () => !(await isBusy()))
 })
 
 describe('prepared statements', () => {

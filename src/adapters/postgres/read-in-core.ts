@@ -17,7 +17,7 @@ export interface CoreReading {
   readonly signal: AbortSignal | undefined
 }
 
-/** Gets what matches, in order, with the size of its text, and says whether to go on. */
+/** Gets what matches, in order, with the bytes of its text, and says whether to go on. */
 export type Take = (document: StoredDocument, size: number) => boolean
 
 /**
@@ -55,7 +55,7 @@ function* judgeTexts(texts: readonly string[], judge: Judge, take: Take, slice: 
       yield
       answer = judge(document, slice)
     }
-    if (answer && !take(document, text.length)) return false
+    if (answer && !take(document, Buffer.byteLength(text))) return false
   }
   return true
 }

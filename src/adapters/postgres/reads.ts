@@ -10,7 +10,7 @@ import { pageOfIds, writeAll, writeFirst, writeSmall } from './page.js'
 import { parseListed } from './parse-documents.js'
 import { readInCore } from './read-in-core.js'
 
-/** What is written of a document may have more bytes than what is stored of it: so many times, but for what repeats itself. */
+/** How many times more bytes the text of a document may have than what is stored of it, but where it repeats itself. */
 const COMPRESSION = 16
 
 /** A share of bytes for each document of a page in which one is likely to find room. */
@@ -53,17 +53,17 @@ export function createReads({
   const readPage = async (
     run: RunStatement,
     page: FilteredStatement,
-    { bytes, signal }: ListQuery,
+    bytes: number | undefined,
     most: number,
-  ): Promise<Listed> => {
+  ): Promise<Rows> => {
     const ask = async ({ text, values }: Statement): Promise<Rows> => run(text, values)
-    if (bytes === undefined || most <= 1) return parseListed(await ask(writeAll(page)), signal)
+    if (bytes === undefined || most <= 1) return ask(writeAll(page))
     const share = Math.floor(bytes / most)
     if (share >= LIKELY_SHARE) {
       const written = await ask(writeSmall(page, share, share / COMPRESSION))
-      if (isWhole(written)) return parseListed(written, signal)
+      if (isWhole(written)) return written
     }
-    return parseListed(await ask(writeFirst(page, bytes)), signal)
+    return ask(writeFirst(page, bytes))
   }
 
   /** The same where it lets more through than its filter. */
@@ -115,16 +115,18 @@ export function createReads({
   }
 
   return {
-    list(collection, query) {
-      const { filter, limit, signal } = query
+    async list(collection, query) {
+      const { filter, limit, bytes, signal } = query
       const indexes = indexesOf(collection)
       const most = Math.min(countNamed(indexes, filter), limit ?? Number.POSITIVE_INFINITY)
-      return read(
+      const found = await read(
         (options) => statements.page(collection, query, options),
-        (run, page) =>
-          page.isExact ? readPage(run, page, query, most) : collect(run, page, collection, query),
+        (run, page): Promise<Rows | Listed> =>
+          page.isExact ? readPage(run, page, bytes, most) : collect(run, page, collection, query),
         { signal, mayBeLong: !isShort(indexes, query) },
       )
+      // While text waits for its turn to be read, no connection waits with it.
+      return 'rows' in found ? parseListed(found, signal) : found
     },
     async *stream(collection, query) {
       const { signal } = query

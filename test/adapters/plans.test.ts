@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/page.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
+import { createPostgresDialect, parameterOf } from '../../src/adapters/postgres/postgres-dialect.js'
+import type { Statement } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
@@ -58,16 +60,17 @@ const is = (kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte', field: FieldRef, value: st
 const by = (...keys: readonly (readonly [FieldRef, 1 | -1])[]): readonly SortKey[] =>
   keys.map(([field, direction]) => ({ field, descending: direction === -1 }))
 
+const ids = (count: number): Filter => ({
+  kind: 'or',
+  filters: documents.slice(0, count).map(({ _id }) => is('eq', fields._id, _id)),
+})
+
 /** Queries that must cost what their answer costs, however many documents there are. */
 const lists: readonly (readonly [what: string, filter: Filter, sort: readonly SortKey[]])[] = [
   ['an id', is('eq', fields._id, 'id-000005'), []],
   ['a unique value', is('eq', fields.email, 'u5@example.com'), []],
   ['an indexed value', is('eq', fields.n, 5), []],
-  [
-    'several ids',
-    { kind: 'or', filters: ['id-000001', 'id-000002'].map((id) => is('eq', fields._id, id)) },
-    [],
-  ],
+  ['several ids', ids(2), []],
   ['the first page by id', everything, by([fields._id, 1])],
   ['the first page, ascending', everything, by([fields.n, 1], [fields._id, 1])],
   ['the first page, descending', everything, by([fields.n, -1], [fields._id, -1])],
@@ -139,13 +142,7 @@ describe('SQLite', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const planOf = ({
-    text,
-    values,
-  }: {
-    text: string
-    values: readonly (string | number | boolean)[]
-  }): string =>
+  const planOf = ({ text, values }: Statement): string =>
     database
       .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
       .all(...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)))
@@ -160,6 +157,14 @@ describe('SQLite', () => {
     if (filter !== everything) expect(plan).toMatch(/^SEARCH /)
   })
 
+  test('any number of ids is one parameter and sought', () => {
+    const [few, many] = [2, 10_000].map((count) =>
+      statements.list('things', { filter: ids(count), sort: [], skip: 0, limit: null }),
+    )
+    expect(many?.text).toBe(few?.text)
+    expect(planOf(many ?? { text: '', values: [] })).toMatch(/^SEARCH .*INDEX/)
+  })
+
   test.each(counts)('counting %s reads a range of an index', (_, filter) => {
     expect(planOf(statements.count('things', filter))).toMatch(/^SEARCH .*INDEX/)
   })
@@ -168,11 +173,7 @@ describe('SQLite', () => {
 describe('PostgreSQL', () => {
   const postgres = usePostgres()
   const schema = newSchema()
-  const statements: Statements = createStatements(
-    createPostgresDialect(schema),
-    (place, value) =>
-      `$${place}::${{ string: 'text', number: 'float8' }[typeof value as string] ?? 'boolean'}`,
-  )
+  const statements: Statements = createStatements(createPostgresDialect(schema), parameterOf)
   let client: pg.Client
 
   beforeAll(async () => {
@@ -189,16 +190,44 @@ describe('PostgreSQL', () => {
     await client.end()
   })
 
-  const planOf = async ({ text, values }: { text: string; values: readonly unknown[] }): Promise<string> => {
+  const planOf = async ({ text, values }: Statement): Promise<string> => {
     const { rows } = await client.query({ text: `EXPLAIN ${text}`, values: [...values] })
     return rows.map((row) => String(row['QUERY PLAN'])).join('\n')
   }
 
   test.each(lists)('%s uses an index and sorts nothing', async (_, filter, sort) => {
-    const plan = await planOf(statements.list('things', { filter, sort, skip: 0, limit: 21 }))
-    expect(plan).toMatch(/Index/)
-    expect(plan).not.toMatch(/Sort|Seq Scan/)
-    if (filter !== everything) expect(plan).toMatch(/Index Cond/)
+    const page = statements.page('things', { filter, sort, skip: 0, limit: 21 })
+    const written = [writeAll(page), writeSmall(page, 2 ** 20), writeFirst(page, 2 ** 24)]
+    for (const statement of written) {
+      const plan = await planOf(statement)
+      expect(plan).toMatch(/Index/)
+      expect(plan).not.toMatch(/Sort|Seq Scan/)
+      if (filter !== everything) expect(plan).toMatch(/Index Cond/)
+    }
+  })
+
+  test('what lies beyond a page is never written as text', async () => {
+    const page = statements.page('things', { filter: everything, sort: [], skip: 0, limit: 5000 })
+    const { text, values } = writeFirst(page, 10_000)
+    const { rows } = await client.query({
+      text: `EXPLAIN (ANALYZE, FORMAT JSON, COSTS OFF, TIMING OFF) ${text}`,
+      values: [...values],
+    })
+    const counts = JSON.stringify(rows[0]?.['QUERY PLAN']).matchAll(
+      /"Node Type":"(WindowAgg|Limit)"[^{}[\]]*?"Actual Rows":([\d.]+)/g,
+    )
+    const summed = [...counts].map(([, , count]) => Number(count))
+    // The numbers of all rows, of those that were summed up, and the one beyond.
+    expect(summed.filter((count) => count >= 5000).length).toBeLessThanOrEqual(2)
+    expect(summed.some((count) => count > 1 && count < 200)).toBe(true)
+  })
+
+  test('any number of ids is one parameter and sought', async () => {
+    const [few, many] = [2, 10_000].map((count) =>
+      statements.page('things', { filter: ids(count), sort: [], skip: 0, limit: null }),
+    )
+    expect(many?.text).toBe(few?.text)
+    expect(await planOf(few ?? { text: '', values: [] })).toMatch(/Index Cond/)
   })
 
   test.each(counts)('counting %s reads a range of an index', async (_, filter) => {
@@ -238,6 +267,16 @@ describe('an index over texts that are too long for one entry', () => {
     expect(await store('3')).toMatchObject({ reason: 'unique', fields: ['x', 'y', 'z'] })
     expect(await store('4', { z: 5 })).toEqual({ ok: true, removed: 0 })
     expect(await store('5', { z: 5 })).toEqual({ ok: true, removed: 0 })
+    // The digests of these are taken of bytes, in which a backslash and what lies beyond ASCII are no trap.
+    const odd = { x: '\\', y: '\\x41', z: '\u{1f600}\\134' }
+    expect(await store('6', odd)).toEqual({ ok: true, removed: 0 })
+    expect(await store('7', { ...odd, y: 'A' })).toEqual({ ok: true, removed: 0 })
+    expect(await store('8', { ...odd, x: '\\\\' })).toEqual({ ok: true, removed: 0 })
+    expect(await store('9', odd)).toMatchObject({ reason: 'unique', fields: ['x', 'y', 'z'] })
+    // Two texts of one MD5 digest, found by Marc Stevens in 2024.
+    const twin = 'TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak'
+    expect(await store('10', { x: twin })).toEqual({ ok: true, removed: 0 })
+    expect(await store('11', { x: twin.replace('hAc', 'hEc') })).toEqual({ ok: true, removed: 0 })
     await adapter.close()
   })
 })

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { newSchema } from '../support/postgres.js'
+import { watchPool } from '../support/watched-pool.js'
 import { useOwnPostgres } from './support/own-postgres.js'
 import { type Answered, expectNoFaults, openService, type Service, until } from './support/service.js'
 import { isLong, type Store } from './support/stores.js'
@@ -321,40 +322,16 @@ describe("a host's pool", () => {
   })
 })
 
-/** A pool that writes down what is asked of it. */
-function watch(pool: pg.Pool) {
-  const asked: string[] = []
-  const watched = {
-    get waitingCount() {
-      return pool.waitingCount
-    },
-    async connect() {
-      const client = await pool.connect()
-      return {
-        query(query: { readonly text: string; readonly values?: unknown[] }) {
-          asked.push(query.text)
-          return client.query(query)
-        },
-        on: (event: 'error', listener: (error: Error) => void) => client.on(event, listener),
-        removeListener: (event: 'error', listener: (error: Error) => void) =>
-          client.removeListener(event, listener),
-        release: (destroy?: boolean) => client.release(destroy),
-      }
-    },
-  }
-  return { pool: watched, asked }
-}
-
 describe('opening', () => {
   test('an unchanged configuration asks one question', { timeout: 30_000 }, async () => {
     const schema = newSchema()
     const pool = new pg.Pool({ connectionString: postgres.url })
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
-    const watched = watch(pool)
+    const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
-    expect(watched.asked).toHaveLength(1)
+    expect(watched.sent).toHaveLength(1)
     await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
-    expect(watched.asked).toHaveLength(2)
+    expect(watched.sent).toHaveLength(2)
     await pool.end()
   })
 

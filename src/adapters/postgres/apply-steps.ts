@@ -1,11 +1,12 @@
 import { type Filter, isId } from '../../filter/filter.js'
-import { matches } from '../../filter/matches.js'
+import { compileFilter } from '../../filter/matches.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { SqlDialect } from '../sql/dialect.js'
 import type { Statements } from '../sql/statements.js'
 import type { RunStatement } from './connections.js'
 import { explain, explainWrite, isRepeatable, isTaken } from './faults.js'
-import { parseDocuments } from './read-in-core.js'
+import { holdRequired } from './hold-required.js'
+import { parseListed } from './parse-documents.js'
 import { inTransaction } from './transaction.js'
 
 type Refused = Extract<WriteResult, { readonly ok: false }>
@@ -56,9 +57,8 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
       return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
     }
     if ('require' in step) {
-      // The lock keeps whoever removes it waiting until this write is done.
-      const { rowCount } = await run(`SELECT 1 FROM ${table} WHERE _id = $1 FOR KEY SHARE`, [step.require])
-      return rowCount === 1 ? 0 : { reason: 'missing' }
+      const { missing } = await holdRequired(run, dialect, [step])
+      return missing === undefined ? 0 : { reason: 'missing' }
     }
     return (await findMatching(run, step.in, step.refuse)).length > 0 ? { reason: 'found' } : 0
   }
@@ -78,8 +78,8 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
     filter: Filter,
   ): Promise<readonly StoredDocument[]> => {
     const { text, values, isExact } = statements.list(collection, { filter, sort: [], skip: 0, limit: null })
-    const found = parseDocuments(await run(isExact ? `${text} LIMIT 1` : text, values))
-    return isExact ? found : found.filter((document) => matches(filter, document))
+    const found = await parseListed(await run(isExact ? `${text} LIMIT 1` : text, values))
+    return isExact ? found : found.filter(compileFilter(filter))
   }
 
   const applyAt = async (run: RunStatement, step: WriteStep, place: number): Promise<number | Outcome> => {
@@ -112,7 +112,10 @@ export function createStepWriter(dialect: SqlDialect, statements: Statements): S
           `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(dialect, steps)}`,
           async (): Promise<Outcome> => {
             let removed = 0
+            const held = await holdRequired(run, dialect, steps)
             for (const [i, step] of steps.entries()) {
+              if (i === held.missing) return { ok: false, step: i, reason: 'missing' }
+              if (held.places.has(i)) continue
               const outcome = await applyAt(run, step, i)
               if (typeof outcome !== 'number') return outcome
               removed += outcome

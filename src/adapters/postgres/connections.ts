@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { ServiceError } from '../../errors.js'
-import type { Scalar } from '../../filter/filter.js'
+import type { Value } from '../sql/dialect.js'
 import { classify, explain, isLost, isRepeatable, isUnprepared, unavailable } from './faults.js'
+import { createLane, MAX_WAITING, overloaded } from './lane.js'
 import type { PoolSource, PostgresClient } from './pool.js'
+import { createPreparedStatements } from './prepared.js'
 
 /** What a statement gave. */
 export interface Rows {
@@ -11,47 +11,43 @@ export interface Rows {
 }
 
 /** Runs one statement on a connection. */
-export type RunStatement = (text: string, values?: readonly (Scalar | null)[]) => Promise<Rows>
+export type RunStatement = (text: string, values?: readonly (Value | null)[]) => Promise<Rows>
+
+/** How work uses a connection. */
+export interface Use {
+  /** Cancels its statement and gives the connection up. */
+  readonly signal: AbortSignal | undefined
+  /** Work that may be long has half of the connections in all, so that it never keeps what is short waiting. */
+  readonly mayBeLong?: boolean
+}
 
 /** The connections to one database. */
 export interface Connections {
-  /** Runs `work` on a connection of its own. A signal that aborts cancels its statement and gives the connection up. */
-  use<T>(work: (run: RunStatement) => Promise<T>, signal: AbortSignal | undefined): Promise<T>
+  /** Runs `work` on a connection of its own. */
+  use<T>(work: (run: RunStatement) => Promise<T>, how: Use): Promise<T>
   close(): Promise<void>
 }
 
-/** Requests that wait for a connection at most; one more is told at once that it is too many. */
-const MAX_WAITING = 256
-
-/** Statements that connections keep prepared. */
-const MAX_PREPARED = 200
+/** Milliseconds between two attempts to cancel a statement. */
+const CANCEL_PAUSE = 50
 
 /** Milliseconds after which a connection whose statement could not be cancelled is given up. */
 const GRACE = 1000
 
-export function createConnections(source: PoolSource): Connections {
-  const names = new Map<string, string>()
-  let isPreparing = source.isOwn
+/** Connections of a pool whose size nobody says: the default of `pg`. */
+const DEFAULT_SIZE = 10
 
-  /**
-   * The name under which a connection prepares a statement; none where there are many already. It says which statement it
-   * is: behind a pooler, processes share what is prepared.
-   */
-  const nameOf = (text: string): string | undefined => {
-    if (!isPreparing) return undefined
-    const known = names.get(text)
-    if (known !== undefined || names.size >= MAX_PREPARED) return known
-    const name = `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`
-    names.set(text, name)
-    return name
-  }
+export function createConnections(source: PoolSource): Connections {
+  const long = createLane(Math.max(1, Math.floor((source.pool.options?.max ?? DEFAULT_SIZE) / 2)))
+  const prepared = createPreparedStatements()
+  if (!source.isOwn) prepared.stop()
 
   /** Runs statements on a client; `onLost` is told when it can be used no more. */
   const runOn =
     (client: PostgresClient, onLost: () => void): RunStatement =>
     async (text, values = []) => {
       // Several statements at once name no values, and cannot be prepared.
-      const name = values.length > 0 ? nameOf(text) : undefined
+      const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
       const query = { text, ...(values.length > 0 ? { values: [...values] } : {}), ...(name ? { name } : {}) }
       try {
         return toRows(await client.query(query))
@@ -59,14 +55,13 @@ export function createConnections(source: PoolSource): Connections {
         const thrown = classify(cause)
         if (isLost(thrown)) onLost()
         // A pooler between us and the server does not keep what is prepared.
-        if (isUnprepared(thrown)) isPreparing = false
+        if (isUnprepared(thrown)) prepared.stop()
         throw thrown
       }
     }
 
   const connect = async (signal: AbortSignal | undefined): Promise<PostgresClient> => {
-    if (source.pool.waitingCount >= MAX_WAITING)
-      throw new ServiceError('overloaded', 'Too many requests wait for the database.')
+    if (source.pool.waitingCount >= MAX_WAITING) throw overloaded()
     const connecting = source.pool.connect().catch((thrown: unknown) => {
       throw classify(thrown)
     })
@@ -94,14 +89,42 @@ export function createConnections(source: PoolSource): Connections {
     other.release(isDone !== true)
   }
 
+  /**
+   * Cancels work until it has ended, for a cancellation that comes before its statement does hits nothing. Says whether
+   * all of it has ended in time: one under way could hit who has the connection next.
+   */
+  const cancelWork = async (client: PostgresClient, working: Promise<unknown>): Promise<boolean> => {
+    let isOver = false
+    const over = (): void => {
+      isOver = true
+    }
+    const ended = working.then(over, over)
+    const cancelAll = async (): Promise<true> => {
+      while (!isOver) {
+        await cancel(client).catch(ignore)
+        await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, CANCEL_PAUSE))])
+      }
+      return true
+    }
+    const hasEnded = await withinGrace(cancelAll())
+    over()
+    return hasEnded === true
+  }
+
   return {
-    async use(work, signal) {
-      const client = await connect(signal)
+    async use(work, { signal, mayBeLong = false }) {
+      if (mayBeLong) await long.enter(signal)
+      const leave = mayBeLong ? long.leave : ignore
+      const client = await connect(signal).catch((thrown: unknown) => {
+        leave()
+        throw thrown
+      })
       client.on('error', ignore)
       let isUsable = true
       const done = (): void => {
         client.removeListener('error', ignore)
-        client.release(!isUsable)
+        client.release(!isUsable || prepared.isFull(client))
+        leave()
       }
       const lose = (): void => {
         isUsable = false
@@ -113,10 +136,8 @@ export function createConnections(source: PoolSource): Connections {
         return result
       } catch (thrown) {
         if (signal?.aborted) {
-          // Only if all has ended in time: a cancellation under way could hit whoever has the connection next.
-          const ended = Promise.all([working, cancel(client)].map((one) => one.catch(() => {})))
-          void withinGrace(ended).then((all) => {
-            if (!all) lose()
+          void cancelWork(client, working).then((hasEnded) => {
+            if (!hasEnded) lose()
             done()
           })
         } else done()

@@ -15,6 +15,8 @@ export interface PostgresClient {
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
   readonly waitingCount: number
+  /** `max`: how many connections there are at most. */
+  readonly options?: { readonly max?: number | undefined }
 }
 
 /** A pool, and what can be done with it where it is our own. */

@@ -1,16 +1,16 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
-import { ID, isId, or } from '../../filter/filter.js'
-import type { StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
-import { createStatements, type FilteredStatement } from '../sql/statements.js'
-import { streamByIds } from '../sql/stream-by-ids.js'
+import { ID, isId } from '../../filter/filter.js'
+import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
+import { createStatements } from '../sql/statements.js'
+import { soughtIndexes } from '../sql/structures.js'
 import { filterConflicting } from '../sql/unique-conflict.js'
 import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
-import { type Connections, createConnections, type RunStatement, retry } from './connections.js'
+import { type Connections, createConnections, retry } from './connections.js'
 import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
-import { constraintOf, explain, isInvalidRegex, isLost, unavailable } from './faults.js'
+import { constraintOf, explain, isLost, unavailable } from './faults.js'
 import { borrowPool, createPool, type PostgresPool } from './pool.js'
-import { createPostgresDialect } from './postgres-dialect.js'
-import { parseDocuments, readInCore } from './read-in-core.js'
+import { createPostgresDialect, parameterOf } from './postgres-dialect.js'
+import { createReads } from './reads.js'
 
 export type { PostgresClient, PostgresPool } from './pool.js'
 
@@ -38,54 +38,38 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const place: Place = { schema, dialect }
   const statements = createStatements(dialect, parameterOf)
   const writer = createStepWriter(dialect, statements)
+  const indexes = new Map<string, readonly IndexPlan[]>()
   let connections: Promise<Connections> | undefined
 
   const connect = async (): Promise<Connections> =>
     createConnections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''))
 
-  const use = async <T>(
-    work: (run: RunStatement) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> => {
+  const use: Connections['use'] = async (work, how) => {
     if (!connections) throw unavailable(new Error('the adapter is not open'))
-    return (await connections).use(work, signal)
-  }
-
-  /** Reads; again with the patterns left to the core where PostgreSQL cannot compile one. */
-  const read = async <T>(
-    compile: (skipPatterns: boolean) => FilteredStatement,
-    work: (run: RunStatement, statement: FilteredStatement) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> => {
-    for (const skipPatterns of [false, true]) {
-      const statement = compile(skipPatterns)
-      try {
-        return await retry(() => use((run) => work(run, statement), signal), signal)
-      } catch (thrown) {
-        if (skipPatterns || !isInvalidRegex(thrown)) throw explain(thrown)
-      }
-    }
-    throw new Error('a statement without patterns has an invalid one')
+    return (await connections).use(work, how)
   }
 
   /** Which unique index refused: the first in the order of their creation, not the one that the engine asked first. */
   const nameTaken = (collection: string, { document, isNew, cause }: Taken): Promise<readonly string[]> =>
-    use(async (run) => {
-      const indexes = await readUniqueIndexes(run, place, collection)
-      const candidates = [
-        ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
-        ...indexes.map(({ fields }) => ({ fields, conflicting: filterConflicting(fields, document) })),
-      ]
-      for (const { fields, conflicting } of candidates) {
-        if (!conflicting) continue
-        const { text, values } = statements.count(collection, conflicting)
-        const { rows } = await run(text, values)
-        if (Number(rows[0]?.total) > 0) return fields.map(({ path }) => path)
-      }
-      // Another step of the same write holds the value, or it has been free again since.
-      const constraint = constraintOf(cause)
-      return (indexes.find(({ name }) => name === constraint)?.fields ?? [ID]).map(({ path }) => path)
-    }, undefined)
+    use(
+      async (run) => {
+        const indexes = await readUniqueIndexes(run, place, collection)
+        const candidates = [
+          ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
+          ...indexes.map(({ fields }) => ({ fields, conflicting: filterConflicting(fields, document) })),
+        ]
+        for (const { fields, conflicting } of candidates) {
+          if (!conflicting) continue
+          const { text, values } = statements.count(collection, conflicting)
+          const { rows } = await run(text, values)
+          if (Number(rows[0]?.total) > 0) return fields.map(({ path }) => path)
+        }
+        // Another step of the same write holds the value, or it has been free again since.
+        const constraint = constraintOf(cause)
+        return (indexes.find(({ name }) => name === constraint)?.fields ?? [ID]).map(({ path }) => path)
+      },
+      { signal: undefined },
+    )
 
   const write = async (
     steps: readonly WriteStep[],
@@ -94,10 +78,9 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     const [first] = steps
     if (!first) return { ok: true, removed: 0 }
     const attempt = (): Promise<Outcome> =>
-      use(
-        (run) => (writer.isSingle(steps) ? writer.applySingle(run, first) : writer.applyAll(run, steps)),
+      use((run) => (writer.isSingle(steps) ? writer.applySingle(run, first) : writer.applyAll(run, steps)), {
         signal,
-      )
+      })
     const outcome = await retry(attempt, signal)
     if (!('taken' in outcome)) return outcome
     const { step } = outcome.taken
@@ -112,62 +95,16 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw thrown
       })
       try {
-        await retry(() => use((run) => createStructures(run, place, plans, migrate), undefined), undefined)
+        const create = (): Promise<void> =>
+          use((run) => createStructures(run, place, plans, migrate), { signal: undefined })
+        await retry(create, undefined)
+        for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {
         // Of all that is not the connection, whoever starts the service has to hear.
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
-    list: (collection, { filter, sort, skip, limit, signal }) =>
-      read(
-        (skipPatterns) => statements.list(collection, { filter, sort, skip, limit }, { skipPatterns }),
-        async (run, statement) => {
-          if (statement.isExact) return parseDocuments(await run(statement.text, statement.values))
-          const found: StoredDocument[] = []
-          const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-          let passed = 0
-          await readInCore(run, statement, filter, (document) => {
-            if (passed >= skip && passed < end) found.push(document)
-            passed += 1
-            return passed < end
-          })
-          return found
-        },
-        signal,
-      ),
-    async *stream(collection, query) {
-      const { filter, sort, skip, limit, signal } = query
-      const listed = await read(
-        (skipPatterns) => statements.ids(collection, { filter, sort, skip, limit }, { skipPatterns }),
-        async (run, { text, values, isExact }) => {
-          // One text of all ids takes a fraction of what a row for each would.
-          const { rows } = await run(`SELECT json_agg(_id)::text AS ids FROM (${text}) AS listed`, values)
-          return { ids: JSON.parse(String(rows[0]?.ids ?? '[]')) as readonly string[], isExact }
-        },
-        signal,
-      )
-      yield* streamByIds(listed, query, (ids) =>
-        read(
-          () => statements.list(collection, { filter: or(ids.map(isId)), sort: [], skip: 0, limit: null }),
-          async (run, statement) => parseDocuments(await run(statement.text, statement.values)),
-          signal,
-        ),
-      )
-    },
-    count: (collection, filter, { signal }) =>
-      read(
-        (skipPatterns) => statements.count(collection, filter, { skipPatterns }),
-        async (run, statement) => {
-          if (statement.isExact) return Number((await run(statement.text, statement.values)).rows[0]?.total)
-          let total = 0
-          await readInCore(run, statement, filter, () => {
-            total += 1
-            return true
-          })
-          return total
-        },
-        signal,
-      ),
+    ...createReads({ dialect, statements, use, indexesOf: (collection) => indexes.get(collection) ?? [] }),
     async write(steps, { signal }) {
       try {
         return await write(steps, signal)
@@ -186,12 +123,6 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
 /** Nobody knows how far a write came that was given up. */
 const abandoned = (cause: unknown): ServiceError =>
   new ServiceError('outcome_unknown', 'The write was given up.', { cause })
-
-/** A parameter with its type, which PostgreSQL cannot always tell. */
-function parameterOf(place: number, value: unknown): string {
-  const type = typeof value === 'number' ? 'float8' : typeof value === 'boolean' ? 'boolean' : 'text'
-  return `$${place}::${type}`
-}
 
 const OPTIONS: { readonly [name: string]: readonly [isValid: (value: unknown) => boolean, allowed: string] } =
   {

@@ -1,37 +1,61 @@
 import type { Filter } from '../../filter/filter.js'
-import { compileFilter } from '../../filter/matches.js'
+import { compileJudge, type Judge } from '../../filter/matches.js'
+import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Statement } from '../sql/dialect.js'
-import type { Rows, RunStatement } from './connections.js'
+import { readTexts } from './batch.js'
+import type { RunStatement } from './connections.js'
+import { parseDocument } from './parse-documents.js'
 import { inTransaction } from './transaction.js'
 
-/** Documents that are fetched at once. */
-const BATCH = 500
+/** What is read where a statement lets more through than its filter. */
+export interface CoreReading {
+  readonly table: string
+  /** All that may match, in order. */
+  readonly page: Statement
+  readonly filter: Filter
+  readonly signal: AbortSignal | undefined
+}
+
+/** Gets what matches, in order, with the bytes of its text, and says whether to go on. */
+export type Take = (document: StoredDocument, size: number) => boolean
 
 /**
- * Reads where a statement lets more through than its filter: the rest is left out here, as the documents were at one
- * moment and in memory that does not grow with them. `take` gets what matches, in order, and says whether to go on.
+ * Reads where a statement lets more through than its filter: the rest is left out here, in slices, as the documents were
+ * at one moment and in memory that does not grow with them.
  */
 export const readInCore = (
   run: RunStatement,
-  { text, values }: Statement,
-  filter: Filter,
-  take: (document: StoredDocument) => boolean,
+  { table, page, filter, signal }: CoreReading,
+  take: Take,
 ): Promise<void> =>
   inTransaction(
     run,
-    'BEGIN READ ONLY',
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     async () => {
-      const matches = compileFilter(filter)
-      await run(`DECLARE found NO SCROLL CURSOR FOR ${text}`, values)
-      for (;;) {
-        const documents = parseDocuments(await run(`FETCH ${BATCH} FROM found`))
-        for (const document of documents) if (matches(document) && !take(document)) return
-        if (documents.length < BATCH) return
+      const judge = compileJudge(filter)
+      for await (const texts of readTexts(run, table, page)) {
+        signal?.throwIfAborted()
+        const goesOn = await runSliced(
+          (slice) => judgeTexts(texts, judge, take, slice),
+          () => signal,
+        )
+        if (!goesOn) return
       }
     },
     () => false,
   )
 
-export const parseDocuments = ({ rows }: Rows): readonly StoredDocument[] =>
-  rows.map(({ document }) => JSON.parse(String(document)) as StoredDocument)
+function* judgeTexts(texts: readonly string[], judge: Judge, take: Take, slice: Slice): Sliced<boolean> {
+  for (const text of texts) {
+    const document = parseDocument(text, slice)
+    if (slice.left <= 0) yield
+    let answer = judge(document, slice)
+    while (answer === undefined) {
+      yield
+      answer = judge(document, slice)
+    }
+    if (answer && !take(document, Buffer.byteLength(text))) return false
+  }
+  return true
+}

@@ -1,8 +1,11 @@
 import type { FieldRef, Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern/pattern.js'
 
+/** What a parameter of a statement holds; a list only where a dialect binds one. */
+export type Value = Scalar | readonly Scalar[]
+
 /** Adds a value to the parameters of a statement and returns how the statement names it. */
-export type Bind = (value: Scalar) => string
+export type Bind = (value: Value) => string
 
 /** What engines write differently. Names and values are always quoted or bound, never pasted. */
 export interface SqlDialect {
@@ -22,7 +25,7 @@ export interface SqlDialect {
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
   /** Whether a text contains a match; `undefined` where the engine cannot say it identically. */
   readonly match: (text: string, pattern: Pattern, bind: Bind) => string | undefined
-  /** Whether a value is one of several of one type. */
+  /** Whether a value is one of several of one type, which are one parameter: however many, it is one statement. */
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
   /** One key of an order in which missing values come first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
@@ -36,7 +39,7 @@ export interface SqlDialect {
 /** A statement with the values that it names. */
 export interface Statement {
   readonly text: string
-  readonly values: readonly Scalar[]
+  readonly values: readonly Value[]
 }
 
 /** Quotes a name as the SQL standard says, which both engines follow. */

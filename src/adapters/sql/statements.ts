@@ -1,7 +1,7 @@
-import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
+import type { FieldRef, Filter } from '../../filter/filter.js'
 import type { ListQuery } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
-import type { Bind, SqlDialect, Statement } from './dialect.js'
+import type { Bind, SqlDialect, Statement, Value } from './dialect.js'
 
 /** A statement that reads or removes by a filter. Where it is not exact, the filter must be asked once more. */
 export interface FilteredStatement extends Statement {
@@ -16,6 +16,8 @@ export interface CompileOptions {
 /** Writes statements over one collection. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
+  /** The same with the documents as they are stored. */
+  page(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   /** The ids of a list. */
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
@@ -34,7 +36,7 @@ function isFixed(filter: Filter, field: FieldRef): boolean {
 /** `parameter` writes the name of the parameter at a place, counted from 1, for a value. */
 export function createStatements(
   dialect: SqlDialect,
-  parameter: (place: number, value: Scalar) => string,
+  parameter: (place: number, value: Value) => string,
 ): Statements {
   const compile = (
     collection: string,
@@ -42,7 +44,7 @@ export function createStatements(
     options: CompileOptions,
     write: (where: string, bind: Bind, isExact: boolean) => string,
   ): FilteredStatement => {
-    const values: Scalar[] = []
+    const values: Value[] = []
     const bind: Bind = (value) => parameter(values.push(value), value)
     const { sql, isExact } = compileCondition(filter, dialect, bind, options)
     const where = sql === 'TRUE' ? '' : ` WHERE ${sql}`
@@ -65,6 +67,7 @@ export function createStatements(
     })
   return {
     list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
+    page: (collection, query, options = {}) => select('_id, document', collection, query, options),
     ids: (collection, query, options = {}) => select('_id', collection, query, options),
     count: (collection, filter, options = {}) =>
       compile(collection, filter, options, (from, _, isExact) =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FieldRef } from '../../filter/filter.js'
-import type { CollectionPlan } from '../../storage.js'
+import type { CollectionPlan, IndexPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
 
 /** Where it is written down which structures there are; no collection has a name that begins like this. */
@@ -53,7 +53,9 @@ function createIndex(
   isUnique: boolean,
   dialect: SqlDialect,
 ): Structure {
-  const name = nameOf(isUnique ? 'unique' : 'index', collection, fields)
+  const name = isUnique
+    ? nameOf('unique', collection, fields, digestOf(fields, dialect)?.('?'))
+    : nameOf('index', collection, fields)
   const keys = isUnique
     ? fields.map((field) => uniqueKey(field, fields, dialect))
     : [...cutTexts(fields, dialect).map((field) => dialect.order(field, false)), '_id']
@@ -70,9 +72,16 @@ function createIndex(
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
 /** Of many texts a unique index holds digests: it is there to refuse, not to be sought in. */
-function uniqueKey(field: FieldRef, fields: readonly FieldRef[], { manyTexts, value }: SqlDialect): string {
-  const isTooMuch = manyTexts !== null && fields.filter(isText).length > manyTexts.max
-  return isTooMuch && isText(field) ? manyTexts.digest(value(field)) : value(field)
+function digestOf(
+  fields: readonly FieldRef[],
+  { manyTexts }: SqlDialect,
+): ((value: string) => string) | undefined {
+  return manyTexts !== null && fields.filter(isText).length > manyTexts.max ? manyTexts.digest : undefined
+}
+
+function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDialect): string {
+  const value = dialect.value(field)
+  return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
 /** The first fields of an index, as far as they fit into it. */
@@ -81,9 +90,16 @@ function cutTexts(fields: readonly FieldRef[], { manyTexts }: SqlDialect): reado
   return beyond ? fields.slice(0, fields.indexOf(beyond)) : fields
 }
 
-function nameOf(kind: string, collection: string, fields: readonly FieldRef[]): string {
+/** What the indexes of a plan can seek: the first fields of each. */
+export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
+  indexes.map(({ fields, unique }) => {
+    const sought = cutTexts(fields, dialect)
+    return { fields: sought, unique: unique && sought.length === fields.length }
+  })
+
+function nameOf(kind: string, collection: string, fields: readonly FieldRef[], digest?: string): string {
   const places = fields.map(({ path, type, each }) => [path, type, each])
-  const identity = JSON.stringify([REVISION, kind, collection, places])
+  const identity = JSON.stringify([REVISION, kind, collection, places, ...(digest ? [digest] : [])])
   return `_${kind}_${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`
 }
 

@@ -1,19 +1,19 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../filter/bounded-map.js'
-import type { Scalar } from '../../filter/filter.js'
 import { compilePattern, type Matcher } from '../../filter/pattern/compile-pattern.js'
 import type { Pattern } from '../../filter/pattern/pattern.js'
+import type { Value } from '../sql/dialect.js'
 import { MATCHES } from './sqlite-dialect.js'
 import { whileBusy } from './while-busy.js'
 
 /** A connection to a database file. Everything happens at once, in the calling thread. */
 export interface Connection {
   /** The first column of every row. */
-  all(text: string, values: readonly Scalar[]): readonly unknown[]
+  all(text: string, values: readonly Value[]): readonly unknown[]
   /** The first column of the first row. */
-  first(text: string, values: readonly Scalar[]): unknown
+  first(text: string, values: readonly Value[]): unknown
   /** How many rows a statement changed. */
-  run(text: string, values: readonly Scalar[]): number
+  run(text: string, values: readonly Value[]): number
   /** Runs statements that name no values. */
   execute(text: string): void
   readonly isInTransaction: boolean
@@ -69,7 +69,7 @@ export async function openConnection(file: string): Promise<Connection> {
 }
 
 /** SQLite has no booleans. */
-const toStored = (value: Scalar): string | number => (typeof value === 'boolean' ? Number(value) : value)
+const toStored = (value: Value): unknown => (typeof value === 'boolean' ? Number(value) : value)
 
 async function importDriver(): Promise<typeof BetterSqlite3> {
   try {

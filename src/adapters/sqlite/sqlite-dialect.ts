@@ -76,7 +76,8 @@ export const sqliteDialect: SqlDialect = {
     if (pattern.kind === 'text') return `instr(${text}, ${bind(pattern.text)}) > 0`
     return `${MATCHES}(${text}, ${bind(JSON.stringify(pattern))})`
   },
-  isOneOf: (value, values, bind) => `${value} IN (${values.map(bind).join(', ')})`,
+  isOneOf: (value, values, bind) =>
+    `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   knowsFixedKeys: false,
   manyTexts: null,

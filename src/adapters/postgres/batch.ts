@@ -1,0 +1,46 @@
+import type { Statement } from '../sql/dialect.js'
+import type { Rows, RunStatement } from './connections.js'
+import { pageOfIds, writeFirst, writeSmall } from './page.js'
+
+/** Documents that are read at once. */
+export const BATCH = 500
+
+/** Bytes of text that are read at once, where one document does not have more. */
+export const BATCH_BYTES = 2 ** 20
+
+/** What is written of a batch; documents that could make it too large are NULL. */
+export const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(BATCH_BYTES / BATCH))
+
+/** Whether all of a batch was written. */
+export const isWhole = ({ rows }: Rows): boolean => rows.every(({ document }) => document !== null)
+
+/** The texts of all documents of a page, in order, in batches; inside a transaction that sees one moment. */
+export async function* readTexts(
+  run: RunStatement,
+  table: string,
+  page: Statement,
+): AsyncGenerator<readonly string[], void, undefined> {
+  const { text, values } = writeBatch(page)
+  await run(`DECLARE found NO SCROLL CURSOR FOR ${text}`, values)
+  for (;;) {
+    const { rows } = await run(`FETCH ${BATCH} FROM found`)
+    const large = rows.flatMap(({ _id, document }) => (document === null ? [String(_id)] : []))
+    const written: string[] = []
+    let texts: string[] = []
+    for (const { document } of rows) {
+      if (document === null && written.length === 0) {
+        if (texts.length > 0) yield texts
+        texts = []
+        const first = writeFirst(pageOfIds(table, large), BATCH_BYTES)
+        written.push(...textsOf(await run(first.text, first.values)))
+        large.splice(0, written.length)
+      }
+      texts.push(typeof document === 'string' ? document : (written.shift() ?? ''))
+    }
+    if (texts.length > 0) yield texts
+    if (rows.length < BATCH) return
+  }
+}
+
+const textsOf = ({ rows }: Rows): readonly string[] =>
+  rows.flatMap(({ document }) => (typeof document === 'string' ? [document] : []))

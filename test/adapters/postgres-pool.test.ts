@@ -1,0 +1,194 @@
+import pg from 'pg'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createConnections } from '../../src/adapters/postgres/connections.js'
+import type { PoolSource } from '../../src/adapters/postgres/pool.js'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { MAX_PREPARED } from '../../src/adapters/postgres/prepared.js'
+import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
+import type { Pattern } from '../../src/filter/pattern/pattern.js'
+import type { CollectionPlan, ListQuery, StorageAdapter } from '../../src/storage.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
+
+const postgres = usePostgres()
+
+const opened: { end(): Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.end()
+})
+
+const open = async (max?: number): Promise<{ pool: pg.Pool; adapter: StorageAdapter; schema: string }> => {
+  const schema = newSchema()
+  const pool = new pg.Pool({ connectionString: postgres.url, application_name: schema, ...(max && { max }) })
+  const adapter = createPostgresAdapter({ pool, schema })
+  opened.push(pool)
+  await adapter.open(['slow', 'quick'].map((name): CollectionPlan => ({ name, indexes: [] })))
+  await adapter.write([{ in: 'quick', insert: { _id: 'a', _version: 1 } }], {})
+  return { pool, adapter, schema }
+}
+
+const newClient = async (): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+  opened.push(client)
+  return client
+}
+
+/** Makes every statement on a collection wait, until what is returned is called. */
+async function lock(schema: string, collection = 'slow') {
+  const [client, observer] = [await newClient(), await newClient()]
+  await client.query(`BEGIN; LOCK TABLE ${schema}.${collection} IN ACCESS EXCLUSIVE MODE`)
+  return {
+    /** Connections of the pool whose statements wait. */
+    async countWaiting(): Promise<number> {
+      const text = `SELECT count(*)::int AS total FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'`
+      return (await observer.query(text, [schema])).rows[0].total
+    },
+    release: () => client.query('ROLLBACK'),
+  }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+const n: FieldRef = { path: 'n', type: 'integer', each: false }
+const all: ListQuery = { filter: everything, sort: [], skip: 0, limit: null }
+
+const drain = async (batches: AsyncIterable<unknown> | undefined): Promise<unknown[]> => {
+  const found: unknown[] = []
+  for await (const batch of batches ?? []) found.push(batch)
+  return found
+}
+
+/** Reads that may be long, each of another kind. */
+const longReads: readonly ((adapter: StorageAdapter, signal?: AbortSignal) => unknown)[] = [
+  (adapter, signal) => adapter.list('slow', { ...all, ...(signal && { signal }) }),
+  (adapter) => adapter.list('slow', { ...all, sort: [{ field: n, descending: false }], limit: 20 }),
+  (adapter) => drain(adapter.stream?.('slow', all)),
+  (adapter) => adapter.count('slow', everything, {}),
+]
+
+describe('reads that may be long', () => {
+  test.each([
+    [1, 1],
+    [3, 1],
+    [8, 4],
+    [undefined, 5],
+  ])('have half of the connections: of %s, %s', { timeout: 30_000 }, async (max, half) => {
+    const { pool, adapter, schema } = await open(max)
+    const locked = await lock(schema)
+    const reading = Array.from({ length: 24 }, (_, i) => longReads[i % longReads.length]?.(adapter))
+    await until(async () => (await locked.countWaiting()) === half)
+    if (half > 1 || max !== 1) {
+      // What is short passes them by.
+      for (let i = 0; i < 20; i++) {
+        expect(await adapter.list('quick', { ...all, filter: isId('a') })).toHaveLength(1)
+        expect(await adapter.list('quick', { ...all, limit: 20 })).toHaveLength(1)
+        const steps = [{ in: 'quick', remove: isId('none') }]
+        expect(await adapter.write(steps, {})).toEqual({ ok: true, removed: 0 })
+      }
+    }
+    expect(await locked.countWaiting()).toBe(half)
+    expect(pool.waitingCount).toBe(0)
+    await locked.release()
+    const found = await Promise.all(reading)
+    expect(found).toEqual(found.map((_, i) => (i % longReads.length === 3 ? 0 : [])))
+  })
+
+  test('wait in a queue with an end', { timeout: 30_000 }, async () => {
+    const { adapter, schema } = await open(2)
+    const locked = await lock(schema)
+    const aborting = new AbortController()
+    const reading = Array.from({ length: 257 }, (_, i) =>
+      Promise.resolve(longReads[0]?.(adapter, i > 0 ? aborting.signal : undefined)).catch(({ code }) => code),
+    )
+    await until(async () => (await locked.countWaiting()) === 1)
+    await expect(adapter.list('slow', all)).rejects.toMatchObject({ code: 'overloaded' })
+    // Those who leave make room.
+    aborting.abort()
+    const last = adapter.list('slow', all)
+    expect(await Promise.all(reading.slice(1))).toEqual(reading.slice(1).map(() => 'storage_unavailable'))
+    await locked.release()
+    expect([await reading[0], await last]).toEqual([[], []])
+  })
+
+  test('give their place back when they are given up', { timeout: 30_000 }, async () => {
+    const { adapter, schema } = await open(2)
+    for (let round = 0; round < 3; round++) {
+      const locked = await lock(schema)
+      const aborting = new AbortController()
+      const reading = Promise.resolve(longReads[0]?.(adapter, aborting.signal))
+      await until(async () => (await locked.countWaiting()) === 1)
+      aborting.abort()
+      await expect(reading).rejects.toMatchObject({ code: 'storage_unavailable' })
+      await until(async () => (await locked.countWaiting()) === 0)
+      await locked.release()
+    }
+    expect(await adapter.list('slow', all)).toEqual([])
+  })
+})
+
+test('a pattern on which PostgreSQL works for long is given up with its request', {
+  timeout: 60_000,
+}, async () => {
+  const { adapter, schema } = await open()
+  await adapter.write([{ in: 'slow', insert: { _id: 'a', _version: 1, text: 'ab'.repeat(50_000) } }], {})
+  const some: Pattern = { kind: 'set', ranges: [[97, 98]] }
+  const pattern: Pattern = {
+    kind: 'sequence',
+    parts: [
+      { kind: 'repeat', part: { kind: 'repeat', part: some, min: 0, max: 200 }, min: 200, max: 200 },
+      { kind: 'text', text: 'c' },
+    ],
+  }
+  const text: FieldRef = { path: 'text', type: 'string', each: false }
+  const observer = await newClient()
+  const isBusy = async (): Promise<boolean> => {
+    const busy = `SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND state = 'active'`
+    return (await observer.query(busy, [schema])).rows.length > 0
+  }
+  const aborting = new AbortController()
+  const filter: Filter = { kind: 'match', field: text, pattern }
+  const counting = Promise.resolve(adapter.count('slow', filter, { signal: aborting.signal }))
+  await until(isBusy)
+  aborting.abort()
+  await expect(counting).rejects.toMatchObject({ code: 'storage_unavailable' })
+  await until(async () => !(await isBusy()))
+})
+
+describe('prepared statements', () => {
+  const createSource = (): PoolSource & { readonly pool: pg.Pool } => {
+    const pool = new pg.Pool({ connectionString: postgres.url, max: 1 })
+    opened.push(pool)
+    return { pool, isOwn: true, end: () => pool.end() }
+  }
+  const listPrepared = 'SELECT name, statement FROM pg_prepared_statements WHERE $1'
+
+  test('of a thousand shapes leave room for others', { timeout: 60_000 }, async () => {
+    const source = createSource()
+    const connections = createConnections(source)
+    const ask = (text: string) =>
+      connections.use(async (run) => (await run(text, [true])).rows, { signal: undefined })
+    const connected = new Set<unknown>()
+    source.pool.on('connect', (client) => connected.add(client))
+    let most = 0
+    for (let i = 0; i < 1000; i++) {
+      for (let times = 0; times < 2; times++) await ask(`SELECT ${i} WHERE $1`)
+      if (i % 50 === 0) most = Math.max(most, (await ask(listPrepared)).length)
+    }
+    expect(most).toBeGreaterThan(50)
+    expect(most).toBeLessThanOrEqual(MAX_PREPARED)
+    expect(connected.size).toBe(2)
+    // What is asked often is prepared, whatever came before.
+    for (let times = 0; times < 2; times++) await ask('SELECT 5 AS five WHERE $1')
+    expect((await ask(listPrepared)).map(({ statement }) => statement)).toContain('SELECT 5 AS five WHERE $1')
+  })
+
+  test('are not made of what is asked once', { timeout: 60_000 }, async () => {
+    const connections = createConnections(createSource())
+    const ask = (text: string) =>
+      connections.use(async (run) => (await run(text, [true])).rows, { signal: undefined })
+    for (let i = 0; i < 1000; i++) await ask(`SELECT ${i} WHERE $1`)
+    expect(await ask(listPrepared)).toEqual([])
+  })
+})

@@ -1,0 +1,38 @@
+import type pg from 'pg'
+import type { PostgresPool } from '../../src/adapters/postgres/pool.js'
+
+/** A statement that was sent, and what came back. */
+export interface Sent {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** Characters of all that its rows held. */
+  size: number
+}
+
+/** A pool that writes down what is asked of it. */
+export function watchPool(pool: pg.Pool): { readonly pool: PostgresPool; readonly sent: Sent[] } {
+  const sent: Sent[] = []
+  const watched: PostgresPool = {
+    get waitingCount() {
+      return pool.waitingCount
+    },
+    options: pool.options,
+    async connect() {
+      const client = await pool.connect()
+      return {
+        async query({ text, values = [] }) {
+          const one: Sent = { text, values, size: 0 }
+          sent.push(one)
+          const result = await client.query({ text, values })
+          const rows = Array.isArray(result) ? [] : result.rows
+          one.size = rows.flatMap(Object.values).reduce((sum, value) => sum + String(value ?? '').length, 0)
+          return result
+        },
+        on: (event, listener) => client.on(event, listener),
+        removeListener: (event, listener) => client.removeListener(event, listener),
+        release: (destroy) => client.release(destroy),
+      }
+    },
+  }
+  return { pool: watched, sent }
+}

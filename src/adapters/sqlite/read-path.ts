@@ -68,9 +68,9 @@ export function choosePath(
   const conditions = filter.kind === 'and' ? filter.filters : [filter]
   const paths: ReadPath[] = []
   for (const index of indexes) {
-    const path = pathOf(index, conditions, sort)
-    if (path.most <= 1) return path
-    paths.push(path)
+    const path = findPath(index, conditions, sort)
+    if (path && path.most <= 1) return path
+    if (path) paths.push(path)
   }
   const all: ReadPath = { ...NO_INDEX, rest: conditions, isOrdered: sort.length === 0 }
   const narrow = findNarrowest(paths.filter(({ bounds }) => bounds.length > 0))
@@ -95,8 +95,12 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
-/** Equalities on the first fields of an index, and bounds on the next one. */
-function pathOf(index: ReadIndex, conditions: readonly Filter[], sort: readonly SortKey[]): ReadPath {
+/** Equalities on the first fields of an index, and bounds on the next one; or the order alone. */
+function findPath(
+  index: ReadIndex,
+  conditions: readonly Filter[],
+  sort: readonly SortKey[],
+): ReadPath | undefined {
   const { name, columns, isUnique } = index
   const bounds: Filter[] = []
   const single: FieldRef[] = []
@@ -112,6 +116,7 @@ function pathOf(index: ReadIndex, conditions: readonly Filter[], sort: readonly 
   }
   const next = columns[fixed]
   if (next) bounds.push(...findBounds(conditions, next))
+  if (bounds.length === 0 && (sort.length === 0 || !isGiven(sort, columns))) return undefined
   const isOne = fixed === columns.length || (isUnique && fixed > 0 && fixed === columns.length - 1)
   const keys = sort.filter(({ field }) => !single.some((column) => isOn(field, column)))
   const isOrdered =

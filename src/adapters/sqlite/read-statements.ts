@@ -11,7 +11,7 @@ function write(parts: (bind: Bind, where: (filters: readonly Filter[]) => string
     values.push(value)
     return '?'
   }
-  const text = parts(bind, (filters) => compileCondition(and(filters), sqliteDialect, bind, {}).sql)
+  const text = parts(bind, (filters) => compileCondition(and(filters), sqliteDialect, bind).sql)
   return { text, values }
 }
 

@@ -47,7 +47,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
   ],
   http: ['errors', 'types', 'filter', 'schema', 'query', 'permissions', 'config', 'auth', 'service'],
-  adapters: ['errors', 'slices', 'filter', 'storage'],
+  adapters: ['errors', 'types', 'slices', 'filter', 'storage'],
   mounts: ['errors', 'types', 'auth', 'http'],
   'create-collection-service': [
     'errors',

@@ -16,9 +16,9 @@ export interface Candidates {
 }
 
 /** Steps that a statement takes for each row, for each condition on it, and for a kilobyte. */
-const ROW = 14
-const CONDITION = 8
-const KILOBYTE = 40
+const ROW = 25
+const CONDITION = 10
+const KILOBYTE = 80
 
 /** Conditions that a statement asks; of more, the core is faster. */
 const MAX_CONDITIONS = 8

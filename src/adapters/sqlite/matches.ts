@@ -20,7 +20,7 @@ export interface Matches {
 }
 
 /** Characters of JSON that are read in a step. */
-const CHARACTERS = 10
+const CHARACTERS = 6
 
 export const parseDocument = (text: string, slice: Slice): StoredDocument => {
   slice.left -= text.length / CHARACTERS

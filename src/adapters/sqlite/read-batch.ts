@@ -3,7 +3,7 @@ import type { Slice, Sliced } from '../../slices.js'
 import type { ListQuery, StoredDocument } from '../../storage.js'
 import type { Connection } from './connection.js'
 import { parseDocument } from './matches.js'
-import { byId } from './read-list.js'
+import { byId, LOOK_UP } from './read-list.js'
 
 /** Documents that are handed out at once. */
 export const BATCH = 500
@@ -17,9 +17,6 @@ export interface Batch {
   /** How many ids have been looked up. */
   readonly passed: number
 }
-
-/** Steps that a statement takes which asks for one document. */
-const LOOK_UP = 50
 
 /** The next documents, of the ids from a place on, that are still there and match. `connect` gives one for each turn. */
 export function* readBatch(

@@ -17,6 +17,9 @@ export interface ListPlan {
   readonly path: ReadPath
 }
 
+/** Steps of a slice that it takes to keep what a document is ordered by. */
+const ENTRY = 10
+
 /** Bytes of documents that are read at once. */
 const PAGE_BYTES = 2 ** 21
 
@@ -106,7 +109,10 @@ function* sortFirst(
     for (;;) {
       const match = matches.next(slice)
       if (match === undefined) break
-      if (typeof match !== 'number') first.add(match.document)
+      if (typeof match !== 'number') {
+        slice.left -= ENTRY
+        first.add(match.document)
+      }
       if (first.isFull) yield* first.drop(slice)
       if (slice.left <= 0) yield
     }
@@ -116,6 +122,7 @@ function* sortFirst(
   const ids = (yield* first.finish(slice)).slice(skip)
   const page = createPage(query)
   for (const [i, id] of ids.entries()) {
+    slice.left -= LOOK_UP
     const text = String(connection.first(byId(collection), [id]))
     page.add({ text, document: parseDocument(text, slice) })
     if (page.isFull) {
@@ -126,6 +133,9 @@ function* sortFirst(
   }
   return page.listed
 }
+
+/** Steps of a slice that it takes to ask for one document. */
+export const LOOK_UP = 50
 
 /** Asks for the text of one document. */
 export const byId = (collection: string): string =>

@@ -3,8 +3,8 @@ import type { Slice, Sliced } from '../../slices.js'
 /** Items that are sorted at once. */
 const RUN = 256
 
-/** Steps that sorting takes for each item and each round. */
-const COMPARISON = 3
+/** Steps of a slice that sorting takes for each item and each round. */
+const COMPARISON = 6
 
 /** Sorts, and pauses wherever the slice is used up. */
 export function* sortInSlices<T>(

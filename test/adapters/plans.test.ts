@@ -7,13 +7,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/page.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createPostgresDialect, parameterOf } from '../../src/adapters/postgres/postgres-dialect.js'
-import type { Statement } from '../../src/adapters/sql/dialect.js'
+import type { Statement, Value } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
+import { structuresOf } from '../../src/adapters/sql/structures.js'
+import { choosePath, type ReadPath, readIndexesOf } from '../../src/adapters/sqlite/read-path.js'
+import {
+  countAllStatement,
+  countStatement,
+  pageStatement,
+  scanStatement,
+  walkStatement,
+} from '../../src/adapters/sqlite/read-statements.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
 import { and, everything, type FieldRef, type Filter } from '../../src/filter/filter.js'
 import { rangesAfter } from '../../src/query/cursor.js'
 import type { CollectionPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
+import { createRandom } from '../../src/testing/kit/random.js'
+import { drawQuery } from '../../src/testing/kit/random-query.js'
+import { drawStore } from '../../src/testing/kit/random-store.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
 const ref = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })
@@ -125,7 +137,7 @@ async function fill(adapter: StorageAdapter): Promise<void> {
 }
 
 describe('SQLite', () => {
-  const statements: Statements = createStatements(sqliteDialect, () => '?')
+  const indexes = readIndexesOf(plan)
   let folder = ''
   let database: Database.Database
 
@@ -142,15 +154,27 @@ describe('SQLite', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const planOf = ({ text, values }: Statement): string =>
-    database
+  const stored = (value: Value) => (typeof value === 'boolean' ? Number(value) : value)
+
+  const planOf = ({ text, values }: Statement, of = database): string =>
+    of
       .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
-      .all(...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)))
+      .all(...values.map(stored))
       .map(({ detail }) => detail)
       .join('\n')
 
+  const countUpTo = (path: ReadPath, most: number): number => {
+    const { text, values } = countStatement('things', path, most)
+    return Number(database.prepare(text).pluck().get(values.map(stored)))
+  }
+
+  const choose = (filter: Filter, sort: readonly SortKey[], limit: number | null = 21): ReadPath =>
+    choosePath(indexes, { filter, sort, limit }, countUpTo)
+
   test.each(lists)('%s uses an index and sorts nothing', (_, filter, sort) => {
-    const plan = planOf(statements.list('things', { filter, sort, skip: 0, limit: 21 }))
+    const path = choose(filter, sort)
+    expect(path).toMatchObject({ rest: [], isOrdered: true })
+    const plan = planOf(pageStatement('things', path, { skip: 0, limit: 21, cap: 1024 }))
     expect(plan).toMatch(/USING (?:COVERING )?INDEX/)
     expect(plan).not.toMatch(/TEMP B-TREE/)
     // An order alone is walked; what is fixed or bounded is sought.
@@ -159,14 +183,77 @@ describe('SQLite', () => {
 
   test('any number of ids is one parameter and sought', () => {
     const [few, many] = [2, 10_000].map((count) =>
-      statements.list('things', { filter: ids(count), sort: [], skip: 0, limit: null }),
+      walkStatement('things', choose(ids(count), []), [], 'document'),
     )
     expect(many?.text).toBe(few?.text)
     expect(planOf(many ?? { text: '', values: [] })).toMatch(/^SEARCH .*INDEX/)
   })
 
-  test.each(counts)('counting %s reads a range of an index', (_, filter) => {
-    expect(planOf(statements.count('things', filter))).toMatch(/^SEARCH .*INDEX/)
+  test.each(lists)('%s is walked in its order, without an end too', (_, filter, sort) => {
+    const extra = is('gt', ref('unindexed', 'number'), 5)
+    const path = choose(and([filter, extra]), sort, null)
+    expect(path).toMatchObject({ rest: [extra], isOrdered: true })
+    const plan = planOf(walkStatement('things', path, [extra], 'document'))
+    expect(plan).toMatch(filter === everything ? /^SCAN .*INDEX/ : /^SEARCH .*INDEX/)
+    expect(plan).not.toMatch(/TEMP B-TREE/)
+  })
+
+  test.each(counts)('counting %s reads a range of an index, without the documents', (_, filter) => {
+    const path = choose(filter, [], null)
+    expect(path.rest).toEqual([])
+    for (const statement of [countStatement('things', path, 5), countAllStatement('things', path, SIZE)])
+      expect(planOf(statement)).toMatch(/SEARCH .*COVERING INDEX/)
+    expect(planOf(walkStatement('things', path, [], 'match'))).toMatch(/^SEARCH .*COVERING INDEX/)
+  })
+
+  test('what no index answers is read by ranges of places', () => {
+    const filter = is('gt', ref('unindexed', 'number'), 5)
+    expect(choose(filter, []).index).toBeNull()
+    const { text, values } = scanStatement('things', [filter], 'document')
+    const places = [0, SIZE, ...values]
+    expect(planOf({ text, values: places })).toMatch(/^SEARCH .*rowid>\? AND rowid<\?/)
+  })
+
+  test('a range of few is sorted, of many left for an index that gives the order', () => {
+    const newest = by([fields.at, -1], [fields._id, -1])
+    expect(choose(is('eq', fields.n, 5), newest).isOrdered).toBe(false)
+    const half = and([{ kind: 'eq', field: fields.done, value: true }])
+    expect(choose(half, newest)).toMatchObject({ isOrdered: true, bounds: [], rest: [half] })
+    expect(choose(half, newest, null)).toMatchObject({ isOrdered: false, bounds: [half], rest: [] })
+  })
+
+  test('whatever is asked, what is said to come in order is not sorted', () => {
+    const empty = new Database(':memory:')
+    let ordered = 0
+    for (let seed = 1; seed <= 150; seed++) {
+      const random = createRandom(seed)
+      const { fields, indexes: planned } = drawStore(random)
+      const name = `drawn${seed}`
+      const drawn: CollectionPlan = { name, indexes: planned }
+      for (const { sql } of structuresOf([drawn], sqliteDialect)) empty.exec(sql)
+      for (let i = 0; i < 10; i++) {
+        const query = drawQuery(random, { fields, documents: [] })
+        const path = choosePath(readIndexesOf(drawn), query, () => 0)
+        if (!path.isOrdered || path.index === null) continue
+        ordered += 1
+        const found = planOf(walkStatement(name, path, [], 'document'), empty)
+        expect(found).not.toMatch(/TEMP B-TREE/)
+        expect(found).toMatch(path.bounds.length > 0 ? /^SEARCH .*INDEX/ : /^SCAN .*INDEX/)
+      }
+    }
+    expect(ordered).toBeGreaterThan(100)
+    empty.close()
+  }, 60_000)
+
+  test('what is looked up by ids or unique values is known to be little', () => {
+    expect(choose(is('eq', fields._id, 'x'), by([fields.at, 1], [fields._id, 1]))).toMatchObject({ most: 1 })
+    expect(choose(is('eq', fields.email, 'x'), [])).toMatchObject({ most: 1 })
+    const ids = ['a', 'b', 'c'].map((id) => is('eq', fields._id, id))
+    const some = and([{ kind: 'or', filters: ids }, is('eq', fields.group, 5)])
+    expect(choose(some, [])).toMatchObject({ most: 3 })
+    // Uniqueness does not bind what is missing.
+    const missing: Filter = { kind: 'not', filter: { kind: 'present', field: fields.email } }
+    expect(choose(missing, [])).toMatchObject({ most: Number.POSITIVE_INFINITY, rest: [] })
   })
 })
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPool } from '../../src/adapters/postgres/pool.js'
-import { openConnection } from '../../src/adapters/sqlite/connection.js'
+import { openWriter } from '../../src/adapters/sqlite/connection.js'
 import { usePostgres } from '../support/postgres.js'
 
 /** That what is acknowledged is on disk cannot be seen from outside: no test cuts the power. The settings can. */
@@ -17,7 +17,7 @@ describe('SQLite', () => {
 
   test('every commit waits for the disk, also on a file that is there already', async () => {
     for (let opening = 0; opening < 2; opening++) {
-      const connection = await openConnection(join(folder, 'data.db'))
+      const connection = await openWriter(join(folder, 'data.db'))
       expect(connection.first('PRAGMA journal_mode', [])).toBe('wal')
       expect(connection.first('PRAGMA synchronous', [])).toBe(2)
       connection.close()

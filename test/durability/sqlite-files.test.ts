@@ -34,6 +34,11 @@ describe('a file that cannot be opened', () => {
     ['in a folder that is not there', async () => inFolder('nowhere', 'data.db'), /directory does not exist/],
     ['that is a folder', async () => inFolder(), /unable to open database file/],
     [
+      'of which several connections would see none',
+      async () => ({ engine: 'sqlite', options: { file: ' :memory: ' } }),
+      /is not a file/,
+    ],
+    [
       'that is no database',
       async () => {
         const store = inFolder('text.db')

@@ -409,6 +409,27 @@ const writeMutants: readonly Mutant[] = [
   ],
   ['nothing is there after closing', { close: (data) => data.clear() }],
   [
+    'the rest of a list is in another order',
+    { nameRest: (documents) => soundParts.nameRest(documents).slice().reverse() },
+  ],
+  [
+    'a document is lost between a list and its rest',
+    { nameRest: (documents) => soundParts.nameRest(documents.slice(1)) },
+  ],
+  [
+    'a list is bounded in characters',
+    {
+      countWithin: (documents, bytes) => {
+        let held = 0
+        const beyond = documents.findIndex((document, i) => {
+          held += JSON.stringify(document).length
+          return i > 0 && held > bytes
+        })
+        return beyond < 0 ? documents.length : beyond
+      },
+    },
+  ],
+  [
     'a name of all objects is lost',
     {
       copy: (document) =>

@@ -44,6 +44,10 @@ export interface ArrayAdapterParts {
   /** What an opened adapter makes of an index over documents that are there. */
   readonly describeDuplicates: (index: IndexPlan, document: StoredDocument) => string | undefined
   readonly close: (data: Map<string, Documents>) => void
+  /** How many of the documents of a list are handed out, where it is bounded in bytes. */
+  readonly countWithin: (documents: Documents, bytes: number) => number
+  /** The ids of those that are not. */
+  readonly nameRest: (documents: Documents) => readonly string[]
 }
 
 function freeze<T>(value: T): T {
@@ -77,6 +81,15 @@ export const soundParts: ArrayAdapterParts = {
   meets: (removed, expected) => expected === undefined || removed === expected,
   describeDuplicates: ({ fields }) => `duplicates of ${fields.map(({ path }) => path).join(', ')}`,
   close: () => {},
+  countWithin: (documents, bytes) => {
+    let held = 0
+    const beyond = documents.findIndex((document, i) => {
+      held += Buffer.byteLength(JSON.stringify(document))
+      return i > 0 && held > bytes
+    })
+    return beyond < 0 ? documents.length : beyond
+  },
+  nameRest: (documents) => documents.map(({ _id }) => _id),
 }
 
 /** The plainest adapter there is, an array per collection, with some parts replaced. */
@@ -171,7 +184,10 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
         return 0
       })
       const sorted = keyed.map(({ document }) => document)
-      return parts.page(sorted, query, (document) => isMatch(query.filter, document))
+      const page = parts.page(sorted, query, (document) => isMatch(query.filter, document))
+      const count = query.bytes === undefined ? page.length : parts.countWithin(page, query.bytes)
+      if (count === page.length) return page
+      return Object.assign(page.slice(0, count), { rest: parts.nameRest(page.slice(count)) })
     },
     async count(name, filter) {
       return read(name).filter((document) => isMatch(filter, document)).length

@@ -1,22 +1,26 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../filter/bounded-map.js'
-import { compilePattern, type Matcher } from '../../filter/pattern/compile-pattern.js'
-import type { Pattern } from '../../filter/pattern/pattern.js'
 import type { Value } from '../sql/dialect.js'
-import { MATCHES } from './sqlite-dialect.js'
+import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
 
 /** A connection to a database file. Everything happens at once, in the calling thread. */
 export interface Connection {
   /** The first column of every row. */
   all(text: string, values: readonly Value[]): readonly unknown[]
+  /** The first column of every row, one after another; until the end nothing else can be written or executed. */
+  iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
   /** The first column of the first row. */
   first(text: string, values: readonly Value[]): unknown
+  /** All columns of the first row. */
+  row(text: string, values: readonly Value[]): readonly unknown[]
   /** How many rows a statement changed. */
   run(text: string, values: readonly Value[]): number
   /** Runs statements that name no values. */
   execute(text: string): void
   readonly isInTransaction: boolean
+  /** The path of the file; empty where there is none. */
+  readonly file: string
   close(): void
 }
 
@@ -26,27 +30,52 @@ const PATIENCE = 20
 /** Statements that a connection keeps prepared. */
 const MAX_PREPARED = 256
 
-/** Patterns that a connection keeps compiled. */
-const MAX_PATTERNS = 64
+/** KiB of pages that a connection for reading keeps; the system keeps them as well. */
+const READER_CACHE = 2000
 
 /**
- * Opens a file, so that what is acknowledged is on disk (WAL, `synchronous=FULL`) and other processes may use it too.
- * Rejects with what to install where `better-sqlite3` is missing.
+ * Opens a file for writing, so that what is acknowledged is on disk (WAL, `synchronous=FULL`) and other processes may
+ * use it too. Rejects with what to install where `better-sqlite3` is missing.
  */
-export async function openConnection(file: string): Promise<Connection> {
-  const Database = await importDriver()
-  const database = new Database(file, { timeout: PATIENCE })
-  try {
+export async function openWriter(
+  file: string,
+  options: { readonly isLasting?: boolean } = {},
+): Promise<Connection> {
+  return open(file, {}, async (database) => {
     // For this SQLite does not wait by itself, and processes that open a new file stand in each other's way.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
-    database.pragma('synchronous = FULL')
+    database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new Error(`${file} is not in UTF-8, so texts would be ordered otherwise`)
-    database.function(MATCHES, { deterministic: true, directOnly: true }, createMatcher())
+    warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
+  })
+}
+
+/** Opens a file that `openWriter` has opened once more, for reading alone. */
+export const openReader = (file: string): Promise<Connection> =>
+  open(file, { readonly: true }, async (database) => {
+    database.pragma(`cache_size = -${READER_CACHE}`)
+    // Finds its files now, whatever becomes of their names.
+    await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
+  })
+
+async function open(
+  file: string,
+  options: BetterSqlite3.Options,
+  prepare: (database: BetterSqlite3.Database) => Promise<void>,
+): Promise<Connection> {
+  const Database = await importDriver()
+  const database = new Database(file, { ...options, timeout: PATIENCE })
+  try {
+    await prepare(database)
+    return createConnection(database)
   } catch (thrown) {
     database.close()
     throw thrown
   }
+}
+
+function createConnection(database: BetterSqlite3.Database): Connection {
   const prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(MAX_PREPARED)
   const prepare = (text: string): BetterSqlite3.Statement<unknown[], unknown> => {
     const known = prepared.get(text)
@@ -56,14 +85,21 @@ export async function openConnection(file: string): Promise<Connection> {
     prepared.set(text, statement)
     return statement
   }
+  const [, , file] = database.prepare('PRAGMA database_list').raw().get() as readonly unknown[]
   return {
     all: (text, values) => prepare(text).all(...values.map(toStored)),
+    iterate: (text, values) => prepare(text).iterate(...values.map(toStored)),
     first: (text, values) => prepare(text).get(...values.map(toStored)),
+    row: (text, values) =>
+      prepare(text)
+        .raw()
+        .get(...values.map(toStored)) as readonly unknown[],
     run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
     execute: (text) => void database.exec(text),
     get isInTransaction() {
       return database.inTransaction
     },
+    file: String(file ?? ''),
     close: () => void database.close(),
   }
 }
@@ -76,19 +112,5 @@ async function importDriver(): Promise<typeof BetterSqlite3> {
     return (await import('better-sqlite3')).default
   } catch (cause) {
     throw new Error('SQLite needs the package better-sqlite3: npm install better-sqlite3', { cause })
-  }
-}
-
-/** The function that statements call: a text, and a pattern as JSON. NULL stays NULL. */
-function createMatcher(): (text: unknown, pattern: unknown) => number | null {
-  const compiled = createBoundedMap<string, Matcher['test']>(MAX_PATTERNS)
-  return (text, pattern) => {
-    if (typeof text !== 'string' || typeof pattern !== 'string') return null
-    let test = compiled.get(pattern)
-    if (!test) {
-      test = compilePattern(JSON.parse(pattern) as Pattern).test
-      compiled.set(pattern, test)
-    }
-    return test(text) ? 1 : 0
   }
 }

@@ -1,16 +1,12 @@
 import { ConfigError } from '../../errors.js'
-import { isId, or } from '../../filter/filter.js'
-import type { StorageAdapter, StoredDocument } from '../../storage.js'
-import { streamByIds } from '../sql/stream-by-ids.js'
-import { statements } from './apply-steps.js'
-import { type Connection, openConnection } from './connection.js'
-import { createStructures } from './create-structures.js'
+import type { StorageAdapter } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import { type Database, openDatabase } from './database.js'
 import { explain, unavailable } from './faults.js'
-import { whileBusy } from './while-busy.js'
-import { createWriteQueue, type WriteQueue } from './write-queue.js'
+import { BATCH, BATCH_BYTES } from './read-batch.js'
 
 export interface SqliteAdapterOptions {
-  /** The database file, made where there is none; `:memory:` ends with the process. */
+  /** The database file, made where there is none; `:memory:` is a temporary one, which is removed when the adapter is closed. */
   readonly file: string
 }
 
@@ -20,14 +16,13 @@ export interface SqliteAdapterOptions {
  */
 export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapter {
   const { file } = checkOptions(options)
-  let opened: { readonly connection: Connection; readonly queue: WriteQueue } | undefined
+  let opened: Database | undefined
   let opening: Promise<void> | undefined
 
   const connect = async (): Promise<void> => {
-    const connection = await openConnection(file)
-    opened = { connection, queue: createWriteQueue(connection) }
+    opened = await openDatabase(file)
   }
-  const use = (): NonNullable<typeof opened> => {
+  const use = (): Database => {
     if (!opened) throw unavailable(new Error('the adapter is not open'))
     return opened
   }
@@ -40,47 +35,46 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
           })
           await opening
         }
-        const { connection } = use()
-        await whileBusy(() => createStructures(connection, plans))
+        await use().create(plans)
       } catch (thrown) {
         throw explain(thrown)
       }
     },
-    async list(collection, query) {
-      const { text, values } = statements.list(collection, query)
-      return read(() => use().connection.all(text, values).map(parseDocument))
-    },
+    list: (collection, query) => explained(() => use().list(collection, query)),
     async *stream(collection, query) {
-      const { text, values } = statements.ids(collection, query)
-      const ids = read(() => use().connection.all(text, values).map(String))
-      yield* streamByIds({ ids, isExact: true }, query, async (some) => {
-        const one = { filter: or(some.map(isId)), sort: [], skip: 0, limit: null }
-        const { text, values } = statements.list(collection, one)
-        return read(() => use().connection.all(text, values).map(parseDocument))
-      })
+      const first = await explained(() => use().list(collection, { ...query, bytes: BATCH_BYTES }))
+      for (let i = 0; i < first.length; i += BATCH) {
+        query.signal?.throwIfAborted()
+        yield first.slice(i, i + BATCH)
+      }
+      for (let ids = first.rest ?? []; ids.length > 0; ) {
+        query.signal?.throwIfAborted()
+        const batch = await explained(() => use().listNext(collection, query, ids))
+        ids = ids.slice(batch.passed)
+        if (batch.documents.length > 0) yield batch.documents
+      }
     },
-    async count(collection, filter) {
-      const { text, values } = statements.count(collection, filter)
-      return read(() => Number(use().connection.first(text, values)))
-    },
+    count: (collection, filter, options) => explained(() => use().count(collection, filter, options)),
     async write(steps, { signal }) {
-      return use().queue.write(steps, signal)
+      return use().write(steps, signal)
     },
     async close() {
-      await opened?.queue.drain()
-      opened?.connection.close()
+      await opened?.close()
       opened = undefined
     },
   }
 }
 
-const parseDocument = (text: unknown): StoredDocument => JSON.parse(String(text)) as StoredDocument
-
-function read<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (thrown) {
+/** Does work; what it throws is what a caller is told. */
+function explained<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+  const fail = (thrown: unknown): never => {
     throw explain(thrown)
+  }
+  try {
+    const result = work()
+    return result instanceof Promise ? result.catch(fail) : result
+  } catch (thrown) {
+    return Promise.reject(explain(thrown))
   }
 }
 

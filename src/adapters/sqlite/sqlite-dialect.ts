@@ -1,9 +1,6 @@
 import type { FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect } from '../sql/dialect.js'
 
-/** The function that this adapter adds to its connections: whether a text contains a match of a pattern. */
-export const MATCHES = 'matches_pattern'
-
 /** The path of a place, in SQLite's own words for JSON. */
 const pathOf = (path: string): string =>
   `'$${path
@@ -72,10 +69,8 @@ export const sqliteDialect: SqlDialect = {
     const element = inside === undefined ? ofElement(type) : insideElement(type, inside)
     return `EXISTS (SELECT 1 FROM ${elements} WHERE ${typeAt(path)} = 'array' AND ${condition(element)})`
   },
-  match(text, pattern, bind) {
-    if (pattern.kind === 'text') return `instr(${text}, ${bind(pattern.text)}) > 0`
-    return `${MATCHES}(${text}, ${bind(JSON.stringify(pattern))})`
-  },
+  // A search through one text could not pause.
+  match: () => undefined,
   isOneOf: (value, values, bind) =>
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,

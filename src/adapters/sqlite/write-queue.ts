@@ -1,26 +1,40 @@
 import { ServiceError } from '../../errors.js'
+import { SLICE, type Slice, type Sliced } from '../../slices.js'
 import type { WriteResult, WriteStep } from '../../storage.js'
-import { applySteps } from './apply-steps.js'
+import { applySteps, type Suspects } from './apply-steps.js'
 import type { Connection } from './connection.js'
 import { explain, isBusy, unavailable } from './faults.js'
+import { createWatches, type Watch } from './watch.js'
 
-/** Writes that arrive together share a transaction, and so one wait for the disk; each has a savepoint of its own. */
+/**
+ * Writes that arrive together share a transaction, and so one wait for the disk; each has a savepoint of its own. A
+ * transaction pauses, so that no turn of the event loop takes long; meanwhile nobody else may write.
+ */
 export interface WriteQueue {
-  write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
+  write(write: QueuedWrite): Promise<WriteResult>
+  /** Watches what is written from now on. */
+  watch(): Watch
   /** Settles when nothing waits any more. */
   drain(): Promise<void>
 }
 
-interface Waiting {
+export interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
+  readonly suspects: Suspects
+  /** Asked inside the transaction: throws where what the write builds on does not hold any more. */
+  readonly verify: () => void
+}
+
+interface Waiting extends QueuedWrite {
   readonly since: number
   readonly resolve: (result: WriteResult) => void
   readonly reject: (cause: unknown) => void
 }
 
-/** Writes of one transaction. */
+/** Writes of one transaction, and their steps, but for one write that has more. */
 const MAX_SHARED = 200
+const MAX_STEPS = 1000
 
 /** Milliseconds that a write waits for other processes at most. */
 const MAX_WAIT = 5000
@@ -30,8 +44,10 @@ const PAUSE = 15
 
 export function createWriteQueue(connection: Connection): WriteQueue {
   let waiting: Waiting[] = []
+  let running: readonly Waiting[] = []
   let isScheduled = false
   const onDrained: (() => void)[] = []
+  const watches = createWatches(connection)
 
   const schedule = (milliseconds?: number): void => {
     if (isScheduled) return
@@ -45,12 +61,13 @@ export function createWriteQueue(connection: Connection): WriteQueue {
   }
 
   const flush = (): void => {
+    if (running.length > 0) return
     dropHopeless()
     if (waiting.length > 0) {
       const pause = tryTransaction()
       if (waiting.length > 0) schedule(pause)
     }
-    if (waiting.length === 0) for (const resolve of onDrained.splice(0)) resolve()
+    if (waiting.length + running.length === 0) for (const resolve of onDrained.splice(0)) resolve()
   }
 
   /** Milliseconds to wait before the rest is tried; `undefined` for none. */
@@ -63,8 +80,20 @@ export function createWriteQueue(connection: Connection): WriteQueue {
       for (const { reject } of waiting.splice(0)) reject(explain(thrown))
       return undefined
     }
-    commitShared(connection, waiting.splice(0, MAX_SHARED))
+    running = takeShared(waiting)
+    for (const { steps } of running) watches.tell(steps)
+    const slice: Slice = { left: SLICE }
+    goOn(commitShared(connection, running, slice), slice)
     return undefined
+  }
+
+  /** Goes on with the open transaction, a slice a turn. */
+  const goOn = (work: Sliced<void>, slice: Slice): void => {
+    slice.left = SLICE
+    if (work.next().done) {
+      running = []
+      schedule()
+    } else setImmediate(() => goOn(work, slice))
   }
 
   const dropHopeless = (): void => {
@@ -77,11 +106,12 @@ export function createWriteQueue(connection: Connection): WriteQueue {
   }
 
   return {
-    write: (steps, signal) =>
+    write: (write) =>
       new Promise((resolve, reject) => {
-        waiting.push({ steps, signal, since: performance.now(), resolve, reject })
+        waiting.push({ ...write, since: performance.now(), resolve, reject })
         schedule()
       }),
+    watch: () => watches.begin(running.map(({ steps }) => steps)),
     drain: () =>
       new Promise((resolve) => {
         onDrained.push(resolve)
@@ -90,12 +120,25 @@ export function createWriteQueue(connection: Connection): WriteQueue {
   }
 }
 
+/** Takes the first writes, as many as may share a transaction. */
+function takeShared(waiting: Waiting[]): readonly Waiting[] {
+  let count = 0
+  let steps = 0
+  for (const write of waiting) {
+    steps += write.steps.length
+    if (count === MAX_SHARED || (count > 0 && steps > MAX_STEPS)) break
+    count += 1
+  }
+  return waiting.splice(0, count)
+}
+
 type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]
 
 /** Runs writes in the open transaction. Nobody is told of a result before all of them are on disk. */
-function commitShared(connection: Connection, writes: readonly Waiting[]): void {
+function* commitShared(connection: Connection, writes: readonly Waiting[], slice: Slice): Sliced<void> {
   try {
-    const outcomes = writes.map((write): Outcome => [write, runInSavepoint(connection, write.steps)])
+    const outcomes: Outcome[] = []
+    for (const write of writes) outcomes.push([write, yield* runInSavepoint(connection, write, slice)])
     commit(connection)
     for (const [{ resolve, reject }, result] of outcomes) {
       if ('thrown' in result) reject(result.thrown)
@@ -124,13 +167,15 @@ function commit(connection: Connection): void {
 }
 
 /** Throws only where the whole transaction is lost with it. */
-function runInSavepoint(
+function* runInSavepoint(
   connection: Connection,
-  steps: readonly WriteStep[],
-): WriteResult | { readonly thrown: unknown } {
+  { steps, suspects, verify }: Waiting,
+  slice: Slice,
+): Sliced<WriteResult | { readonly thrown: unknown }> {
   connection.execute('SAVEPOINT one')
   try {
-    const result = applySteps(connection, steps)
+    verify()
+    const result = yield* applySteps(connection, steps, slice, suspects)
     connection.execute(result.ok ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
     return result
   } catch (thrown) {

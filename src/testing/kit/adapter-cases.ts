@@ -1,5 +1,6 @@
 import type { AdapterCase } from './adapter-case.js'
 import { atomicCases } from './atomic-cases.js'
+import { bytesCases } from './bytes-cases.js'
 import { filterCases } from './filter-cases.js'
 import { hostileCases } from './hostile-cases.js'
 import { orderCases } from './order-cases.js'
@@ -22,6 +23,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...safetyCases,
   ...orderCases,
   ...streamCases,
+  ...bytesCases,
   ...filterCases,
   ...patternCases,
 ]

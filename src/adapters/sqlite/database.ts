@@ -1,0 +1,136 @@
+import type { Filter } from '../../filter/filter.js'
+import { runSliced, SLICE } from '../../slices.js'
+import type { CollectionPlan, Listed, ListQuery, WriteResult, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import { type Connection, openReader, openWriter } from './connection.js'
+import { createStructures } from './create-structures.js'
+import { type Batch, readBatch } from './read-batch.js'
+import { countDirectly, countInSlices, countUpTo } from './read-count.js'
+import { listDirectly, listInSlices } from './read-list.js'
+import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf } from './read-path.js'
+import { type Abortable, openReaders, type Reading } from './readers.js'
+import { writeSurveyed } from './survey.js'
+import { createTemporaryFile } from './temporary-file.js'
+import { whileBusy } from './while-busy.js'
+import { createWriteQueue } from './write-queue.js'
+
+/** An open file: one connection that writes, and reads what is short; others for what may take long. */
+export interface Database {
+  create(plans: readonly CollectionPlan[]): Promise<void>
+  list(collection: string, query: ListQuery): MaybePromise<Listed>
+  /** The next documents of a list, of the ids that are left of it. */
+  listNext(collection: string, query: ListQuery, ids: readonly string[]): MaybePromise<Batch>
+  count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
+  write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
+  close(): Promise<void>
+}
+
+/** Steps that a read may take at once which nobody knows to be short: some 0.5 ms. */
+const ATTEMPT = 10_000
+
+const IN_MEMORY = ':memory:'
+
+export async function openDatabase(file: string): Promise<Database> {
+  const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
+  try {
+    return await open(temporary?.file ?? file, () => temporary?.remove(), temporary === undefined)
+  } catch (thrown) {
+    temporary?.remove()
+    throw thrown
+  }
+}
+
+async function open(file: string, remove: () => void, isLasting: boolean): Promise<Database> {
+  const writer = await openWriter(file, { isLasting })
+  const opened: { close(): unknown }[] = [writer]
+  try {
+    if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} makes a temporary one`)
+    const reserve = await openReader(writer.file)
+    opened.push(reserve)
+    const readers = await openReaders(writer.file)
+    return createDatabase({ writer, reserve, readers, remove })
+  } catch (thrown) {
+    for (const one of opened) one.close()
+    throw thrown
+  }
+}
+
+interface Parts {
+  readonly writer: Connection
+  /** Reads what is short while the writer is in the middle of something. */
+  readonly reserve: Connection
+  readonly readers: Awaited<ReturnType<typeof openReaders>>
+  remove(): void
+}
+
+function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
+  const queue = createWriteQueue(writer)
+  const indexes = new Map<string, readonly ReadIndex[]>()
+
+  const shortConnection = (): Connection => (writer.isInTransaction ? reserve : writer)
+
+  const choose = (collection: string, query: Pick<ListQuery, 'filter' | 'sort' | 'limit'>): ReadPath =>
+    choosePath(indexes.get(collection) ?? [], query, (path, most) =>
+      countUpTo(shortConnection(), collection, path, most),
+    )
+
+  /** Reads at once, as long as it is short; then again, in slices. */
+  const read = <T>(path: ReadPath, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
+    const work = reading(shortConnection(), { left: path.most <= MAX_BOUNDED ? SLICE : ATTEMPT })
+    const { done, value } = work.next()
+    if (done) return value
+    work.return(undefined as never)
+    return readers.read(reading, query)
+  }
+
+  const list = (collection: string, query: ListQuery): MaybePromise<Listed> => {
+    const plan = { collection, query, path: choose(collection, query) }
+    const reading: Reading<Listed> = (connection, slice) => listInSlices(connection, plan, slice)
+    return listDirectly(shortConnection(), plan) ?? read(plan.path, reading, query)
+  }
+  return {
+    async create(plans) {
+      await queue.drain()
+      await whileBusy(() => createStructures(writer, plans))
+      for (const plan of plans) {
+        const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
+        indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
+      }
+    },
+    list,
+    listNext: (collection, query, ids) =>
+      runSliced(
+        (slice) => readBatch(shortConnection, collection, query, ids, slice),
+        () => query.signal,
+      ),
+    count(collection, filter, query) {
+      const path = choose(collection, { filter, sort: [], limit: null })
+      const plan = { collection, path }
+      const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
+      return countDirectly(shortConnection(), plan) ?? read(path, reading, query)
+    },
+    write: (steps, signal) =>
+      writeSurveyed(
+        {
+          queue,
+          isLong(collection, filter) {
+            const { rest, most } = choose(collection, { filter, sort: [], limit: 1 })
+            return rest.length > 0 && most > MAX_BOUNDED
+          },
+          async listIds(collection, query) {
+            const found = await list(collection, { ...query, bytes: 1 })
+            return [...found.map(({ _id }) => _id), ...(found.rest ?? [])]
+          },
+        },
+        steps,
+        signal,
+      ),
+    async close() {
+      await queue.drain()
+      await readers.close()
+      reserve.close()
+      writer.close()
+      remove()
+    },
+  }
+}

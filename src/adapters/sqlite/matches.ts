@@ -1,0 +1,59 @@
+import { and } from '../../filter/filter.js'
+import { compileJudge } from '../../filter/matches.js'
+import type { Slice } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
+import { type Division, findCandidates } from './candidates.js'
+import type { Connection } from './connection.js'
+import type { ReadPath } from './read-path.js'
+
+/** A document that matches, and its text. */
+export interface Match {
+  readonly document: StoredDocument
+  readonly text: string
+}
+
+/** Documents that match, one after another. */
+export interface Matches {
+  /** The next one, or how many have been counted since the slice was used up; `undefined` at the end. */
+  next(slice: Slice): Match | number | undefined
+  close(): void
+}
+
+/** Characters of JSON that are read in a step. */
+const CHARACTERS = 6
+
+export const parseDocument = (text: string, slice: Slice): StoredDocument => {
+  slice.left -= text.length / CHARACTERS
+  return JSON.parse(text) as StoredDocument
+}
+
+/** Finds the documents on a path that match its conditions: those that no statement asks are asked here. */
+export function findMatches(
+  connection: Connection,
+  collection: string,
+  path: ReadPath,
+  division: Division,
+  options: { readonly isCounting: boolean },
+): Matches {
+  const candidates = findCandidates(connection, collection, path, division, options.isCounting)
+  const judge = division.judged.length > 0 ? compileJudge(and(division.judged)) : () => true
+  let judged: Match | undefined
+  return {
+    next(slice) {
+      while (slice.left > 0) {
+        if (!judged) {
+          const text = candidates.next(slice)
+          if (typeof text !== 'string') return text
+          judged = { text, document: parseDocument(text, slice) }
+        }
+        const match = judged
+        const verdict = judge(match.document, slice)
+        if (verdict === undefined) return 0
+        judged = undefined
+        if (verdict) return match
+      }
+      return 0
+    },
+    close: () => candidates.close(),
+  }
+}

@@ -1,0 +1,50 @@
+import { compileJudge } from '../../filter/matches.js'
+import type { Slice, Sliced } from '../../slices.js'
+import type { ListQuery, StoredDocument } from '../../storage.js'
+import type { Connection } from './connection.js'
+import { parseDocument } from './matches.js'
+import { byId, LOOK_UP } from './read-list.js'
+
+/** Documents that are handed out at once. */
+export const BATCH = 500
+
+/** Bytes of JSON that are, but for one document that has more. */
+export const BATCH_BYTES = 2 ** 20
+
+/** A piece of a stream. */
+export interface Batch {
+  readonly documents: readonly StoredDocument[]
+  /** How many ids have been looked up. */
+  readonly passed: number
+}
+
+/** The next documents, of the ids from a place on, that are still there and match. `connect` gives one for each turn. */
+export function* readBatch(
+  connect: () => Connection,
+  collection: string,
+  { filter }: ListQuery,
+  ids: readonly string[],
+  slice: Slice,
+): Sliced<Batch> {
+  const judge = compileJudge(filter)
+  const documents: StoredDocument[] = []
+  let bytes = 0
+  for (const [i, id] of ids.entries()) {
+    if (documents.length === BATCH) return { documents, passed: i }
+    if (slice.left <= 0) yield
+    slice.left -= LOOK_UP
+    const text = connect().first(byId(collection), [id])
+    if (typeof text !== 'string') continue
+    bytes += Buffer.byteLength(text)
+    if (documents.length > 0 && bytes > BATCH_BYTES) return { documents, passed: i }
+    const document = parseDocument(text, slice)
+    let verdict = judge(document, slice)
+    while (verdict === undefined) {
+      yield
+      verdict = judge(document, slice)
+    }
+    if (verdict) documents.push(document)
+    else bytes -= Buffer.byteLength(text)
+  }
+  return { documents, passed: ids.length }
+}

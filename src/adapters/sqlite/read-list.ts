@@ -1,0 +1,142 @@
+import type { Slice, Sliced } from '../../slices.js'
+import type { Listed, ListQuery, StoredDocument } from '../../storage.js'
+import { quoteName } from '../sql/dialect.js'
+import { divide } from './candidates.js'
+import type { Connection } from './connection.js'
+import { createFirstInOrder } from './first-in-order.js'
+import { findMatches, type Match, parseDocument } from './matches.js'
+import { MAX_BOUNDED, type ReadPath } from './read-path.js'
+import { pageStatement } from './read-statements.js'
+import { inSnapshot } from './snapshot.js'
+import { sqliteDialect } from './sqlite-dialect.js'
+
+/** A list, and the way to its documents. */
+export interface ListPlan {
+  readonly collection: string
+  readonly query: ListQuery
+  readonly path: ReadPath
+}
+
+/** Steps of a slice that it takes to keep what a document is ordered by. */
+const ENTRY = 10
+
+/** Bytes of documents that are read at once. */
+const PAGE_BYTES = 2 ** 21
+
+/**
+ * A list of a bounded number of documents that an index gives in their order, by one statement; `undefined` where it is
+ * not one, or its documents are large.
+ */
+export function listDirectly(
+  connection: Connection,
+  { collection, query, path }: ListPlan,
+): Listed | undefined {
+  const { skip, limit, bytes = PAGE_BYTES } = query
+  const count = Math.min(path.most, limit ?? path.most)
+  if (path.rest.length > 0 || !path.isOrdered || skip + count > MAX_BOUNDED) return undefined
+  // A power of two, so that few statements are to be prepared. One document is handed out whatever its size.
+  const cap = count > 1 ? 2 ** Math.floor(Math.log2(Math.min(PAGE_BYTES, Math.max(1, bytes)) / count)) : null
+  const { text, values } = pageStatement(collection, path, { skip, limit: count, cap })
+  const texts = connection.all(text, values)
+  return texts.includes(null) ? undefined : texts.map((found) => JSON.parse(String(found)) as StoredDocument)
+}
+
+/** Any list, as the collection is at one moment. */
+export const listInSlices = (connection: Connection, plan: ListPlan, slice: Slice): Sliced<Listed> =>
+  inSnapshot(
+    connection,
+    plan.path.isOrdered ? walkInOrder(connection, plan, slice) : sortFirst(connection, plan, slice),
+  )
+
+/** Takes documents while they come to no more than so many bytes, but the first; of the others, their ids. */
+function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
+  const documents: StoredDocument[] = []
+  const rest: string[] = []
+  let held = 0
+  return {
+    add({ document, text }: Match): void {
+      held += Buffer.byteLength(text)
+      if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
+      else rest.push(document._id)
+    },
+    /** Adds what is not looked at any more. */
+    addRest(ids: readonly string[]): void {
+      for (const id of ids) rest.push(id)
+    },
+    get isFull(): boolean {
+      return rest.length > 0
+    },
+    get listed(): Listed {
+      return rest.length > 0 ? Object.assign(documents, { rest }) : documents
+    },
+  }
+}
+
+function* walkInOrder(
+  connection: Connection,
+  { collection, query, path }: ListPlan,
+  slice: Slice,
+): Sliced<Listed> {
+  const { skip, limit } = query
+  const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
+  const page = createPage(query)
+  const matches = findMatches(connection, collection, path, divide(path.rest), { isCounting: false })
+  try {
+    for (let passed = 0; passed < end; ) {
+      const match = matches.next(slice)
+      if (match === undefined) break
+      if (typeof match !== 'number') {
+        if (passed >= skip) page.add(match)
+        passed += 1
+      }
+      if (slice.left <= 0 && passed < end) yield
+    }
+  } finally {
+    matches.close()
+  }
+  return page.listed
+}
+
+function* sortFirst(
+  connection: Connection,
+  { collection, query, path }: ListPlan,
+  slice: Slice,
+): Sliced<Listed> {
+  const { sort, skip, limit } = query
+  const first = createFirstInOrder(sort, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
+  const matches = findMatches(connection, collection, path, divide(path.rest), { isCounting: false })
+  try {
+    for (;;) {
+      const match = matches.next(slice)
+      if (match === undefined) break
+      if (typeof match !== 'number') {
+        slice.left -= ENTRY
+        first.add(match.document)
+      }
+      if (first.isFull) yield* first.drop(slice)
+      if (slice.left <= 0) yield
+    }
+  } finally {
+    matches.close()
+  }
+  const ids = (yield* first.finish(slice)).slice(skip)
+  const page = createPage(query)
+  for (const [i, id] of ids.entries()) {
+    slice.left -= LOOK_UP
+    const text = String(connection.first(byId(collection), [id]))
+    page.add({ text, document: parseDocument(text, slice) })
+    if (page.isFull) {
+      page.addRest(ids.slice(i + 1))
+      break
+    }
+    if (slice.left <= 0) yield
+  }
+  return page.listed
+}
+
+/** Steps of a slice that it takes to ask for one document. */
+export const LOOK_UP = 50
+
+/** Asks for the text of one document. */
+export const byId = (collection: string): string =>
+  `SELECT document FROM ${sqliteDialect.table(collection)} WHERE ${quoteName('_id')} = ?`

@@ -1,0 +1,78 @@
+import type { Filter } from '../../filter/filter.js'
+import type { ListQuery, WriteResult, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import { explain } from './faults.js'
+import type { QueuedWrite, WriteQueue } from './write-queue.js'
+
+/** What a write needs whose refusals no index answers. */
+export interface Surveyor {
+  readonly queue: WriteQueue
+  /** Whether asking for one document takes long. */
+  isLong(collection: string, filter: Filter): boolean
+  /** The ids of a list, as its collection is at a moment between the call and the answer. */
+  listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
+}
+
+/** Documents that are found beforehand, at most: any one of them will do. */
+const MAX_FOUND = 100
+
+/** Attempts while other processes keep writing; the next one looks for itself, and nobody else gets a turn. */
+const MAX_ATTEMPTS = 4
+
+/** What was found beforehand does not hold any more. */
+const OVERTAKEN = Symbol('overtaken')
+
+/**
+ * Writes. What a step refuses is looked for before the transaction, in slices, where no index answers it. In the
+ * transaction only what was found then, or has been written since, can match, and it is asked once more.
+ */
+export function writeSurveyed(
+  surveyor: Surveyor,
+  steps: readonly WriteStep[],
+  signal: AbortSignal | undefined,
+): Promise<WriteResult> {
+  const long = steps.filter((step) => 'refuse' in step && surveyor.isLong(step.in, step.refuse))
+  const plain: QueuedWrite = { steps, signal, suspects: () => undefined, verify: () => {} }
+  return long.length === 0 ? surveyor.queue.write(plain) : writeLong(surveyor, plain, long)
+}
+
+async function writeLong(
+  { queue, listIds }: Surveyor,
+  plain: QueuedWrite,
+  long: readonly WriteStep[],
+): Promise<WriteResult> {
+  const { signal } = plain
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const watch = queue.watch()
+    try {
+      const found = new Map<WriteStep, readonly string[]>()
+      for (const step of long) {
+        if (!('refuse' in step)) continue
+        const query = { filter: step.refuse, sort: [], skip: 0, limit: MAX_FOUND }
+        found.set(step, await listIds(step.in, { ...query, ...(signal ? { signal } : {}) }))
+      }
+      return await queue.write({
+        ...plain,
+        verify() {
+          if (!watch.holds()) throw OVERTAKEN
+        },
+        suspects(step) {
+          const known = found.get(step)
+          return known && suspectsOf(known, watch.written(step.in))
+        },
+      })
+    } catch (thrown) {
+      if (thrown !== OVERTAKEN) throw explain(thrown)
+    } finally {
+      watch.end()
+    }
+  }
+  return queue.write(plain)
+}
+
+/** Where there were more than have been found, one of those has to match. */
+function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
+  yield* found
+  if (found.length >= MAX_FOUND) throw OVERTAKEN
+  yield* written
+}

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A database file that ends with the process, or before. */
+export interface TemporaryFile {
+  readonly file: string
+  remove(): void
+}
+
+const folders = new Set<string>()
+
+const removeFolder = (folder: string): void => {
+  folders.delete(folder)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+const removeAll = (): void => {
+  for (const folder of folders) removeFolder(folder)
+}
+
+/** Makes room for a database that several connections read, as none in memory can be. */
+export function createTemporaryFile(): TemporaryFile {
+  const folder = mkdtempSync(join(tmpdir(), 'collection-service-'))
+  if (folders.size === 0) process.once('exit', removeAll)
+  folders.add(folder)
+  return {
+    file: join(folder, 'data.db'),
+    remove() {
+      removeFolder(folder)
+      if (folders.size === 0) process.off('exit', removeAll)
+    },
+  }
+}

@@ -105,21 +105,24 @@ function* writeObject(
   expansions: Expansions,
   limit: number,
 ): Generator<Part, void, undefined> {
-  let separator = '{'
+  let text = '{'
+  let separator = ''
   for (const [name, inner] of Object.entries(value)) {
     const expansion = expansions.get(name)
-    const before = `${separator}${JSON.stringify(name)}:`
+    text += `${separator}${JSON.stringify(name)}:`
     separator = ','
     if (expansion instanceof Map && isObject(inner)) {
-      yield before
+      yield text
       yield* writeObject(inner, expansion, limit)
-    } else if (expansion === undefined || expansion instanceof Map) yield before + JSON.stringify(inner)
+      text = ''
+    } else if (expansion === undefined || expansion instanceof Map) text += JSON.stringify(inner)
     else {
-      yield before
+      yield text
       yield* writeReferences(inner, expansion, limit)
+      text = ''
     }
   }
-  yield separator === '{' ? '{}' : '}'
+  yield `${text}}`
 }
 
 /** One reference, or those of an array. */

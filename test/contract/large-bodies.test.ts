@@ -102,16 +102,16 @@ describe.each(storages)('a large body, in %s,', (_, create) => {
     })
   })
 
-  test('with 10,000 references is judged like one with few', async () => {
-    const people = fill(10_000, (i) => (i === 5000 ? { isHidden: true } : { name: 'x' }))
+  test('with thousands of references is judged like one with few', async () => {
+    const people = fill(3000, (i) => (i === 1500 ? { isHidden: true } : { name: 'x' }))
     const service = await open(create(), people)
     const ids = people.map((_, i) => idOf(i + 1))
     const faulty = await service.send('POST /things', { body: { many: [...ids, idOf(20_000)] } })
     expect(faultsOf(faulty)).toEqual({
-      '/many/5000': 'unknown_reference',
-      '/many/10000': 'unknown_reference',
+      '/many/1500': 'unknown_reference',
+      '/many/3000': 'unknown_reference',
     })
-    const readable = ids.filter((id) => id !== idOf(5001))
+    const readable = ids.filter((id) => id !== idOf(1501))
     const sent = await service.send('POST /things', { body: { many: readable } })
     expect([sent.status, sent.body.many]).toEqual([201, readable])
   }, 20_000)

@@ -125,6 +125,16 @@ describe('printed types', () => {
     expect(await compile({ 'types.ts': types })).toEqual([])
   })
 
+  test('say nothing of what is said to people', () => {
+    const commented = JSON.parse(
+      JSON.stringify(everything)
+        .replaceAll(/"(?:collections|schema|properties|items|permissions|\*)":\{(?!\})/g, '$&"$comment":"x",')
+        .replaceAll(/"(?:users|title)":\{/g, '$&"$comment":"x",'),
+    )
+    expect(JSON.stringify(commented)).toContain('{"$comment":"x","email":')
+    expect(printTypes(commented)).toBe(printTypes(everything))
+  })
+
   test('have names of their own', () => {
     const names = [...printTypes(everything).matchAll(/^export (?:interface|type) (\w+)/gm)].map(
       ([, name]) => name,

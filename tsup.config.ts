@@ -1,17 +1,20 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
+import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/config-schema.js'
 
-/** `import text from 'package?raw'`: the text of a module, as vite gives it in tests. */
+/** `import text from 'package?raw'`: the text of a module or a file, as vite gives it in tests. */
 const rawText: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'raw-text',
   setup(build) {
-    build.onResolve({ filter: /\?raw$/ }, ({ path }) => ({
-      path: fileURLToPath(import.meta.resolve(path.replace(/\?raw$/, ''))),
-      namespace: 'raw-text',
-    }))
+    build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => {
+      const name = path.replace(/\?raw$/, '')
+      const file = name.startsWith('.') ? join(resolveDir, name) : fileURLToPath(import.meta.resolve(name))
+      return { path: file, namespace: 'raw-text' }
+    })
     build.onLoad({ filter: /.*/, namespace: 'raw-text' }, async ({ path }) => ({
       contents: await readFile(path, 'utf8'),
       loader: 'text',
@@ -46,6 +49,7 @@ export default defineConfig({
   // There are no CommonJS builds of these, which Jest cannot load otherwise.
   noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
   esbuildPlugins: [rawText],
+  define: { PACKAGE_VERSION: JSON.stringify(manifest.version) },
   // One copy of each module, whichever subpath asks for it.
   splitting: true,
   treeshake: true,

@@ -23,8 +23,7 @@ interface Property {
  * `ConfigError`.
  */
 export async function writeTypes(
-  config: string,
-  { out }: TypesArguments,
+  { config, out }: TypesArguments,
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)

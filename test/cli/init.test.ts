@@ -43,7 +43,7 @@ describe.each(TEMPLATE_NAMES)('init %s', (template) => {
     })
     expect(report).toMatch(/^# fail 0$/m)
     expect(report).toMatch(/^# pass [1-9]/m)
-  }, 30_000)
+  })
 
   test('starts without a warning in production, and the printed lines work', async () => {
     const name = `${template}-served`
@@ -63,7 +63,7 @@ describe.each(TEMPLATE_NAMES)('init %s', (template) => {
     expect(list.length).toBeGreaterThan(0)
     expect(list[0].title).toEqual(expect.any(String))
     expect(created.title).toMatch(/^My first /)
-  }, 30_000)
+  })
 
   test('explains every collection and every grant, and its configuration has no warnings', () => {
     const config = JSON.parse(TEMPLATES[template].files['config.json'] ?? '')

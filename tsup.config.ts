@@ -6,16 +6,30 @@ import { defineConfig } from 'tsup'
 import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/config-schema.js'
 
-/** `import text from 'package?raw'`: the text of a module or a file, as vite gives it in tests. */
+/** `import text from 'package?raw'`: the text of a module, as vite gives it in tests. */
 const rawText: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'raw-text',
   setup(build) {
-    build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => {
-      const name = path.replace(/\?raw$/, '')
-      const file = name.startsWith('.') ? join(resolveDir, name) : fileURLToPath(import.meta.resolve(name))
-      return { path: file, namespace: 'raw-text' }
-    })
+    build.onResolve({ filter: /\?raw$/ }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path.replace(/\?raw$/, ''))),
+      namespace: 'raw-text',
+    }))
     build.onLoad({ filter: /.*/, namespace: 'raw-text' }, async ({ path }) => ({
+      contents: await readFile(path, 'utf8'),
+      loader: 'text',
+    }))
+  },
+}
+
+/** `import text from './file?raw'`: the text of a file as it is. */
+const fileText: typeof rawText = {
+  name: 'file-text',
+  setup(build) {
+    build.onResolve({ filter: /^\.\.?\/.*\?raw$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace(/\?raw$/, '')),
+      namespace: 'file-text',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'file-text' }, async ({ path }) => ({
       contents: await readFile(path, 'utf8'),
       loader: 'text',
     }))
@@ -48,7 +62,7 @@ export default defineConfig({
   external: [/^node:/],
   // There are no CommonJS builds of these, which Jest cannot load otherwise.
   noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
-  esbuildPlugins: [rawText],
+  esbuildPlugins: [fileText, rawText],
   define: { PACKAGE_VERSION: JSON.stringify(manifest.version) },
   // One copy of each module, whichever subpath asks for it.
   splitting: true,

@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
+import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/config-schema.js'
 
 /** `import text from 'package?raw'`: the text of a module, as vite gives it in tests. */
@@ -13,6 +15,21 @@ const rawText: NonNullable<Options['esbuildPlugins']>[number] = {
       namespace: 'raw-text',
     }))
     build.onLoad({ filter: /.*/, namespace: 'raw-text' }, async ({ path }) => ({
+      contents: await readFile(path, 'utf8'),
+      loader: 'text',
+    }))
+  },
+}
+
+/** `import text from './file?raw'`: the text of a file as it is. */
+const fileText: typeof rawText = {
+  name: 'file-text',
+  setup(build) {
+    build.onResolve({ filter: /^\.\.?\/.*\?raw$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace(/\?raw$/, '')),
+      namespace: 'file-text',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'file-text' }, async ({ path }) => ({
       contents: await readFile(path, 'utf8'),
       loader: 'text',
     }))
@@ -45,7 +62,8 @@ export default defineConfig({
   external: [/^node:/],
   // There are no CommonJS builds of these, which Jest cannot load otherwise.
   noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
-  esbuildPlugins: [rawText],
+  esbuildPlugins: [fileText, rawText],
+  define: { PACKAGE_VERSION: JSON.stringify(manifest.version) },
   // One copy of each module, whichever subpath asks for it.
   splitting: true,
   treeshake: true,

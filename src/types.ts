@@ -4,7 +4,12 @@ export type JsonObject = { readonly [name: string]: unknown }
 /** A value, or a promise of one: no promise where nothing waits. */
 export type MaybePromise<T> = T | Promise<T>
 
-interface CommonAttributes {
+/** What may be said to people in every object of a configuration but literals and filters; ignored. */
+export interface Commented {
+  readonly $comment?: string
+}
+
+interface CommonAttributes extends Commented {
   readonly description?: string
   /** The property must be there whenever a document is stored. */
   readonly required?: boolean
@@ -74,7 +79,7 @@ export type FieldTypeName = FieldDefinition['type']
 /** Which documents, in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
 
-export interface RuleConfig {
+export interface RuleConfig extends Commented {
   /** Only these properties. `[]` is none. */
   readonly pick?: readonly string[]
   /** All but these properties; with `pick`, what is picked less these. */
@@ -90,24 +95,27 @@ export interface RuleConfig {
 /** What one subject may do. The plain `{ pick, omit }` stands for `{ "read": true, "create": { pick, omit } }`. */
 export type GrantConfig =
   | boolean
-  | {
+  | (Commented & {
       readonly create?: boolean | Omit<RuleConfig, 'where'>
-      readonly read?: boolean | Pick<RuleConfig, 'pick' | 'omit' | 'where'>
+      readonly read?: boolean | Pick<RuleConfig, '$comment' | 'pick' | 'omit' | 'where'>
       readonly update?: boolean | RuleConfig
-      readonly delete?: boolean | Pick<RuleConfig, 'where'>
-    }
-  | { readonly pick?: readonly string[]; readonly omit?: readonly string[] }
+      readonly delete?: boolean | Pick<RuleConfig, '$comment' | 'where'>
+    })
+  | Pick<RuleConfig, '$comment' | 'pick' | 'omit'>
 
-export interface CollectionConfig {
+export interface CollectionConfig extends Commented {
   readonly schema: { readonly [field: string]: FieldDefinition }
   /** Keys: `*`, `user`, `owner` and role names. Without it nobody may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }
   /** Whether undeclared properties are stored and returned. Default false: they are faults. */
   readonly additionalProperties?: boolean
-  readonly indexes?: readonly { readonly fields: readonly string[]; readonly unique?: boolean }[]
+  readonly indexes?: readonly (Commented & {
+    readonly fields: readonly string[]
+    readonly unique?: boolean
+  })[]
 }
 
-export interface AuthConfig {
+export interface AuthConfig extends Commented {
   /** The unique string field of `users` that names an account. */
   readonly identifier?: string
   /** The hash field of `users`. */
@@ -147,12 +155,15 @@ export interface Limits {
   readonly requestSeconds: number
 }
 
-/** The whole configuration (contract §1): pure JSON. */
-export interface Config {
+/**
+ * The whole configuration (contract §1): pure JSON. Among the names of `collections`, `schema`, `properties` and
+ * `permissions` a `$comment` may stand too, which an index signature cannot say: `defineConfig` takes it.
+ */
+export interface Config extends Commented {
   readonly $schema?: string
   readonly collections: { readonly [name: string]: CollectionConfig }
   readonly auth?: AuthConfig
-  readonly limits?: Partial<Limits>
+  readonly limits?: Partial<Limits> & Commented
 }
 
 /** Who asks: `null` is an anonymous caller. */

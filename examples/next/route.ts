@@ -1,11 +1,6 @@
 // The service in an application of Next (App Router). This file goes to app/api/[[...path]]/route.ts, so that Next
-// hands every request below /api to it, and config.json to app/api. To run it: npx next dev
-import { createCollectionService } from 'collection-service'
-import config from '../config.json' with { type: 'json' }
-
-// `next build` loads this file too: creating a service opens nothing and starts nothing, the first request does.
-// Next hands on the whole URL, so the service has to know what stands before its own paths.
-const service = createCollectionService(config, undefined, { basePath: '/api' })
+// hands every request below /api to it, service.ts beside it, and config.json to app/api. To run it: npx next dev
+import { service } from './service'
 
 // One handler for all: it looks at the method itself, and ignores the context that Next passes behind the request.
 // Methods that are not exported Next would answer for, with an empty 405; the service says what is allowed.

@@ -28,7 +28,10 @@ function createAdapter(storage: StorageArguments): StorageAdapter {
     case 'file':
       return createSqliteAdapter({ file: storage.file })
     case 'database':
-      return createPostgresAdapter({ connectionString: storage.url })
+      return createPostgresAdapter({
+        connectionString: storage.url,
+        ...(storage.schema === undefined ? {} : { schema: storage.schema }),
+      })
     default:
       return storage satisfies never
   }

@@ -5,16 +5,14 @@ import { findRoles, grantRole, type RoleGrant } from '../service/grant-role.js'
 import { createStorage } from './create-storage.js'
 import type { GrantArguments, StorageArguments } from './parse-arguments.js'
 import { FileError, readJsonFile } from './read-json-file.js'
-import type { Print } from './serve.js'
 
 /**
  * Gives a registered user a role, also while others serve the same storage. Throws `FileError`, `ConfigError`,
  * `StorageError`, and a `ServiceError` that says what keeps the role from being given.
  */
 export async function grant(
-  config: string,
-  { storage, ...wanted }: GrantArguments,
-  print: Print,
+  { config, storage, ...wanted }: GrantArguments,
+  print: (line: string) => void,
 ): Promise<void> {
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
   const roles = findRoles(plan)
@@ -39,7 +37,7 @@ async function refuseNewFile(storage: StorageArguments): Promise<void> {
   })
 }
 
-/** Closes the storage in any case, lest it keep the process. */
+/** Closes the storage in any case: open, it would keep the process. */
 async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,23 +1,44 @@
 #!/usr/bin/env node
 import { explain } from './explain.js'
 import { grant } from './grant.js'
-import { parseArguments, USAGE, UsageError } from './parse-arguments.js'
+import { init } from './init.js'
+import { type Arguments, parseArguments, readWord } from './parse-arguments.js'
 import { writeTypes } from './print-types.js'
-import { serve } from './serve.js'
+import { type Serving, serve } from './serve.js'
+import { createTerminal } from './terminal.js'
+import { describeUsage } from './usage.js'
+import { UsageError } from './usage-error.js'
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`)
-const complain = (line: string): void => void process.stderr.write(`${line}\n`)
+/** The build puts it in. */
+declare const PACKAGE_VERSION: string
 
-async function run(): Promise<void> {
-  const args = parseArguments(process.argv.slice(2))
-  if (args.help) return print(USAGE)
-  if (args.grant) return grant(args.config, args.grant, print)
-  if (args.types) return writeTypes(args.config, args.types, print)
-  const serving = await serve(args, print)
+const terminal = createTerminal(process)
+const { print, complain } = terminal
+
+async function run(args: Arguments): Promise<void> {
+  switch (args.word) {
+    case 'help':
+      return print(describeUsage(args.of))
+    case 'version':
+      return print(PACKAGE_VERSION)
+    case 'init':
+      return init(args, print)
+    case 'grant':
+      return grant(args, print)
+    case 'types':
+      return writeTypes(args, print)
+    case 'serve':
+      return stopOnSignal(await serve(args, terminal))
+    default:
+      return args satisfies never
+  }
+}
+
+function stopOnSignal(serving: Serving): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      // Asked twice, whoever asks does not want to wait.
+      // Asked twice, the one who asks does not want to wait.
       if (isStopping) process.exit(1)
       isStopping = true
       void serving.stop()
@@ -25,7 +46,14 @@ async function run(): Promise<void> {
   }
 }
 
-run().catch((thrown: unknown) => {
-  complain(explain(thrown))
-  process.exitCode = thrown instanceof UsageError ? 2 : 1
-})
+async function main(args: readonly string[]): Promise<void> {
+  try {
+    await run(parseArguments(args, process.env))
+  } catch (thrown) {
+    const isUsage = thrown instanceof UsageError
+    complain(isUsage ? `${explain(thrown)}\n\n${describeUsage(readWord(args))}` : explain(thrown))
+    process.exitCode = isUsage ? 2 : 1
+  }
+}
+
+void main(process.argv.slice(2))

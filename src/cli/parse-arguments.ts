@@ -1,12 +1,29 @@
 import { parseArgs } from 'node:util'
+import { suggest } from '../schema/names.js'
+import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
+import { TEMPLATE_NAMES, type TemplateName } from './templates.js'
+import { UsageError } from './usage-error.js'
 
 /** Where documents outlast the process. */
 export type StorageArguments =
   | { readonly kind: 'file'; readonly file: string }
-  | { readonly kind: 'database'; readonly url: string }
+  | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
+
+/** What to serve, and where. */
+export interface ServeArguments {
+  readonly config: string
+  readonly port: number
+  readonly host: string
+  readonly watch: boolean
+  readonly cors: readonly string[]
+  readonly seed: string | undefined
+  /** In memory where it is missing. */
+  readonly storage?: StorageArguments
+}
 
 /** Who is to have which role, in which storage. */
 export interface GrantArguments {
+  readonly config: string
   readonly identifier: string
   readonly role: string
   readonly storage: StorageArguments
@@ -14,181 +31,202 @@ export interface GrantArguments {
 
 /** Where the types of a configuration's documents go. */
 export interface TypesArguments {
+  readonly config: string
   /** On the terminal where it is missing. */
   readonly out: string | undefined
 }
 
+/** What to begin with, and where it goes. */
+export interface InitArguments {
+  readonly template: TemplateName
+  readonly folder: string
+}
+
 /** What the command was told. */
-export interface Arguments {
-  readonly config: string
-  readonly port: number
-  readonly cors: readonly string[]
-  readonly seed: string | undefined
-  /** In memory where it is missing. */
-  readonly storage?: StorageArguments
-  /** In place of serving. */
-  readonly grant?: GrantArguments
-  /** In place of serving. */
-  readonly types?: TypesArguments
-  readonly help: boolean
-}
+export type Arguments =
+  | ({ readonly word: 'serve' } & ServeArguments)
+  | ({ readonly word: 'grant' } & GrantArguments)
+  | ({ readonly word: 'types' } & TypesArguments)
+  | ({ readonly word: 'init' } & InitArguments)
+  | { readonly word: 'help'; readonly of: NamedWord | undefined }
+  | { readonly word: 'version' }
 
-/** A command line that makes no sense. */
-export class UsageError extends Error {}
-
-type Command = 'serve' | 'grant' | 'types'
-
-interface Option {
-  /** The commands that take it. */
-  readonly of: readonly Command[]
-  readonly isRepeatable?: boolean
-  /** Throws `UsageError`. */
-  readonly check?: (value: string) => void
-  /** Its lines in the usage. */
-  readonly about: readonly string[]
-}
-
-/** The options that take a value. */
-const OPTIONS = {
-  port: { of: ['serve'], check: checkPort, about: ['where to listen; 0 takes a free port'] },
-  cors: {
-    of: ['serve'],
-    isRepeatable: true,
-    about: ['an origin whose pages may read answers, or *; may be repeated'],
-  },
-  seed: {
-    of: ['serve'],
-    about: [
-      'documents to begin with: { "<collection>": [ ... ] };',
-      'passed over where a file or a database holds documents already',
-    ],
-  },
-  data: {
-    of: ['serve', 'grant'],
-    about: ['keeps the documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
-  },
-  database: {
-    of: ['serve', 'grant'],
-    check: checkUrl,
-    about: ['keeps them in PostgreSQL, through pg: postgres://user@host/name'],
-  },
-  out: { of: ['types'], about: ['the file that types go into; without it, they are printed'] },
-} as const satisfies { readonly [name: string]: Option }
-
-type OptionName = keyof typeof OPTIONS
-
-const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
-
-const describeLine = (name: string, [first = '', ...others]: readonly string[]): string =>
-  [`  ${name.padEnd(14)}${first}`, ...others.map((line) => ' '.repeat(16) + line)].join('\n')
-
-/** What the command takes, for people. */
-export const USAGE = `collection-service [config.json] [--port 3000] [--cors ORIGIN] [--seed documents.json] [--data FILE.db | --database URL]
-collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL)
-collection-service types [config.json] [--out FILE.ts]
-
-${describeLine('config.json', ['what to serve (default: config.json in this folder)'])}
-${OPTION_NAMES.map((name) => describeLine(`--${name}`, OPTIONS[name].about)).join('\n')}
-${describeLine('grant', ['gives a registered user a role: how an administrator begins'])}
-${describeLine('types', ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'])}`
+/** The values of each option; none where it was not given. */
+type Options = { readonly [name in OptionName]: readonly string[] }
 
 const DEFAULT_PORT = '3000'
+const DEFAULT_HOST = 'localhost'
+const DEFAULT_CONFIG = 'config.json'
+const [DEFAULT_TEMPLATE] = TEMPLATE_NAMES
+
+/** What stands at the beginning of a command line; serving needs no word. */
+export type NamedWord = Exclude<Word, 'serve'>
+
+const NAMED_WORDS: readonly NamedWord[] = ['init', 'grant', 'types']
+
+/** The word of a command line that need not make sense otherwise. */
+export function readWord(args: readonly string[]): NamedWord | undefined {
+  const { positionals } = parseArgs({ ...SHAPE, args: [...args], strict: false })
+  return NAMED_WORDS.find((word) => word === positionals[0])
+}
 
 /** Parses a command line. Throws `UsageError`. */
-export function parseArguments(args: readonly string[]): Arguments {
+export function parseArguments(
+  args: readonly string[],
+  environment: { readonly PORT?: string | undefined } = {},
+): Arguments {
   const { values, positionals } = readArguments(args)
-  const [first] = positionals
-  const command: Command = first === 'grant' || first === 'types' ? first : 'serve'
-  const named = command === 'serve' ? positionals : positionals.slice(1)
-  const [identifier, role, ...rest] = command === 'grant' ? named : ['', '', ...named]
-  const [config = 'config.json', ...others] = rest
-  const given = { config, port: Number(DEFAULT_PORT), cors: [], seed: undefined }
-  if (values.help) return { ...given, help: true }
+  const word = readWord(args)
+  if (values.help) return { word: 'help', of: word }
+  if (values.version) return { word: 'version' }
+  const options = readOptions(values, word ?? 'serve')
+  const names = word === undefined ? positionals : positionals.slice(1)
+  switch (word) {
+    case undefined:
+      return { word: 'serve', ...readServe(names, options, environment) }
+    case 'grant':
+      return { word, ...readGrant(names, options) }
+    case 'types':
+      return { word, config: readConfig(names), out: options.out[0] }
+    case 'init':
+      return { word, ...readInit(names) }
+    default:
+      return word satisfies never
+  }
+}
 
-  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
-  const options = new Map(OPTION_NAMES.map((name) => [name, readOption(name, values[name], command)]))
-  const [port = DEFAULT_PORT] = options.get('port') ?? []
-  const [seed] = options.get('seed') ?? []
-  const [out] = options.get('out') ?? []
-  const storage = readStorage(options.get('data')?.[0], options.get('database')?.[0])
+function readServe(
+  names: readonly string[],
+  options: Options,
+  environment: { readonly PORT?: string | undefined },
+): ServeArguments {
+  const storage = readStorage(options)
   return {
-    config,
-    port: Number(port),
-    cors: options.get('cors') ?? [],
-    seed,
+    config: readConfig(names),
+    port: Number(options.port[0] ?? readPort(environment.PORT)),
+    host: options.host[0] ?? DEFAULT_HOST,
+    watch: options.watch.length > 0,
+    cors: options.cors,
+    seed: options.seed[0],
     ...(storage ? { storage } : {}),
-    ...(command === 'grant' ? { grant: readGrant(identifier, role, storage) } : {}),
-    ...(command === 'types' ? { types: { out } } : {}),
-    help: false,
   }
 }
 
-/** The values of one option. None stands twice that may not, none is empty. */
-function readOption(
-  name: OptionName,
-  values: readonly string[] | undefined,
-  command: Command,
-): readonly string[] {
-  const { of, isRepeatable = false, check }: Option = OPTIONS[name]
-  if (!values) return []
-  if (!of.includes(command)) throw new UsageError(`${command} takes no --${name}`)
-  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} stands here more than once`)
-  for (const value of values) {
-    checkText(value, `--${name}`)
-    check?.(value)
-  }
-  return values
+/** Hosts that give a port give it so; an empty variable is none. */
+function readPort(variable = ''): string {
+  if (variable === '') return DEFAULT_PORT
+  checkPort(variable, 'the variable PORT')
+  return variable
 }
 
-function readStorage(file: string | undefined, url: string | undefined): StorageArguments | undefined {
-  if (file !== undefined && url !== undefined)
-    throw new UsageError('--data and --database exclude each other')
-  if (file !== undefined) return { kind: 'file', file }
-  return url === undefined ? undefined : { kind: 'database', url }
+function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
+  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
+  checkText(config, 'the name of the configuration')
+  return config
 }
 
-function readGrant(
-  identifier: string | undefined,
-  role: string | undefined,
-  storage: StorageArguments | undefined,
-): GrantArguments {
+function readGrant([identifier, role, ...rest]: readonly string[], options: Options): GrantArguments {
   if (identifier === undefined || role === undefined)
     throw new UsageError('grant needs the identifier of a user, and a role')
   checkText(identifier, 'the identifier')
   checkText(role, 'the role')
+  const storage = readStorage(options)
   if (!storage)
     throw new UsageError('grant needs --data or --database: what is in memory ends with its process')
-  return { identifier, role, storage }
+  return { config: readConfig(rest), identifier, role, storage }
+}
+
+function readInit([name = DEFAULT_TEMPLATE, folder = '.', ...others]: readonly string[]): InitArguments {
+  const template = TEMPLATE_NAMES.find((known) => known === name)
+  const allowed = TEMPLATE_NAMES.join(' or ')
+  if (template === undefined) {
+    const found = `found ${JSON.stringify(name)}${suggest(name, TEMPLATE_NAMES)}`
+    throw new UsageError(`init takes ${allowed}, and then a folder; ${found}`)
+  }
+  if (others.length > 0) throw new UsageError(`one folder at a time; also found ${others.join(', ')}`)
+  checkText(folder, 'the name of the folder')
+  return { template, folder }
+}
+
+function readStorage({ data, database, schema }: Options): StorageArguments | undefined {
+  const [[file], [url], [place]] = [data, database, schema]
+  if (file !== undefined && url !== undefined)
+    throw new UsageError('--data and --database exclude each other')
+  if (place !== undefined && url === undefined)
+    throw new UsageError('--schema goes with --database: a file has none')
+  if (file !== undefined) return { kind: 'file', file }
+  if (url === undefined) return undefined
+  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+type Values = ReturnType<typeof readArguments>['values']
+
+const readOptions = (values: Values, word: Word): Options =>
+  Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as Options
+
+/** The values of one option. None stands twice that may not, none is empty. */
+function readOption(
+  name: OptionName,
+  values: readonly (string | boolean)[] | undefined,
+  word: Word,
+): readonly string[] {
+  const { of, isFlag = false, isRepeatable = false, check }: Option = OPTIONS[name]
+  if (!values) return []
+  if (!of.includes(word)) {
+    const [taker] = of
+    const owner = taker === 'serve' ? 'serving a configuration' : of.join(' and ')
+    throw new UsageError(`${word === 'serve' ? 'serving' : word} takes no --${name}; it belongs to ${owner}`)
+  }
+  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} stands here more than once`)
+  return values.map((value) => {
+    const text = String(value)
+    if (isFlag) return text
+    checkText(text, `--${name}`)
+    check?.(text, `--${name}`)
+    return text
+  })
 }
 
 function checkText(value: string, what: string): void {
   if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
 }
 
-function checkPort(value: string): void {
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
-    throw new UsageError(`--port must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
-}
+type ParsedOption = { readonly type: 'string' | 'boolean'; readonly multiple: true }
 
-/** Does not repeat what was found: there may be a password in it. */
-function checkUrl(value: string): void {
-  if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError('--database must begin with postgres://')
-}
+const typeOf = ({ isFlag = false }: Option): ParsedOption['type'] => (isFlag ? 'boolean' : 'string')
 
-type ParsedOption = { readonly type: 'string'; readonly multiple: true }
-
-const PARSED = Object.fromEntries(
-  OPTION_NAMES.map((name) => [name, { type: 'string', multiple: true }]),
-) as unknown as { readonly [name in OptionName]: ParsedOption }
+/** How node reads the options. */
+const SHAPE = {
+  allowPositionals: true,
+  options: {
+    ...(Object.fromEntries(
+      OPTION_NAMES.map((name) => [name, { type: typeOf(OPTIONS[name]), multiple: true }]),
+    ) as { readonly [name in OptionName]: ParsedOption }),
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean', short: 'v' },
+  },
+} as const
 
 function readArguments(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { ...PARSED, help: { type: 'boolean', short: 'h' } },
-    })
+    return parseArgs({ ...SHAPE, args: [...args] })
   } catch (thrown) {
+    const unknown = findUnknownOption(args)
+    if (unknown !== undefined) throw new UsageError(`there is no option ${describeUnknown(unknown)}`)
     throw new UsageError(thrown instanceof Error ? thrown.message : 'the arguments cannot be read')
   }
 }
+
+/** The first option of a command line that no word takes, as it was written. */
+function findUnknownOption(args: readonly string[]): string | undefined {
+  const { tokens } = parseArgs({ ...SHAPE, args: [...args], strict: false, tokens: true })
+  const options = tokens.flatMap((token) => (token.kind === 'option' ? [token] : []))
+  return options.find(({ name }) => !Object.hasOwn(SHAPE.options, name))?.rawName
+}
+
+const describeUnknown = (option: string): string =>
+  option +
+  suggest(
+    option,
+    Object.keys(SHAPE.options).map((name) => `--${name}`),
+  )

@@ -1,18 +1,12 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { compileConfig } from '../config/compile-config.js'
-import { isServiceError } from '../errors.js'
-import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
 import { createWorkerHasher, toNodeHandler } from '../mounts/node.js'
-import { seedWhenEmpty } from '../service/seed-when-empty.js'
-import type { Handler, ServiceOptions } from '../types.js'
-import { createStorage, nameStorage } from './create-storage.js'
+import type { Hasher } from '../types.js'
 import { describeService } from './describe-service.js'
-import type { Arguments } from './parse-arguments.js'
-import { readJsonFile } from './read-json-file.js'
-
-/** Writes a line for people. */
-export type Print = (line: string) => void
+import { explain } from './explain.js'
+import { EVERYWHERE, listen } from './listen.js'
+import type { ServeArguments } from './parse-arguments.js'
+import { type Started, startService } from './start-service.js'
+import type { Terminal } from './terminal.js'
+import { readState, watchFiles } from './watch-files.js'
 
 /** A service that listens. */
 export interface Serving {
@@ -21,106 +15,75 @@ export interface Serving {
   stop(): Promise<void>
 }
 
-/** Documents to begin with that cannot be stored; the message lists what is wrong with them. */
-export class SeedError extends Error {}
-
 /**
- * Serves a configuration. Throws `FileError`, `ConfigError`, `StorageError`, `SeedError`, and what keeps a port from
- * being taken.
+ * Serves a configuration, and with `watch` whatever becomes of it. Throws `FileError`, `ConfigError`, `StorageError`,
+ * `SeedError` and `ListenError`.
  */
-export async function serve(args: Arguments, print: Print): Promise<Serving> {
-  const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
-  const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as Documents)
-  const { adapter, describe } = prepareStorage(args, documents)
-  const plan = compileConfig(config, { production: false, hasAuthenticate: false })
-  const options: ServiceOptions = {
-    ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
-    ...(plan.auth ? { hasher: createWorkerHasher({ cost: plan.auth.cost }) } : {}),
+export async function serve(args: ServeArguments, terminal: Terminal): Promise<Serving> {
+  const { print, complain } = terminal
+  const createHasher = createHasherCache()
+  const start = async (): Promise<Service> => {
+    const started = await startService(args, createHasher)
+    return { ...started, answer: toNodeHandler(started.handler) }
   }
-  const handler = createCollectionService(config, adapter, options)
-  const open = new Set<ServerResponse>()
-  try {
-    await handler.ready().catch(explainSeed)
-    const place = describe()
-    const server = await listen(handler, args.port, print, open)
-    const origin = `http://localhost:${(server.address() as AddressInfo).port}`
-    print(`Serving ${args.config} on ${origin}, ${place}\n`)
-    print(describeService(plan, origin))
-    return { origin, stop: () => stop(server, open, handler) }
-  } catch (thrown) {
-    // Connections that stay open would keep the process.
-    await handler.close().catch(() => {})
-    throw thrown
-  }
-}
+  const files = filesOf(args)
+  // Before they are read: what changes meanwhile has changed.
+  const state = await readState(files)
+  let current = await start()
+  const listening = await listen(args, (request, response) => current.answer(request, response), print).catch(
+    async (thrown) => {
+      await close(current)
+      throw thrown
+    },
+  )
+  const { origin } = listening
+  const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
+  print(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
+  print(describeService(current.plan, origin))
 
-type Documents = NonNullable<StorageAdapter['seed']>
-
-/** A storage, and how it is described once it is open. */
-interface Prepared {
-  readonly adapter: StorageAdapter
-  /** To be asked once, before anybody is served. */
-  describe(): string
-}
-
-function prepareStorage({ storage, seed }: Arguments, documents: Documents | undefined): Prepared {
-  if (!storage) {
-    return {
-      adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),
-      describe: () => 'in memory: documents last as long as this process.',
+  const startAnew = async (): Promise<void> => {
+    const before = current
+    try {
+      current = await start()
+    } catch (thrown) {
+      return complain(`${explain(thrown)}\n\nWhat was served before goes on being served.`)
     }
+    print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
+    print(describeService(current.plan, origin))
+    await close(before)
   }
-  const adapter = createStorage(storage)
-  const name = nameStorage(storage)
-  if (documents === undefined) return { adapter, describe: () => `in ${name}.` }
-  const seeding = seedWhenEmpty(adapter, documents)
+  const watching = args.watch ? watchFiles(files, state, startAnew) : undefined
   return {
-    adapter: seeding.adapter,
-    describe: () =>
-      seeding.finish() === 'stored'
-        ? `in ${name}, which begins with ${seed}.`
-        : `in ${name}, which holds documents already: ${seed} was passed over.`,
+    origin,
+    async stop() {
+      await watching?.stop()
+      await listening.stop()
+      await close(current)
+    },
   }
 }
 
-/** What a seed is refused for is about the file; a storage that fails meanwhile is not. */
-function explainSeed(thrown: unknown): never {
-  if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
-  const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)
-  const lines = ['The seed cannot be stored:', ...(faults.length > 0 ? faults : [thrown.message])]
-  throw new SeedError(lines.join('\n'), { cause: thrown })
+type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
+
+/** Threads that hash outlast a service, so those of a cost are made once. */
+function createHasherCache(): (cost: number) => Hasher {
+  const hashers = new Map<number, Hasher>()
+  return (cost) => {
+    const hasher = hashers.get(cost) ?? createWorkerHasher({ cost })
+    hashers.set(cost, hasher)
+    return hasher
+  }
 }
 
-async function stop(server: Server, open: ReadonlySet<ServerResponse>, handler: Handler): Promise<void> {
-  // Else a client that keeps its connection would keep the process.
-  for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
-  server.closeIdleConnections()
-  await new Promise((resolve) => server.close(resolve))
-  await handler.close()
+const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
+  seed === undefined ? [config] : [config, seed]
+
+/** What a start anew does to documents in memory. */
+function describeLoss({ storage, seed }: ServeArguments): string {
+  if (storage) return ''
+  const rest = seed === undefined ? 'nothing' : seed
+  return ` What was stored before is gone, accounts and sessions too: it begins with ${rest}.`
 }
 
-async function listen(
-  handler: Handler,
-  port: number,
-  print: Print,
-  open: Set<ServerResponse>,
-): Promise<Server> {
-  const answer = toNodeHandler(handler)
-  const server = createServer((request, response) => {
-    const start = performance.now()
-    open.add(response)
-    response.on('close', () => {
-      open.delete(response)
-      // Without the query: what somebody searches for is nobody else's business.
-      const [path] = (request.url ?? '').split('?')
-      const status = response.writableFinished ? response.statusCode : 'gone'
-      print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
-    })
-    void answer(request, response)
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, resolve)
-  })
-  return server
-}
+/** A storage that cannot be closed well is not to stop what comes after. */
+const close = ({ handler }: Service): Promise<void> => handler.close().catch(() => {})

@@ -14,6 +14,7 @@ import { describeViolation } from './describe-violation.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge } from './judge-variable.js'
 import type { Collection, ServicePlan } from './plan.js'
+import { stripComments } from './strip-comments.js'
 
 /** Contract §1. */
 const DEFAULT_LIMITS: Limits = {
@@ -47,7 +48,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   checkShape ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
   if (faults.length === 0) faults.push(...checkShape(config).map(describeViolation))
   const warnings: string[] = []
-  const plan = compileSound(config, faults, warnings, options)
+  const plan = compileSound(stripComments(config), faults, warnings, options)
   if (faults.length > 0) throw new ConfigError(faults)
   return { ...plan, warnings }
 }

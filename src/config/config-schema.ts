@@ -15,11 +15,24 @@ const listOf = (items: JsonSchema, description: string): JsonSchema => ({
   uniqueItems: true,
   description,
 })
+
+/** Stands in every object but literals and filters, so in what the two functions below make and nowhere else. */
+const COMMENT: JsonSchema = { $comment: text('For people; ignored.') }
+
 const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
   type: 'object',
-  properties,
+  properties: { ...properties, ...COMMENT },
   additionalProperties: false,
   ...more,
+})
+
+/** An object whose names are the configuration's own choice. */
+const mapOf = (values: JsonSchema, description: string, names: JsonSchema): JsonSchema => ({
+  type: 'object',
+  description,
+  properties: COMMENT,
+  propertyNames: { if: { const: '$comment' }, else: names },
+  additionalProperties: values,
 })
 
 /** The attributes that each type has for itself; `default` among them, because its type is the field's. */
@@ -63,12 +76,7 @@ const OWN_ATTRIBUTES: { readonly [type in FieldTypeName]: JsonSchema } = {
     default: { type: 'array', description: 'Stored where a new document lacks the field.' },
   },
   object: {
-    properties: {
-      type: 'object',
-      description: 'The fields inside the object.',
-      propertyNames: fieldNames(),
-      additionalProperties: { $ref: '#/$defs/property' },
-    },
+    properties: mapOf({ $ref: '#/$defs/property' }, 'The fields inside the object.', fieldNames()),
     default: { type: 'object', description: 'Stored where a new document lacks the field.' },
   },
   json: { default: { description: 'Stored where a new document lacks the field.' } },
@@ -156,6 +164,7 @@ const WRITE_ATTRIBUTES: JsonSchema = {
   set: {
     type: 'object',
     description: 'Values put in over the body; "$user.<field>" and "$now" stand for what they say.',
+    properties: COMMENT,
   },
 }
 
@@ -211,19 +220,12 @@ const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
 
 const COLLECTION: JsonSchema = object(
   {
-    schema: {
-      type: 'object',
-      description: 'Field names and their definitions.',
-      propertyNames: fieldNames(),
-      additionalProperties: { $ref: '#/$defs/field' },
-    },
-    permissions: {
-      type: 'object',
-      description:
-        'Who may do what: "*" everyone, "user" whoever is signed in, "owner" the creator, else a role.',
-      propertyNames: { minLength: 1 },
-      additionalProperties: GRANT,
-    },
+    schema: mapOf({ $ref: '#/$defs/field' }, 'Field names and their definitions.', fieldNames()),
+    permissions: mapOf(
+      GRANT,
+      'Who may do what: "*" everyone, "user" whoever is signed in, "owner" the creator, else a role.',
+      { minLength: 1 },
+    ),
     additionalProperties: flag('Undeclared properties are stored and returned.'),
     indexes: {
       type: 'array',
@@ -244,12 +246,10 @@ const COLLECTION: JsonSchema = object(
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
     $schema: text('Where this schema lies; ignored.'),
-    collections: {
-      type: 'object',
-      description: 'Collection names and their settings.',
-      propertyNames: { pattern: COLLECTION_NAME, not: { enum: RESERVED_COLLECTION_NAMES } },
-      additionalProperties: COLLECTION,
-    },
+    collections: mapOf(COLLECTION, 'Collection names and their settings.', {
+      pattern: COLLECTION_NAME,
+      not: { enum: RESERVED_COLLECTION_NAMES },
+    }),
     auth: object({
       identifier: text('The unique string field of "users" that names an account.'),
       secret: text('The hash field of "users".'),

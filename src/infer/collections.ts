@@ -1,5 +1,5 @@
 import type { Document, JsonObject } from '../types.js'
-import type { Flat, GivenFields, PatchFields, ReferencePair, ShownFields } from './fields.js'
+import type { Flat, GivenFields, NameOf, PatchFields, ReferencePair, ShownFields } from './fields.js'
 
 /** The types of one collection: what `collection-service types` prints for each. */
 export interface CollectionTypes {
@@ -34,11 +34,11 @@ interface SystemFields {
 }
 
 /** Types that were widened, as in an import of a JSON file, say nothing of a document. */
-type IsWide<S> = [keyof S] extends [never]
+type IsWide<S> = [NameOf<S>] extends [never]
   ? false
   : string extends keyof S
     ? true
-    : S[keyof S] extends { readonly type: infer T }
+    : S[NameOf<S>] extends { readonly type: infer T }
       ? string extends T
         ? true
         : false
@@ -63,7 +63,7 @@ type TypesOf<C> = C extends { readonly schema: infer S }
   : LooseCollection
 
 type IsConfig<C> = C extends { readonly collections: infer N }
-  ? N[keyof N] extends { readonly schema: object }
+  ? N[NameOf<N>] extends { readonly schema: object }
     ? true
     : false
   : false
@@ -76,7 +76,7 @@ export type CollectionsOf<C> = unknown extends C
   ? LooseCollections
   : IsConfig<C> extends true
     ? C extends { readonly collections: infer N }
-      ? { readonly [K in keyof N]: TypesOf<N[K]> }
+      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K]> }
       : never
     : C extends { readonly [K in keyof C]: CollectionTypes }
       ? C

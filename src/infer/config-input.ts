@@ -1,4 +1,12 @@
-import type { AuthConfig, CollectionConfig, Config, FieldDefinition, RuleConfig } from '../types.js'
+import type {
+  AuthConfig,
+  CollectionConfig,
+  Commented,
+  Config,
+  FieldDefinition,
+  RuleConfig,
+} from '../types.js'
+import type { NameOf } from './fields.js'
 
 type SystemName = '_id' | 'createdAt' | 'updatedAt' | 'createdBy'
 
@@ -6,43 +14,56 @@ type CompositeType = 'array' | 'object' | 'reference'
 
 type DefinitionOf<T> = Extract<FieldDefinition, { readonly type: T }>
 
-/** A field definition whose references lead to one of `Target`. */
-type Definition<Target> =
+/** The fields of `S`, among which a comment may stand. */
+type Definitions<S, Target> = {
+  readonly [K in keyof S]: K extends '$comment' ? string : Definition<S[K], Target>
+}
+
+/** A field definition like `D` whose references lead to one of `Target`. */
+type Definition<D, Target> =
   | Exclude<FieldDefinition, { readonly type: CompositeType }>
-  | (Omit<DefinitionOf<'array'>, 'items'> & { readonly items: Definition<Target> })
+  | (Omit<DefinitionOf<'array'>, 'items'> & {
+      readonly items: Definition<D extends { readonly items: infer I } ? I : unknown, Target>
+    })
   | (Omit<DefinitionOf<'object'>, 'properties'> & {
-      readonly properties: { readonly [name: string]: Definition<Target> }
+      readonly properties: Definitions<D extends { readonly properties: infer P } ? P : unknown, Target>
     })
   | (Omit<DefinitionOf<'reference'>, 'collection'> & { readonly collection: Target })
 
-type Names<Name> = { readonly pick?: readonly Name[]; readonly omit?: readonly Name[] }
+type Names<Name> = Commented & { readonly pick?: readonly Name[]; readonly omit?: readonly Name[] }
 
 type Rule<Name, Kept extends keyof RuleConfig> = boolean | (Pick<RuleConfig, Kept> & Names<Name>)
 
 /** A grant whose rules name fields out of `Name`. */
 type Grant<Name> =
   | boolean
-  | {
+  | (Commented & {
       readonly create?: Rule<Name, 'check' | 'set'>
       readonly read?: Rule<Name | SystemName, 'where'>
       readonly update?: Rule<Name, 'where' | 'check' | 'set'>
-      readonly delete?: boolean | Pick<RuleConfig, 'where'>
-    }
+      readonly delete?: boolean | Pick<RuleConfig, '$comment' | 'where'>
+    })
   | Names<Name>
 
-type NameIn<C> = C extends { readonly schema: infer S } ? keyof S & string : string
+type SchemaIn<C> = C extends { readonly schema: infer S } ? S : unknown
+
+type NameIn<C> = C extends { readonly schema: infer S } ? NameOf<S> & string : string
 
 /** What `pick` and `omit` may name. */
 type RuleNameIn<C> = C extends { readonly additionalProperties: true } ? string : NameIn<C>
 
 type Collection<C, Target> = Omit<CollectionConfig, 'schema' | 'permissions' | 'indexes'> & {
-  readonly schema: { readonly [field: string]: Definition<Target> }
-  readonly permissions?: { readonly [subject: string]: Grant<RuleNameIn<C>> }
-  readonly indexes?: readonly {
+  readonly schema: Definitions<SchemaIn<C>, Target>
+  readonly permissions?: {
+    readonly [K in keyof PermissionsIn<C>]: K extends '$comment' ? string : Grant<RuleNameIn<C>>
+  }
+  readonly indexes?: readonly (Commented & {
     readonly fields: readonly (NameIn<C> | SystemName)[]
     readonly unique?: boolean
-  }[]
+  })[]
 }
+
+type PermissionsIn<C> = C extends { readonly permissions: infer P } ? P : unknown
 
 type CollectionsIn<C> = C extends { readonly collections: infer N } ? N : never
 
@@ -51,7 +72,9 @@ type UserField<C> = CollectionsIn<C> extends { readonly users: infer U } ? NameI
 /** A configuration in which names that point at something are those of `C`. */
 type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   readonly collections: {
-    readonly [K in keyof CollectionsIn<C>]: Collection<CollectionsIn<C>[K], keyof CollectionsIn<C>>
+    readonly [K in keyof CollectionsIn<C>]: K extends '$comment'
+      ? string
+      : Collection<CollectionsIn<C>[K], NameOf<CollectionsIn<C>>>
   }
   readonly auth?: Omit<AuthConfig, 'identifier' | 'secret' | 'roleField'> & {
     readonly [K in 'identifier' | 'secret' | 'roleField']?: UserField<C>

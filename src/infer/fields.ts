@@ -1,6 +1,9 @@
 /** The same type, written out. */
 export type Flat<T> = { [K in keyof T]: T[K] }
 
+/** The names in a part of a configuration that holds settings by name: all but that of a comment. */
+export type NameOf<S> = Exclude<keyof S, '$comment'>
+
 /** What a value of a field is in JSON, where reading and writing agree. */
 type ScalarValue<D> = D extends {
   readonly type: 'string' | 'number' | 'integer'
@@ -31,7 +34,9 @@ type IsThere<D> = IsHash<D> extends true ? false : IsRequired<D> extends true ? 
 /** The fields of a schema as they are read: those that are required or have a default, the others optional, no hash. */
 export type ShownFields<S> = Flat<
   { readonly [K in keyof S as IsThere<S[K]> extends true ? K : never]: ShownValue<S[K]> } & {
-    readonly [K in keyof S as IsHash<S[K]> | IsThere<S[K]> extends false ? K : never]?: ShownValue<S[K]>
+    readonly [K in keyof S as IsHash<S[K]> | IsThere<S[K]> extends false
+      ? K & NameOf<S>
+      : never]?: ShownValue<S[K]>
   }
 >
 
@@ -50,7 +55,7 @@ export type GivenFields<S, Set> = Flat<
   {
     readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Exclude<K, Set> : never]: GivenValue<S[K]>
   } & {
-    readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Extract<K, Set> : K]?:
+    readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Extract<K, Set> : K & NameOf<S>]?:
       | GivenValue<S[K]>
       | Nullable<S[K]>
   }
@@ -62,7 +67,7 @@ type PatchValue<D> = D extends { readonly type: 'object'; readonly properties: i
 
 /** The fields of a schema in a merge patch: all optional, `null` to remove what is not required. */
 export type PatchFields<S> = Flat<{
-  readonly [K in keyof S]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
+  readonly [K in keyof S as K & NameOf<S>]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
 }>
 
 /** Every reference of a schema, or array of them, as a pair: its dotted path, the collection it leads to. */

@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { explain } from '../../src/cli/explain.js'
 import { grant } from '../../src/cli/grant.js'
-import { parseArguments } from '../../src/cli/parse-arguments.js'
+import { parseArguments, type ServeArguments } from '../../src/cli/parse-arguments.js'
 import { type Serving, serve } from '../../src/cli/serve.js'
+import { createCollectionService } from '../../src/index.js'
+import { createTestHasher } from '../../src/testing/index.js'
 import { usePostgres } from '../support/postgres.js'
 
 /** The command in this process, over files of SQLite. */
@@ -55,9 +58,16 @@ interface Started {
   stop(): Promise<void>
 }
 
+function parseServe(args: readonly string[]): ServeArguments {
+  const parsed = parseArguments(args)
+  if (parsed.word !== 'serve') throw new Error('nothing to serve')
+  return parsed
+}
+
 async function start(...args: string[]): Promise<Started> {
   const lines: string[] = []
-  const serving = await serve(parseArguments([...args, '--port', '0']), (line) => void lines.push(line))
+  const write = (line: string): void => void lines.push(line)
+  const serving = await serve(parseServe([...args, '--port', '0']), { print: write, complain: write })
   running.add(serving)
   return {
     origin: serving.origin,
@@ -72,9 +82,9 @@ async function start(...args: string[]): Promise<Started> {
 /** What the command would print and complain of. */
 async function runGrant(...args: string[]): Promise<{ printed: string; said: string }> {
   const lines: string[] = []
-  const { config, grant: wanted } = parseArguments(['grant', ...args])
-  if (!wanted) throw new Error('no grant')
-  const said = await grant(config, wanted, (line) => void lines.push(line)).then(() => '', explain)
+  const parsed = parseArguments(['grant', ...args])
+  if (parsed.word !== 'grant') throw new Error('no grant')
+  const said = await grant(parsed, (line) => void lines.push(line)).then(() => '', explain)
   return { printed: lines.join('\n'), said }
 }
 
@@ -150,11 +160,12 @@ describe('--data', () => {
 
   test('a port that is taken leaves the file free', async () => {
     const [path, data] = [await write(config), newPath('.db')]
-    const other = createServer().listen(0)
+    const other = createServer().listen(0, 'localhost')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as AddressInfo
-    const args = parseArguments([path, '--data', data, '--port', String(port)])
-    expect(await serve(args, () => {}).then(() => '', explain)).toContain('port')
+    const args = parseServe([path, '--data', data, '--port', String(port)])
+    const terminal = { print: () => {}, complain: () => {} }
+    expect(await serve(args, terminal).then(() => '', explain)).toContain(`Port ${port}`)
     other.close()
     // A file of SQLite that is closed has no log beside it.
     expect((await readdir(folder)).filter((name) => join(folder, name).startsWith(data))).toEqual([
@@ -198,6 +209,24 @@ describe('--database', () => {
         expect((await post(second, '/notes', { text: 'two' }, body.token)).status).toBe(201)
         expect(await readNotes(second)).toEqual(['one', 'two'])
         await second.stop()
+      }),
+    30_000,
+  )
+
+  test(
+    'gives a role in the schema that is named',
+    () =>
+      withDatabase(async (url) => {
+        const path = await write(config)
+        const adapter = createPostgresAdapter({ connectionString: url, schema: 'mine' })
+        const handler = createCollectionService(config, adapter, { hasher: createTestHasher() })
+        const body = JSON.stringify(ann)
+        await handler(new Request('http://localhost/auth/register', { method: 'POST', body }))
+        await handler.close()
+        const args = ['ann@b.co', 'admin', path, '--database', url]
+        expect((await runGrant(...args, '--schema', 'mine')).printed).toContain('now has the role admin')
+        expect((await runGrant(...args)).said).toContain('ann@b.co')
+        expect((await runGrant(...args, '--schema', 'mine')).printed).toContain('already has the role admin')
       }),
     30_000,
   )

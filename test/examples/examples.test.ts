@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ALL } from '../../examples/astro/api/[...path].js'
 import { app as expressApp } from '../../examples/express.js'
 import { app as honoApp } from '../../examples/hono.js'
-import * as route from '../../examples/next/route.js'
 import { server as nodeServer, stop } from '../../examples/node.js'
+import { fallback } from '../../examples/sveltekit/+server.js'
 import worker from '../../examples/worker.js'
 import { NOT_RUN, readBlocks } from './readme-blocks.mjs'
 
@@ -103,9 +104,14 @@ test('the example for Express parses bodies for the routes of the host', async (
   server.close()
 })
 
+type NextHandler = (request: Request, context: object) => Promise<Response>
+
 describe('the example for Next', () => {
-  const handlers: { readonly [method: string]: (request: Request, context: object) => Promise<Response> } =
-    route
+  let handlers: { readonly [method: string]: NextHandler }
+  beforeAll(async () => {
+    // By its path: it names its neighbour as bundlers do, not as node does.
+    handlers = await import(join(root, 'examples', 'next', 'route.ts'))
+  })
 
   test('serves the configuration below /api', () =>
     exerciseApi((path, init) => {
@@ -117,9 +123,16 @@ describe('the example for Next', () => {
     }))
 
   test('exports the methods that Next knows, and nothing else', () => {
-    expect(Object.keys(route).sort()).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'])
+    expect(Object.keys(handlers).sort()).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'])
   })
 })
+
+test.each([
+  ['SvelteKit', fallback],
+  ['Astro', ALL],
+] as const)('the example for %s serves the configuration below /api', (_, handle) =>
+  exerciseApi((path, init) => handle({ request: new Request(`https://shop.example${path}`, init) })),
+)
 
 test('the example for node:http serves its documents and stops', async () => {
   const origin = await listen(nodeServer)

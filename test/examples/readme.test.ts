@@ -10,8 +10,9 @@ let serving: Serving
 
 beforeAll(async () => {
   const inRoot = (path: string): string => new URL(path, root).pathname
-  const args = { config: inRoot('examples/config.json'), seed: inRoot('examples/documents.json') }
-  serving = await serve({ ...args, port: 0, cors: [], help: false }, () => {})
+  const files = { config: inRoot('examples/config.json'), seed: inRoot('examples/documents.json') }
+  const args = { ...files, port: 0, host: 'localhost', watch: false, cors: [] }
+  serving = await serve(args, { print: () => {}, complain: () => {} })
 }, 30_000)
 
 afterAll(() => serving.stop())

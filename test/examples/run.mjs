@@ -29,17 +29,34 @@ const NEXT = [
   ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
   ...['typescript@5.9.3', '@types/node@20.19.43', '@types/react@19.3.0'],
 ]
+const FASTIFY = ['fastify@5.12.8']
+const KOA = ['koa@3.3.0', 'koa-bodyparser@4.4.1', '@types/koa@3.0.3', '@types/koa-bodyparser@4.3.13']
+const NEST = [
+  ...['@nestjs/common@12.5.1', '@nestjs/core@12.5.1', '@nestjs/platform-express@12.5.1'],
+  ...['reflect-metadata@0.2.2', 'rxjs@7.8.2'],
+]
+const SVELTEKIT = [
+  ...['@sveltejs/kit@3.2.0', '@sveltejs/adapter-node@6.0.1', '@sveltejs/vite-plugin-svelte@7.3.1'],
+  ...['svelte@5.57.3', 'vite@8.3.8'],
+]
+const ASTRO = ['astro@7.3.5', '@astrojs/node@11.1.6']
+const NUXT = ['nuxt@4.5.2', 'vue@3.5.45']
+const TANSTACK_START = [
+  ...['@tanstack/react-start@1.169.5', '@tanstack/react-router@1.170.46', 'react@19.3.1', 'react-dom@19.3.1'],
+  ...['vite@8.3.8', '@vitejs/plugin-react@6.3.0', '@types/react@19.3.0'],
+]
 const VITEST = ['vitest@4.1.5']
 const JEST = ['jest@30.5.2']
+const NODE_TYPES = '@types/node@20.19.43'
 const TYPES = [
   'typescript@5.9.3',
-  '@types/node@20.19.43',
+  NODE_TYPES,
   '@types/express@5.0.6',
   '@types/express-session@1.19.0',
   '@types/pg@8.23.1',
   '@types/better-sqlite3@9.6.0',
 ]
-const NODE_24 = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}@24.9.0`
+const NODE_24 = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}@24.21.0`
 const MINIFLARE = 'miniflare@4.20260730.0'
 
 const only = process.argv[2]
@@ -74,10 +91,11 @@ async function findPort() {
   return port
 }
 
-/** Runs a server until `use` is over; it has 60 seconds to listen. */
-async function serve(folder, args, use, env = {}) {
+/** Runs a server until `use` is over; it has 60 seconds to listen. `$PORT` in arguments stands for its port. */
+async function serve(folder, args, use, { env = {}, node = process.execPath } = {}) {
   const port = await findPort()
-  const child = spawn(process.execPath, args, {
+  const inPlace = args.map((arg) => arg.replace('$PORT', String(port)))
+  const child = spawn(node, inPlace, {
     cwd: folder,
     env: { ...environment, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -109,18 +127,23 @@ const json = (body, headers = {}) => ({
   body: JSON.stringify(body),
 })
 
-/** What the configuration of the examples promises, wherever it is served. */
-async function useArticles(origin, base = '/api') {
-  const service = origin + base
-  const refused = await fetch(`${service}/articles`, json({ title: 'Mine' }))
-  expect('a stranger', [refused.status, (await refused.json()).code], [401, 'unauthenticated'])
+/** Creates an article under a new account. */
+async function createArticle(service, title) {
   const account = { email: `Ann.${Date.now()}@Example.com`, password: 'correct horse' }
   const registered = await fetch(`${service}/auth/register`, json(account))
   expect('registration', registered.status, 201)
   const { token } = await registered.json()
   const authorization = `Bearer ${token}`
-  const created = await fetch(`${service}/articles`, json({ title: 'Mine' }, { authorization }))
-  const article = await created.json()
+  const created = await fetch(`${service}/articles`, json({ title }, { authorization }))
+  return { created, article: await created.json(), authorization }
+}
+
+/** What the configuration of the examples promises, wherever it is served. */
+async function useArticles(origin, base = '/api', headersOfDelete = {}) {
+  const service = origin + base
+  const refused = await fetch(`${service}/articles`, json({ title: 'Mine' }))
+  expect('a stranger', [refused.status, (await refused.json()).code], [401, 'unauthenticated'])
+  const { created, article, authorization } = await createArticle(service, 'Mine')
   const path = `${base}/articles/${article._id}`
   expect('what is created', [created.status, created.headers.get('location')], [201, path])
   const patch = { ...json({ title: 'Ours' }, { authorization }), method: 'PATCH' }
@@ -134,7 +157,10 @@ async function useArticles(origin, base = '/api') {
   expect('HEAD', [head.status, head.headers.get('etag')], [200, patched.headers.get('etag')])
   const options = await fetch(`${service}/articles`, { method: 'OPTIONS' })
   expect('OPTIONS', [options.status, options.headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS'])
-  const gone = await fetch(origin + path, { method: 'DELETE', headers: { authorization } })
+  const wrong = { ...json({}, { authorization }), body: '{ "title": ' }
+  expect('a body that is not JSON', (await fetch(`${service}/articles`, wrong)).status, 400)
+  const headers = { authorization, ...headersOfDelete }
+  const gone = await fetch(origin + path, { method: 'DELETE', headers })
   expect('DELETE', gone.status, 204)
 }
 
@@ -274,7 +300,7 @@ async function useHono() {
     const postgres = await startPostgres()
     try {
       await serve(project, [tsx, 'postgres.ts'], (origin) => useArticles(origin, ''), {
-        DATABASE_URL: postgres.url,
+        env: { DATABASE_URL: postgres.url },
       })
     } finally {
       await postgres.destroy()
@@ -282,15 +308,179 @@ async function useHono() {
   })
 }
 
+/** Compiles files of a project with the compiler of this repository. */
+async function checkTypes(project, include, options = {}) {
+  const strict = { strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', lib: ['es2023', 'dom'] }
+  const bundled = { module: 'esnext', moduleResolution: 'bundler', resolveJsonModule: true }
+  const compilerOptions = { ...strict, ...bundled, types: [], ...options }
+  await writeFile(join(project, 'tsconfig.check.json'), JSON.stringify({ compilerOptions, include }))
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  await runSound(process.execPath, [tsc, '-p', 'tsconfig.check.json'], { cwd: project })
+}
+
+/** Servers that read bodies before a handler sees them, or not. */
+const SERVERS = {
+  Fastify: { file: 'fastify.ts', packages: FASTIFY },
+  Koa: {
+    file: 'koa.ts',
+    packages: KOA,
+    other: ['without a parser', (text) => text.replace(/^app.use\(bodyParser.*$/m, '')],
+  },
+  NestJS: {
+    file: 'nest.ts',
+    packages: NEST,
+    options: { experimentalDecorators: true },
+    other: ['behind a parser', (text) => text.replace(/^app.use/m, "app.useBodyParser('json')\n$&")],
+  },
+}
+
+async function useServers() {
+  for (const [name, { file, packages, options = {}, other }] of Object.entries(SERVERS)) {
+    if (!isWanted(`${name}: ${file}`)) continue
+    const project = await create(name, { packages: [...packages, TSX, NODE_TYPES] })
+    await copy(project, file)
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }))
+    await check(`${name}: ${file}`, async () => {
+      await serve(project, [tsx, file], useHostRoutes)
+      await checkTypes(project, [file], { ...options, types: ['node'] })
+    })
+    if (!other) continue
+    const [how, change] = other
+    const text = await readFile(join(examples, file), 'utf8')
+    if (change(text) === text) throw new Error(`${file} has changed`)
+    await writeFile(join(project, 'other.ts'), change(text))
+    await check(`${name}: ${file} ${how}`, () => serve(project, [tsx, 'other.ts'], useHostRoutes))
+  }
+}
+
+/** What is written into a project of a framework that bundles, and how it is built and started. */
+const BUNDLERS = {
+  SvelteKit: {
+    packages: SVELTEKIT,
+    example: ['sveltekit/+server.ts', 'src/routes/api/[...path]/+server.ts'],
+    config: 'src/routes/api/config.json',
+    files: {
+      'vite.config.js': `
+        import adapter from '@sveltejs/adapter-node'
+        import { sveltekit } from '@sveltejs/kit/vite'
+        export default { plugins: [sveltekit({ adapter: adapter() })] }`,
+      'src/app.html':
+        '<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
+      'src/routes/+page.svelte': '<p>Articles</p>',
+    },
+    build: ['node_modules/vite/bin/vite.js', 'build'],
+    start: ['build/index.js'],
+  },
+  Astro: {
+    packages: ASTRO,
+    example: ['astro/api/[...path].ts', 'src/pages/api/[...path].ts'],
+    config: 'src/config.json',
+    files: {
+      'astro.config.mjs': `
+        import node from '@astrojs/node'
+        export default { adapter: node({ mode: 'standalone' }) }`,
+      'src/pages/index.astro': '<p>Articles</p>',
+    },
+    build: ['node_modules/astro/bin/astro.mjs', 'build'],
+    start: ['dist/server/entry.mjs'],
+  },
+  Nuxt: {
+    packages: NUXT,
+    example: ['nuxt/[...path].ts', 'server/api/[...path].ts'],
+    config: 'server/config.json',
+    files: {
+      'nuxt.config.ts': `export default { telemetry: false, compatibilityDate: '2026-11-01' }`,
+      'app/app.vue': '<template><p>Articles</p></template>',
+      // Bodies are read before the service sees them.
+      'server/middleware/parse.ts': `
+        export default defineEventHandler(async (event) => {
+          if (event.method === 'POST') await readRawBody(event)
+        })`,
+    },
+    build: ['node_modules/nuxt/bin/nuxt.mjs', 'build'],
+    start: ['.output/server/index.mjs'],
+  },
+  'TanStack Start': {
+    packages: TANSTACK_START,
+    example: ['tanstack-start/api/$.ts', 'src/routes/api/$.ts'],
+    config: 'src/config.json',
+    files: {
+      // Without its own answers to OPTIONS.
+      'vite.config.ts': `
+        import { tanstackStart } from '@tanstack/react-start/plugin/vite'
+        import react from '@vitejs/plugin-react'
+        export default { plugins: [tanstackStart(), react()], preview: { cors: false } }`,
+      'src/router.tsx': `
+        import { createRouter } from '@tanstack/react-router'
+        import { routeTree } from './routeTree.gen'
+        export const getRouter = () => createRouter({ routeTree })`,
+      'src/routes/__root.tsx': `
+        import { createRootRoute, Outlet } from '@tanstack/react-router'
+        export const Route = createRootRoute({ component: () => <html><body><Outlet /></body></html> })`,
+      'src/routes/index.tsx': `
+        import { createFileRoute } from '@tanstack/react-router'
+        export const Route = createFileRoute('/')({ component: () => <p>Articles</p> })`,
+    },
+    build: ['node_modules/vite/bin/vite.js', 'build'],
+    start: ['node_modules/vite/bin/vite.js', 'preview', '--host', '127.0.0.1', '--port', '$PORT'],
+    compiled: ['src/**/*'],
+  },
+}
+
+/** These need a newer node than the package does. */
+async function useBundlers() {
+  for (const [name, { packages, example, config, files, build, start, compiled }] of Object.entries(
+    BUNDLERS,
+  )) {
+    const [from, to] = example
+    if (!isWanted(`${name}: ${from}`)) continue
+    await check(`${name}: ${from}`, async () => {
+      const node = join(await installOnce(NODE_24), 'node_modules', '.bin', 'node')
+      const project = await create(name.replace(' ', '-'), { packages })
+      for (const [file, text] of Object.entries(files)) {
+        await mkdir(dirname(join(project, file)), { recursive: true })
+        await writeFile(join(project, file), text)
+      }
+      await cp(join(examples, from), join(project, to))
+      await cp(join(examples, 'config.json'), join(project, config))
+      const env = { ASTRO_TELEMETRY_DISABLED: '1', HOST: '127.0.0.1' }
+      await runSound(node, build, { cwd: project, env })
+      await serve(
+        project,
+        start,
+        async (origin) => {
+          await useArticles(origin, '/api', { 'content-type': 'application/json' })
+          expect('a page of the host', (await (await fetch(origin)).text()).includes('Articles'), true)
+        },
+        { env, node },
+      )
+      await checkTypes(project, compiled ?? [to], { jsx: 'react-jsx' })
+    })
+  }
+}
+
+/** A page that asks the service which the routes have. */
+const NEXT_PAGE = `
+import { service } from './api/[[...path]]/service'
+export const dynamic = 'force-dynamic'
+export default async function Page() {
+  const asAdmin = service.as({ id: 'page', roles: ['admin'] })
+  const answer = await asAdmin(new Request('http://localhost/api/articles'))
+  return <p>{(await answer.json()).map(({ title }) => title).join()}</p>
+}
+`
+
 async function useNext() {
   const project = await create('next', { packages: NEXT })
   const api = join(project, 'app', 'api')
   await mkdir(join(api, '[[...path]]'), { recursive: true })
-  await cp(join(examples, 'next', 'route.ts'), join(api, '[[...path]]', 'route.ts'))
+  for (const file of ['route.ts', 'service.ts'])
+    await cp(join(examples, 'next', file), join(api, '[[...path]]', file))
   await cp(join(examples, 'config.json'), join(api, 'config.json'))
-  const page = (name, content) => writeFile(join(project, 'app', name), `export default function ${content}`)
-  await page('layout.jsx', 'Layout({ children }) { return <html><body>{children}</body></html> }\n')
-  await page('page.jsx', 'Page() { return <p>Articles</p> }\n')
+  const layout =
+    'export default function Layout({ children }) { return <html><body>{children}</body></html> }\n'
+  await writeFile(join(project, 'app', 'layout.jsx'), layout)
+  await writeFile(join(project, 'app', 'page.jsx'), NEXT_PAGE)
   // `next build` checks the types of the route too.
   await writeFile(
     join(project, 'next.config.mjs'),
@@ -305,9 +495,11 @@ async function useNext() {
       [next, 'start'],
       async (origin) => {
         await useArticles(origin)
-        expect('a page of the host', (await (await fetch(origin)).text()).includes('Articles'), true)
+        await createArticle(`${origin}/api`, 'Seen by a page')
+        const page = await (await fetch(origin)).text()
+        expect('a page sees what a route has stored', page.includes('Seen by a page'), true)
       },
-      env,
+      { env },
     )
   })
 }
@@ -390,10 +582,11 @@ async function useCompiler() {
   if (!isWanted(...titles, 'README')) return
   const packages = [...TYPES, ...EXPRESS_5, ...HONO, ...VITEST, 'pg@8.23.1']
   const project = await create('types', { packages })
-  const files = (await readdir(examples)).filter((file) => file.endsWith('.ts'))
-  await copy(project, ...files)
+  // The other frameworks bring compilers of their own, above.
+  const others = Object.values(SERVERS).map(({ file }) => file)
+  const files = (await readdir(examples)).filter((file) => file.endsWith('.ts') && !others.includes(file))
   await mkdir(join(project, 'next'), { recursive: true })
-  await copy(project, 'next/route.ts')
+  await copy(project, ...files, 'next/route.ts', 'next/service.ts')
   const blocks = readBlocks(await readFile(join(root, 'README.md'), 'utf8'))
   for (const [i, { language, text }] of blocks.entries()) {
     if (language === 'ts') await writeFile(join(project, `readme-${i}.ts`), `${text}\nexport {}\n`)
@@ -417,8 +610,10 @@ async function useCompiler() {
     await runSound(process.execPath, [tsc, '-p', name], { cwd: project })
   }
   for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
+    // The example for Next names its neighbour as bundlers do.
+    const examplesOf = moduleResolution === 'bundler' ? ['*.ts', 'next/*.ts'] : ['*.ts']
     await check(`TypeScript: moduleResolution ${moduleResolution}, examples and README`, () =>
-      compile('tsconfig.json', { module, moduleResolution, skipLibCheck: true }, ['*.ts', 'next/*.ts']),
+      compile('tsconfig.json', { module, moduleResolution, skipLibCheck: true }, examplesOf),
     )
     // What an emitting compiler would say of a file of CommonJS is no matter of a bundler.
     const include = moduleResolution === 'bundler' ? ['alone/*.ts'] : ['alone/*.ts', 'alone/*.cts']
@@ -442,6 +637,8 @@ try {
   if (isWanted('Express 5')) await useExpress5()
   if (isWanted('Hono', 'node:http', 'SQLite', 'PostgreSQL')) await useHono()
   if (isWanted('Next')) await useNext()
+  await useServers()
+  await useBundlers()
   await useRunners()
   await useWorker()
   await useCompiler()

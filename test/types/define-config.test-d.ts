@@ -140,6 +140,51 @@ const written = createCollectionService({ collections: { a: { schema: { b: { typ
 type Written = NonNullable<(typeof written)['~config']>
 expectTypeOf<DocumentOf<Written, 'a'>['b']>().toEqualTypeOf<number | undefined>()
 
+// What is said to people is no name of anything.
+const commented = defineConfig({
+  $comment: 'x',
+  collections: {
+    $comment: 'x',
+    a: {
+      $comment: 'x',
+      schema: {
+        $comment: 'x',
+        b: { $comment: 'x', type: 'integer', required: true },
+        c: { type: 'object', properties: { $comment: 'x', d: { $comment: 'x', type: 'json' } } },
+        e: { type: 'array', items: { $comment: 'x', type: 'reference', collection: 'a' } },
+      },
+      permissions: {
+        $comment: 'x',
+        '*': { $comment: 'x', read: { $comment: 'x', pick: ['b'] }, delete: { $comment: 'x', where: {} } },
+        user: { create: { $comment: 'x', set: { $comment: 'x', b: 1 } }, update: { $comment: 'x' } },
+        editor: { $comment: 'x', pick: ['b'] },
+      },
+      indexes: [{ $comment: 'x', fields: ['b'] }],
+    },
+    empty: { schema: { $comment: 'x' } },
+  },
+  auth: { $comment: 'x' },
+  limits: { $comment: 'x', bulk: 5 },
+})
+expectTypeOf<CollectionName<typeof commented>>().toEqualTypeOf<'a' | 'empty'>()
+expectTypeOf<DocumentOf<typeof commented, 'a'>>().toEqualTypeOf<{
+  readonly _id: string
+  readonly b: number
+  readonly c?: { readonly d?: unknown }
+  readonly e?: readonly string[]
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly createdBy: string | null
+}>()
+expectTypeOf<keyof CreateBodyOf<typeof commented, 'a'>>().toEqualTypeOf<'b' | 'c' | 'e'>()
+expectTypeOf<UpdateBodyOf<typeof commented, 'a'>['c']>().toEqualTypeOf<
+  { readonly d?: unknown } | null | undefined
+>()
+expectTypeOf<keyof CollectionsOf<typeof commented>['a']['references']>().toEqualTypeOf<'e'>()
+expectTypeOf<keyof DocumentOf<typeof commented, 'empty'>>().toEqualTypeOf<
+  '_id' | 'createdAt' | 'updatedAt' | 'createdBy'
+>()
+
 // What a file of JSON holds is known by its names.
 const fromFile = defineConfig(imported)
 expectTypeOf<CollectionName<typeof fromFile>>().toEqualTypeOf<'users' | 'articles'>()
@@ -185,6 +230,8 @@ defineConfig({
       permissions: {
         // @ts-expect-error There is no such field.
         '*': { read: { pick: ['x'] } },
+        // @ts-expect-error A comment is no field.
+        editor: { read: { pick: ['$comment'] } },
         // @ts-expect-error There is no such operation.
         user: { write: true },
         // @ts-expect-error System fields are nobody's to write.
@@ -193,6 +240,8 @@ defineConfig({
       // @ts-expect-error There is no such field.
       indexes: [{ fields: ['x'] }],
     },
+    // @ts-expect-error A comment is text.
+    $comment: 5,
     // @ts-expect-error There is no such setting.
     notes: { schema: {}, permisions: {} },
   },

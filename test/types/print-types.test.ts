@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseArguments, UsageError } from '../../src/cli/parse-arguments.js'
+import { parseArguments } from '../../src/cli/parse-arguments.js'
 import { printTypes, writeTypes } from '../../src/cli/print-types.js'
 import { FileError } from '../../src/cli/read-json-file.js'
+import { UsageError } from '../../src/cli/usage-error.js'
 import { type Config, ConfigError } from '../../src/index.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -125,6 +126,16 @@ describe('printed types', () => {
     expect(await compile({ 'types.ts': types })).toEqual([])
   })
 
+  test('say nothing of what is said to people', () => {
+    const commented = JSON.parse(
+      JSON.stringify(everything)
+        .replaceAll(/"(?:collections|schema|properties|items|permissions|\*)":\{(?!\})/g, '$&"$comment":"x",')
+        .replaceAll(/"(?:users|title)":\{/g, '$&"$comment":"x",'),
+    )
+    expect(JSON.stringify(commented)).toContain('{"$comment":"x","email":')
+    expect(printTypes(commented)).toBe(printTypes(everything))
+  })
+
   test('have names of their own', () => {
     const names = [...printTypes(everything).matchAll(/^export (?:interface|type) (\w+)/gm)].map(
       ([, name]) => name,
@@ -143,31 +154,33 @@ describe('printed types', () => {
 describe('the command', () => {
   test('prints them', async () => {
     const lines: string[] = []
-    await writeTypes(example, { out: undefined }, (line) => lines.push(line))
+    await writeTypes({ config: example, out: undefined }, (line) => lines.push(line))
     expect(`${lines.join('\n')}\n`).toBe(printTypes(JSON.parse(await readFile(example, 'utf8'))))
   })
 
   test('writes them into a file', async () => {
     const out = join(folder, 'out.ts')
     const lines: string[] = []
-    await writeTypes(example, { out }, (line) => lines.push(line))
+    await writeTypes({ config: example, out }, (line) => lines.push(line))
     expect(lines).toEqual([])
     expect(await readFile(out, 'utf8')).toBe(printTypes(JSON.parse(await readFile(example, 'utf8'))))
-    const nowhere = writeTypes(example, { out: join(folder, 'no', 'out.ts') }, () => {})
+    const nowhere = writeTypes({ config: example, out: join(folder, 'no', 'out.ts') }, () => {})
     await expect(nowhere).rejects.toBeInstanceOf(FileError)
   })
 
   test('has no types for what could not be served', async () => {
     const wrong = join(folder, 'wrong.json')
     await writeFile(wrong, '{ "collections": { "a": { "schema": { "b": { "type": "strnig" } } } } }')
-    await expect(writeTypes(wrong, { out: undefined }, () => {})).rejects.toBeInstanceOf(ConfigError)
-    await expect(writeTypes('nosuch.json', { out: undefined }, () => {})).rejects.toBeInstanceOf(FileError)
+    await expect(writeTypes({ config: wrong, out: undefined }, () => {})).rejects.toBeInstanceOf(ConfigError)
+    await expect(writeTypes({ config: 'nosuch.json', out: undefined }, () => {})).rejects.toBeInstanceOf(
+      FileError,
+    )
   })
 
   test.each<[string[], object]>([
-    [['types'], { config: 'config.json', types: { out: undefined } }],
-    [['types', 'a.json', '--out', 'a.ts'], { config: 'a.json', types: { out: 'a.ts' } }],
-    [['--out=a.ts', 'types', 'a.json'], { config: 'a.json', types: { out: 'a.ts' } }],
+    [['types'], { config: 'config.json', out: undefined }],
+    [['types', 'a.json', '--out', 'a.ts'], { config: 'a.json', out: 'a.ts' }],
+    [['--out=a.ts', 'types', 'a.json'], { config: 'a.json', out: 'a.ts' }],
   ])('understands %j', (args, expected) => {
     expect(parseArguments(args)).toMatchObject(expected)
   })

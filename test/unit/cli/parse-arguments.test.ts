@@ -1,41 +1,88 @@
 import { expect, test } from 'vitest'
-import { parseArguments, USAGE, UsageError } from '../../../src/cli/parse-arguments.js'
+import { OPTION_NAMES } from '../../../src/cli/options.js'
+import { parseArguments, readWord } from '../../../src/cli/parse-arguments.js'
+import { describeUsage } from '../../../src/cli/usage.js'
+import { UsageError } from '../../../src/cli/usage-error.js'
 
-const DEFAULTS = { config: 'config.json', port: 3000, cors: [], seed: undefined, help: false }
+const SERVE = {
+  word: 'serve',
+  config: 'config.json',
+  port: 3000,
+  host: 'localhost',
+  watch: false,
+  cors: [],
+  seed: undefined,
+}
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'
+const GRANT = { word: 'grant', config: 'config.json', identifier: 'ann', role: 'admin', storage: FILE }
+const INIT = { word: 'init', template: 'notes', folder: '.' }
 
 test.each<[string[], object]>([
-  [[], {}],
-  [['a.json'], { config: 'a.json' }],
-  [['--port', '0', '--seed', 's.json'], { port: 0, seed: 's.json' }],
-  [['--cors', 'https://a.b', '--cors=https://c.d'], { cors: ['https://a.b', 'https://c.d'] }],
-  [['--data', 'app.db'], { storage: FILE }],
-  [['a.json', '--data=app.db'], { config: 'a.json', storage: FILE }],
-  [['--database', URL], { storage: { kind: 'database', url: URL } }],
-  [['--database', 'postgresql:///app'], { storage: { kind: 'database', url: 'postgresql:///app' } }],
-  [['./grant'], { config: './grant' }],
+  [[], SERVE],
+  [['a.json'], { ...SERVE, config: 'a.json' }],
+  [['--port', '0', '--seed', 's.json'], { ...SERVE, port: 0, seed: 's.json' }],
+  [['--host', '0.0.0.0', '--watch'], { ...SERVE, host: '0.0.0.0', watch: true }],
+  [['--watch', 'a.json'], { ...SERVE, config: 'a.json', watch: true }],
+  [['--cors', 'https://a.b', '--cors=https://c.d'], { ...SERVE, cors: ['https://a.b', 'https://c.d'] }],
+  [['--data', 'app.db'], { ...SERVE, storage: FILE }],
+  [['a.json', '--data=app.db'], { ...SERVE, config: 'a.json', storage: FILE }],
+  [['--database', URL], { ...SERVE, storage: { kind: 'database', url: URL } }],
   [
-    ['grant', 'ann', 'admin', '--data', 'app.db'],
-    { storage: FILE, grant: { identifier: 'ann', role: 'admin', storage: FILE } },
+    ['--database', 'postgresql:///app'],
+    { ...SERVE, storage: { kind: 'database', url: 'postgresql:///app' } },
   ],
+  [['./grant'], { ...SERVE, config: './grant' }],
+  [['grant', 'ann', 'admin', '--data', 'app.db'], GRANT],
+  [['--data', 'app.db', 'grant', 'ann', 'admin', 'a.json'], { ...GRANT, config: 'a.json' }],
   [
-    ['--data', 'app.db', 'grant', 'ann', 'admin', 'a.json'],
-    { config: 'a.json', storage: FILE, grant: { identifier: 'ann', role: 'admin', storage: FILE } },
+    ['grant', 'ann', 'admin', '--database', URL, '--schema', 'mine'],
+    { ...GRANT, storage: { kind: 'database', url: URL, schema: 'mine' } },
   ],
-  [['--help'], { help: true }],
-  [['grant', '-h'], { help: true }],
-  [['--port', 'x', '--help'], { help: true }],
+  [['init'], INIT],
+  [['init', 'blog'], { ...INIT, template: 'blog' }],
+  [['init', 'notes', 'my notes'], { ...INIT, folder: 'my notes' }],
+  [['--help'], { word: 'help', of: undefined }],
+  [['-h', 'a.json'], { word: 'help', of: undefined }],
+  [['grant', '-h'], { word: 'help', of: 'grant' }],
+  [['--help', 'init'], { word: 'help', of: 'init' }],
+  [['--port', 'x', '--help'], { word: 'help', of: undefined }],
+  [['--version'], { word: 'version' }],
+  [['-v'], { word: 'version' }],
 ])('%j', (args, expected) => {
-  expect(parseArguments(args)).toEqual({ ...DEFAULTS, ...expected })
+  expect(parseArguments(args)).toEqual(expected)
+})
+
+test.each<[string | undefined, string[], number]>([
+  ['8080', [], 8080],
+  ['8080', ['--port', '9090'], 9090],
+  ['http', ['--port', '9090'], 9090],
+  ['0', [], 0],
+  ['', [], 3000],
+  [undefined, [], 3000],
+])('with %j in the variable PORT, %j listens on %d', (PORT, args, port) => {
+  expect(parseArguments(args, { PORT })).toEqual({ ...SERVE, port })
+})
+
+test.each(['http', '65536', '-1', ' '])('%j in the variable PORT makes no sense', (PORT) => {
+  expect(() => parseArguments([], { PORT })).toThrow(UsageError)
+  expect(parseArguments(['init'], { PORT })).toEqual(INIT)
 })
 
 test.each<[string[]]>([
   [['--nosuch']],
+  [['--constructor', 'x']],
+  [['-x']],
   [['a.json', 'b.json']],
+  [['']],
   [['--port', '65536']],
   [['--port', '']],
   [['--port', '1', '--port', '2']],
+  [['--host', '']],
+  [['--host']],
+  [['--watch=yes']],
+  [['--no-watch']],
+  [['--watch', '--watch']],
   [['--seed', '']],
   [['--seed', 'a', '--seed', 'b']],
   [['--cors', ' ']],
@@ -47,6 +94,7 @@ test.each<[string[]]>([
   [['--database', 'mysql://me:s3cret@host/app']],
   [['--database', 'me:s3cret@host']],
   [['--database', ` ${URL}`]],
+  [['--database', URL, '--schema', 'mine']],
   [['grant', '--data', 'a.db']],
   [['grant', 'ann', '--data', 'a.db']],
   [['grant', 'ann', 'admin']],
@@ -57,6 +105,18 @@ test.each<[string[]]>([
   [['grant', 'ann', 'admin', '--data', 'a.db', '--port', '3000']],
   [['grant', 'ann', 'admin', '--data', 'a.db', '--seed', 's.json']],
   [['grant', 'ann', 'admin', '--data', 'a.db', '--cors', '*']],
+  [['grant', 'ann', 'admin', '--data', 'a.db', '--watch']],
+  [['grant', 'ann', 'admin', '--data', 'a.db', '--schema', 'mine']],
+  [['grant', 'ann', 'admin', '--database', URL, '--schema', 'a b']],
+  [['grant', 'ann', 'admin', '--database', URL, '--schema', '']],
+  [['types', '--host', '0.0.0.0']],
+  [['types', 'a.json', 'b.json']],
+  [['init', 'nots']],
+  [['init', '']],
+  [['init', 'my-folder']],
+  [['init', 'notes', '']],
+  [['init', 'notes', 'a', 'b']],
+  [['init', '--port', '1']],
 ])('%j makes no sense', (args) => {
   expect(() => parseArguments(args)).toThrow(UsageError)
   try {
@@ -66,11 +126,39 @@ test.each<[string[]]>([
   }
 })
 
+test.each<[string[], string]>([
+  [['--prot', '1'], '"--port"'],
+  [['--wacth'], '"--watch"'],
+  [['--hots=0.0.0.0'], '"--host"'],
+  [['grant', 'ann', 'admin', '--databse', URL], '"--database"'],
+  [['init', 'nots'], '"notes"'],
+])('%j names the nearest: %s', (args, nearest) => {
+  expect(() => parseArguments(args)).toThrow(nearest)
+})
+
+test.each<[string[], string | undefined]>([
+  [[], undefined],
+  [['a.json', 'init'], undefined],
+  [['grant', '--nosuch'], 'grant'],
+  [['--watch', 'init'], 'init'],
+])('the word of %j is %s', (args, word) => {
+  expect(readWord(args)).toBe(word)
+})
+
+const namesIn = (text: string): readonly string[] => [...new Set(text.match(/--[a-z]+/g))].sort()
+const FLAGS = ['--help', '--version']
+
 test('the usage names every option and no other', () => {
-  const [synopsis = '', ...explained] = USAGE.split('\n\n')
-  const namesOf = (text: string) => [...new Set(text.match(/--[a-z]+/g))].sort()
-  const names = ['--cors', '--data', '--database', '--out', '--port', '--seed']
-  expect(namesOf(synopsis)).toEqual(names)
-  expect(namesOf(explained.join())).toEqual(names)
+  const [synopsis = '', ...explained] = describeUsage().split('\n\n')
+  const names = OPTION_NAMES.map((name) => `--${name}`).sort()
+  expect(namesIn(synopsis)).toEqual(names)
+  expect(namesIn(explained.join())).toEqual([...names, ...FLAGS].sort())
   for (const line of explained.join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+})
+
+test.each(['init', 'grant', 'types'] as const)('the usage of %s names what it takes and no more', (word) => {
+  const [synopsis = '', ...explained] = describeUsage(word).split('\n\n')
+  expect(synopsis).toMatch(new RegExp(`^collection-service ${word} .*$`))
+  const explainedNames = namesIn(explained.join()).filter((name) => name !== '--help')
+  expect(explainedNames).toEqual(namesIn(synopsis))
 })

@@ -1,0 +1,13 @@
+// The one service of an application of Next, for its routes and its pages. This file goes beside route.ts.
+import { createCollectionService, type Handler } from 'collection-service'
+import config from '../config.json' with { type: 'json' }
+
+// Next bundles routes and pages apart and loads changed files anew, so a module is there more than once. What must be
+// there once, as a store in memory must, is kept by the process.
+const kept = globalThis as { collectionService?: Handler }
+
+// `next build` loads this file too: creating a service opens nothing and starts nothing, the first request does.
+// Next hands on the whole URL, so the service has to know what stands before its own paths.
+kept.collectionService ??= createCollectionService(config, undefined, { basePath: '/api' })
+
+export const service = kept.collectionService

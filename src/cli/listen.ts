@@ -1,0 +1,75 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { NodeHandler } from '../mounts/node.js'
+
+/** A place to listen that cannot be had; the message says why, and what to do. */
+export class ListenError extends Error {}
+
+/** Where to listen. */
+export interface Place {
+  readonly port: number
+  readonly host: string
+}
+
+/** A server that listens. */
+export interface Listening {
+  /** How it is reached from this machine. */
+  readonly origin: string
+  /** Takes no new requests, and lets those in flight end. */
+  stop(): Promise<void>
+}
+
+/** Listens, and writes a line for every request. Rejects with `ListenError`. */
+export async function listen(
+  place: Place,
+  answer: NodeHandler,
+  print: (line: string) => void,
+): Promise<Listening> {
+  const open = new Set<ServerResponse>()
+  const server = createServer((request, response) => {
+    const start = performance.now()
+    open.add(response)
+    response.on('close', () => {
+      open.delete(response)
+      // Without the query: what somebody searches for is nobody else's business.
+      const [path] = (request.url ?? '').split('?')
+      const status = response.writableFinished ? response.statusCode : 'gone'
+      print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
+    })
+    void answer(request, response)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(explainListening(place, cause)))
+    server.listen(place.port, place.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return { origin: `http://${nameHost(place.host)}:${port}`, stop: () => stop(server, open) }
+}
+
+/** Addresses that stand for all of a machine's. */
+export const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
+
+function nameHost(host: string): string {
+  if (EVERYWHERE.includes(host)) return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function explainListening({ port, host }: Place, cause: NodeJS.ErrnoException): ListenError {
+  const noHost = `There is no host ${host}. --host takes an address of this machine; 0.0.0.0 stands for all.`
+  const reasons: { readonly [code: string]: string } = {
+    EADDRINUSE: `Port ${port} is taken: something else listens there. Stop that, or name another one with --port; --port 0 takes a free one.`,
+    EACCES: `Port ${port} is kept for programs with special rights. Name one from 1024 with --port.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. --host 0.0.0.0 listens on all that it has.`,
+    ENOTFOUND: noHost,
+    EAI_AGAIN: noHost,
+  }
+  const reason = reasons[cause.code ?? ''] ?? `Cannot listen on ${host}, port ${port}: ${cause.message}`
+  return new ListenError(reason, { cause })
+}
+
+async function stop(server: Server, open: ReadonlySet<ServerResponse>): Promise<void> {
+  // Else a client that keeps its connection would keep the process.
+  for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
+  server.closeIdleConnections()
+  await new Promise((resolve) => server.close(resolve))
+}

@@ -1,0 +1,85 @@
+import { UsageError } from './usage-error.js'
+
+/** What the command can be asked for; to serve needs no word. */
+export type Word = 'serve' | 'init' | 'grant' | 'types'
+
+/** An option of the command line. */
+export interface Option {
+  /** The words that take it. */
+  readonly of: readonly Word[]
+  /** It is there or not, and takes no value. */
+  readonly isFlag?: boolean
+  readonly isRepeatable?: boolean
+  /** Throws `UsageError`. */
+  readonly check?: (value: string, name: string) => void
+  /** Its lines in the usage. */
+  readonly about: readonly string[]
+}
+
+/** The options of the words; `--help` and `--version` stand beside them. */
+export const OPTIONS = {
+  port: {
+    of: ['serve'],
+    check: checkPort,
+    about: ['where to listen; 0 takes a free port', '(default: the variable PORT, else 3000)'],
+  },
+  host: {
+    of: ['serve'],
+    about: [
+      'the address to listen on; 0.0.0.0 lets other machines in',
+      '(default: localhost, which only this machine reaches)',
+    ],
+  },
+  watch: {
+    of: ['serve'],
+    isFlag: true,
+    about: ['starts anew when the configuration or the seed changes'],
+  },
+  cors: {
+    of: ['serve'],
+    isRepeatable: true,
+    about: ['an origin whose pages may read answers, or *; may be repeated'],
+  },
+  seed: {
+    of: ['serve'],
+    about: [
+      'documents to begin with: { "<collection>": [ ... ] };',
+      'passed over where a file or a database holds documents already',
+    ],
+  },
+  data: {
+    of: ['serve', 'grant'],
+    about: ['keeps the documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
+  },
+  database: {
+    of: ['serve', 'grant'],
+    check: checkUrl,
+    about: ['keeps them in PostgreSQL, through pg: postgres://user@host/name'],
+  },
+  schema: {
+    of: ['grant'],
+    check: checkSchema,
+    about: ['where in PostgreSQL the tables lie (default: collection_service)'],
+  },
+  out: { of: ['types'], about: ['the file that types go into; without it, they are printed'] },
+} as const satisfies { readonly [name: string]: Option }
+
+export type OptionName = keyof typeof OPTIONS
+
+export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
+
+/** Checks the number of a port. Throws `UsageError`. */
+export function checkPort(value: string, name: string): void {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+    throw new UsageError(`${name} must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
+}
+
+/** Does not repeat what was found: there may be a password in it. */
+function checkUrl(value: string, name: string): void {
+  if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError(`${name} must begin with postgres://`)
+}
+
+function checkSchema(value: string, name: string): void {
+  if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value))
+    throw new UsageError(`${name} must be letters, digits and underscores, at most 63`)
+}

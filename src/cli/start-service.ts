@@ -1,0 +1,85 @@
+import { compileConfig } from '../config/compile-config.js'
+import type { ServicePlan } from '../config/plan.js'
+import { isServiceError } from '../errors.js'
+import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
+import { seedWhenEmpty } from '../service/seed-when-empty.js'
+import type { Handler, Hasher, ServiceOptions } from '../types.js'
+import { createStorage, nameStorage } from './create-storage.js'
+import type { ServeArguments } from './parse-arguments.js'
+import { readJsonFile } from './read-json-file.js'
+
+/** Documents to begin with that cannot be stored; the message lists what is wrong with them. */
+export class SeedError extends Error {}
+
+/** A service whose storage is open. */
+export interface Started {
+  readonly handler: Handler
+  readonly plan: ServicePlan
+  /** Where its documents lie, in words. */
+  readonly place: string
+}
+
+/**
+ * Starts what a command line names. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
+ *
+ * @param createHasher for a cost of bcrypt
+ */
+export async function startService(
+  args: ServeArguments,
+  createHasher: (cost: number) => Hasher,
+): Promise<Started> {
+  const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
+  const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as Documents)
+  const plan = compileConfig(config, { production: false, hasAuthenticate: false })
+  const { adapter, describe } = prepareStorage(args, documents)
+  const options: ServiceOptions = {
+    ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
+    ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
+  }
+  const handler = createCollectionService(config, adapter, options)
+  try {
+    await handler.ready().catch(explainSeed)
+    return { handler, plan, place: describe() }
+  } catch (thrown) {
+    // Connections that stay open would keep the process.
+    await handler.close().catch(() => {})
+    throw thrown
+  }
+}
+
+type Documents = NonNullable<StorageAdapter['seed']>
+
+/** A storage, and how it is described once it is open. */
+interface Prepared {
+  readonly adapter: StorageAdapter
+  /** To be asked once, before anybody is served. */
+  describe(): string
+}
+
+function prepareStorage({ storage, seed }: ServeArguments, documents: Documents | undefined): Prepared {
+  if (!storage) {
+    return {
+      adapter: createMemoryAdapter(documents === undefined ? {} : { documents }),
+      describe: () => 'in memory: documents last as long as this process.',
+    }
+  }
+  const adapter = createStorage(storage)
+  const name = nameStorage(storage)
+  if (documents === undefined) return { adapter, describe: () => `in ${name}.` }
+  const seeding = seedWhenEmpty(adapter, documents)
+  return {
+    adapter: seeding.adapter,
+    describe: () =>
+      seeding.finish() === 'stored'
+        ? `in ${name}, which begins with ${seed}.`
+        : `in ${name}, which holds documents already: ${seed} was passed over.`,
+  }
+}
+
+/** What a seed is refused for is about the file; a storage that fails meanwhile is not. */
+function explainSeed(thrown: unknown): never {
+  if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
+  const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)
+  const lines = ['The seed cannot be stored:', ...(faults.length > 0 ? faults : [thrown.message])]
+  throw new SeedError(lines.join('\n'), { cause: thrown })
+}

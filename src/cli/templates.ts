@@ -1,0 +1,57 @@
+import blogConfig from './templates/blog/config.json?raw'
+import blogDocuments from './templates/blog/documents.json?raw'
+import blogTests from './templates/blog/tests.js?raw'
+import notesConfig from './templates/notes/config.json?raw'
+import notesDocuments from './templates/notes/documents.json?raw'
+import notesTests from './templates/notes/tests.js?raw'
+
+/** Something to begin with. */
+export interface Template {
+  /** What it is, in a few words. */
+  readonly about: string
+  /** What is written, by the name of each file. */
+  readonly files: { readonly [name: string]: string }
+  /** Lines for a shell that show what it does, while it is served at an origin with its documents. */
+  readonly tries: (origin: string) => readonly string[]
+}
+
+const JSON_BODY = "-H 'content-type: application/json'"
+
+/** Takes the token out of an answer to a login. */
+const logIn = (origin: string, email: string, password: string): string =>
+  `TOKEN=$(curl -s ${origin}/auth/login ${JSON_BODY} -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`
+
+const SIGNED_IN = '-H "authorization: Bearer $TOKEN"'
+
+/** The files of a template. The test is a module whatever the folder's package.json says, thus its ending. */
+const filesOf = (config: string, documents: string, tests: string): Template['files'] => ({
+  'config.json': config,
+  'documents.json': documents,
+  'config.test.mjs': tests,
+})
+
+/** What a new configuration can begin with; the first is the default. */
+export const TEMPLATES = {
+  notes: {
+    about: 'a notes app, in which everybody sees their own notes',
+    files: filesOf(notesConfig, notesDocuments, notesTests),
+    tries: (origin) => [
+      logIn(origin, 'ann@example.com', 'correct horse'),
+      `curl -sg '${origin}/notes?q[tags]=books' ${SIGNED_IN}`,
+      `curl -s ${origin}/notes ${SIGNED_IN} ${JSON_BODY} -d '{"title":"My first note"}'`,
+    ],
+  },
+  blog: {
+    about: 'a blog with drafts, editors and comments',
+    files: filesOf(blogConfig, blogDocuments, blogTests),
+    tries: (origin) => [
+      `curl -sg '${origin}/articles?sort[publishedAt]=-1&project=["title","tags"]'`,
+      logIn(origin, 'author@example.com', 'correct horse'),
+      `curl -s ${origin}/articles ${SIGNED_IN} ${JSON_BODY} -d '{"title":"My first draft"}'`,
+    ],
+  },
+} satisfies { readonly [name: string]: Template }
+
+export type TemplateName = keyof typeof TEMPLATES
+
+export const TEMPLATE_NAMES = Object.keys(TEMPLATES) as [TemplateName, ...TemplateName[]]

@@ -1,0 +1,58 @@
+import { OPTION_NAMES, OPTIONS, type Option, type Word } from './options.js'
+import { TEMPLATE_NAMES } from './templates.js'
+
+interface Usage {
+  readonly synopsis: string
+  /** Its lines in the usage. */
+  readonly about: readonly string[]
+}
+
+const CONFIG: readonly string[] = ['which configuration (default: config.json in this folder)']
+
+/** What each word is for. */
+const WORDS: { readonly [word in Word]: Usage } = {
+  serve: {
+    synopsis:
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--cors ORIGIN] [--seed documents.json] [--data FILE.db | --database URL]',
+    about: [],
+  },
+  init: {
+    synopsis: `collection-service init [${TEMPLATE_NAMES.join('|')}] [folder]`,
+    about: ['writes a configuration to begin with, documents and a test'],
+  },
+  grant: {
+    synopsis:
+      'collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL [--schema NAME])',
+    about: ['gives a registered user a role: how an administrator begins'],
+  },
+  types: {
+    synopsis: 'collection-service types [config.json] [--out FILE.ts]',
+    about: ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'],
+  },
+}
+
+const WORD_NAMES = Object.keys(WORDS) as Word[]
+
+const describeLine = (name: string, [first = '', ...others]: readonly string[]): string =>
+  [`  ${name.padEnd(14)}${first}`, ...others.map((line) => ' '.repeat(16) + line)].join('\n')
+
+const describeOptions = (words: readonly Word[]): readonly string[] =>
+  OPTION_NAMES.flatMap((name) => {
+    const { of, about }: Option = OPTIONS[name]
+    return words.some((word) => of.includes(word)) ? [describeLine(`--${name}`, about)] : []
+  })
+
+/** What one word takes, for people, or the whole command. */
+export function describeUsage(word?: Word): string {
+  const words = word === undefined ? WORD_NAMES : [word]
+  const takesConfig = words.some((name) => WORDS[name].synopsis.includes('config.json'))
+  return [
+    ...words.map((name) => WORDS[name].synopsis),
+    '',
+    ...words.flatMap((name) => (name === 'serve' ? [] : [describeLine(name, WORDS[name].about)])),
+    ...(takesConfig ? [describeLine('config.json', CONFIG)] : []),
+    ...describeOptions(words),
+    describeLine('--help', ['this, or behind a word what that word takes']),
+    ...(word === undefined ? [describeLine('--version', ['the version of collection-service'])] : []),
+  ].join('\n')
+}

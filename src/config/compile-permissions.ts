@@ -121,7 +121,7 @@ function compileSet(set: JsonObject, scope: RuleScope, at: string): ReadonlyMap<
 
 const judgeVariables = (value: unknown, scope: RuleScope): string | undefined =>
   findVariables(value)
-    .map(scope.judgeVariable)
+    .map((variable) => scope.judgeVariable(variable))
     .find((reason) => reason !== undefined)
 
 /** Why a value without variables is none of its field, if so. */

@@ -13,7 +13,7 @@ import {
   operatorOf,
   unknownOperator,
 } from './condition.js'
-import { type Binding, bindValue, findVariables, isVariable, NOW } from './variable.js'
+import { type Binding, bindValue, findVariables, isVariable, type JudgeVariable, NOW } from './variable.js'
 
 /** A filter of the configuration: fixed, or one that becomes a filter for a caller and a time. */
 export type Where =
@@ -38,8 +38,7 @@ export interface WhereFault {
 /** What the names in a `where` are looked up in. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
-  /** Why a variable stands for nothing, if so. */
-  readonly judgeVariable: (variable: string) => string | undefined
+  readonly judgeVariable: JudgeVariable
 }
 
 /** Parses a filter in the words of the query language as JSON (contract §5), adding what is wrong to `faults`. */
@@ -116,8 +115,9 @@ function parseCondition(
     if (variables.length === 0) {
       return { kind: 'fixed', filter: buildCondition(field, operator, operand, ignoreCase) }
     }
+    const form = isList(operator) && !Array.isArray(operand) ? 'list' : 'single'
     for (const variable of variables) {
-      const reason = scope.judgeVariable(variable)
+      const reason = scope.judgeVariable(variable, form)
       if (reason !== undefined) throw new ConditionFault('unknown_field', reason)
     }
     checkWithSamples(field, operator, operand)
@@ -129,15 +129,16 @@ function parseCondition(
   }
 }
 
+const isList = (operator: OperatorName): boolean => operatorOf(operator).operand === 'list'
+
 /** What the field never takes is a fault of the configuration, whatever the caller holds. */
 function checkWithSamples(field: Field, operator: OperatorName, operand: unknown): void {
-  const isList = operator === '$in' || operator === '$nin'
-  const elements = isVariable(operand) ? [] : isList && Array.isArray(operand) ? operand : undefined
+  const elements = isVariable(operand) ? [] : isList(operator) && Array.isArray(operand) ? operand : undefined
   if (elements === undefined) throw new ConditionFault('wrong_type', 'must be a single value')
   const known = [operand, ...elements].flatMap((value) =>
     value === NOW ? [A_TIME] : isVariable(value) ? [] : [value],
   )
-  buildCondition(field, '$in', isList ? known.filter((value) => value !== operand) : known)
+  buildCondition(field, '$in', isList(operator) ? known.filter((value) => value !== operand) : known)
   // What is not ordered is not ordered for anybody.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')

@@ -113,7 +113,20 @@ const INDEX_ATTRIBUTES: JsonSchema = {
   index: flag('Filters and sorts on the field are fast.'),
 }
 
-/** A definition is told apart by its `type`, so that a fault is that of the type meant. */
+/** The attributes of all types together, each with its schema where the types agree on one. */
+function mergeAttributes(types: readonly FieldTypeName[], attributesOf: (type: FieldTypeName) => JsonSchema) {
+  const merged = new Map<string, unknown>()
+  for (const [name, schema] of types.flatMap((type) => Object.entries(attributesOf(type)))) {
+    const isAgreed = !merged.has(name) || JSON.stringify(merged.get(name)) === JSON.stringify(schema)
+    merged.set(name, isAgreed ? schema : {})
+  }
+  return Object.fromEntries(merged)
+}
+
+/**
+ * A definition is told apart by its `type`, so that a fault is that of the type meant; where that is none, what would
+ * be a fault of every type is one.
+ */
 const definitionOf = (
   types: readonly FieldTypeName[],
   attributesOf: (type: FieldTypeName) => JsonSchema,
@@ -132,6 +145,8 @@ const definitionOf = (
       },
     ),
   ),
+  if: { properties: { type: { enum: types } } },
+  else: object({ type: {}, ...mergeAttributes(types, attributesOf) }),
 })
 
 function fieldNames(): JsonSchema {

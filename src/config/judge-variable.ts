@@ -2,6 +2,8 @@ import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } fr
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
+import type { IsUnsure } from './check-shape.js'
+import { isUnsurePath } from './settle-shape.js'
 
 /**
  * The judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a host's callers may
@@ -9,10 +11,11 @@ import type { FieldDefinition } from '../types.js'
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
-  options: { readonly hasAuthenticate: boolean },
+  options: { readonly hasAuthenticate: boolean; readonly isUnsure: IsUnsure },
 ): JudgeVariable {
   const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
   const known = new Map(fields.map((field) => [field.path, field]))
+  const isUnsure = isUnsurePath(known)
   return (variable, form) => {
     const path = userPathOf(variable)
     if (!isVariable(variable) || path === '') {
@@ -20,6 +23,7 @@ export function createVariableJudge(
     }
     if (variable === NOW || path === '_id') return judgeForm(variable, form, ['single'])
     if (path === undefined || options.hasAuthenticate) return undefined
+    if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return undefined
     const field = known.get(path)
     if (field) return judgeForm(variable, form, formsOf(field))
     return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path, [...known.keys()])}`

@@ -52,7 +52,12 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 function readWhere(where: Json): Filter {
   const faults: WhereFault[] = []
-  const filter = parseWhere(where, { paths: PATHS, judgeVariable: () => undefined }, '', faults)
+  const filter = parseWhere(
+    where,
+    { paths: PATHS, judgeVariable: () => undefined, isUnsure: () => false },
+    '',
+    faults,
+  )
   expect(faults).toEqual([])
   if (filter.kind !== 'fixed') throw new Error('a variable in a filter of the client')
   return filter.filter

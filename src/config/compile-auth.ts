@@ -3,6 +3,7 @@ import type { Field } from '../schema/field.js'
 import { suggest, toPointerPart, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
 import type { IsUnsure } from './check-shape.js'
+import { DEFAULT_AUTH } from './defaults.js'
 import type { AuthPlan, Collection } from './plan.js'
 import { UNSURE } from './settle-shape.js'
 
@@ -54,13 +55,14 @@ export function compileAuth(
     })
   }
   if (!users || !identifier || !secret) return null
+  const { register, sessionDays, cost } = { ...DEFAULT_AUTH, ...auth }
   return {
     users,
     identifier,
     secret,
-    register: auth.register ?? true,
-    sessionMilliseconds: (auth.sessionDays ?? 30) * DAY,
-    cost: auth.cost ?? 12,
+    register,
+    sessionMilliseconds: sessionDays * DAY,
+    cost,
   }
 }
 

@@ -8,25 +8,11 @@ import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-
 import { compileReferences } from './compile-references.js'
 import { checkCase, compileSchema } from './compile-schema.js'
 import { RESERVED_COLLECTION_NAMES } from './config-schema.js'
+import { DEFAULT_LIMITS } from './defaults.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge } from './judge-variable.js'
 import type { Collection, ServicePlan } from './plan.js'
 import { isUnsurePath } from './settle-shape.js'
-
-/** Contract §1. */
-const DEFAULT_LIMITS: Limits = {
-  defaultLimit: null,
-  maxLimit: null,
-  bodyBytes: 1_048_576,
-  documentBytes: 2_097_152,
-  queryBytes: 8192,
-  conditions: 64,
-  values: 100,
-  patterns: 10,
-  expanded: 100,
-  bulk: 100,
-  requestSeconds: 10,
-}
 
 /** What the host says that bears on a configuration. */
 export interface CompileOptions {

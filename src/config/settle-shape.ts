@@ -2,7 +2,7 @@ import { isObject, readOwn } from '../filter/read-path.js'
 import type { Field } from '../schema/field.js'
 import type { JsonSchema } from '../schema/json-schema.js'
 import { toPointerPart } from '../schema/names.js'
-import type { Config, FieldDefinition, JsonObject } from '../types.js'
+import type { Config, FieldDefinition } from '../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
 /** Stands for a definition whose type nobody knows, because it is at fault: what depends on the type is not judged. */
@@ -15,7 +15,9 @@ export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
 export function settleShape(config: unknown, misshapen: ReadonlySet<string> = new Set()): Partial<Config> {
   const settle = (value: unknown, schema: JsonSchema, at: string): unknown => {
     if (typeof schema.$ref === 'string') {
-      const ofType = findAlternative(schema.$ref, value)
+      const target = resolve(schema.$ref)
+      if (!Array.isArray(target.oneOf)) return settle(value, target, at)
+      const ofType = findAlternative(target.oneOf, value)
       return (ofType && settle(value, ofType, at)) ?? UNSURE
     }
     if (misshapen.has(at)) return undefined
@@ -53,11 +55,16 @@ export const isUnsurePath =
 
 const toSchema = (schema: unknown): JsonSchema => (isObject(schema) ? schema : {})
 
+const resolve = (reference: string): JsonSchema =>
+  toSchema(readOwn(toSchema(CONFIG_SCHEMA.$defs), reference.split('/').at(-1) ?? ''))
+
+type Alternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
+
 /** The schema of a definition's type, if it has one. */
-function findAlternative(reference: string, definition: unknown): JsonSchema | undefined {
-  const { oneOf } = toSchema(readOwn(toSchema(CONFIG_SCHEMA.$defs), reference.split('/').at(-1) ?? ''))
-  if (!Array.isArray(oneOf) || !isObject(definition)) return undefined
-  return oneOf.find((alternative: { readonly properties: { readonly type: JsonObject } }) =>
-    Object.is(alternative.properties.type.const, definition.type),
-  )
-}
+const findAlternative = (
+  alternatives: readonly Alternative[],
+  definition: unknown,
+): JsonSchema | undefined =>
+  isObject(definition)
+    ? alternatives.find(({ properties }) => properties.type.const === readOwn(definition, 'type'))
+    : undefined

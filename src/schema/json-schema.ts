@@ -40,6 +40,8 @@ function createAjv(verbose: boolean): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     verbose,
+    // What is referred to is compiled once.
+    inlineRefs: false,
     // Else `required: ["toString"]` would hold for every object.
     ownProperties: true,
     allowUnionTypes: true,

@@ -16,7 +16,7 @@ import type { StorageAdapter } from './storage.js'
 import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
 
 /**
- * Turns a configuration into one handler of web-standard requests (contract §7). Synchronous: it opens nothing and
+ * Turns a configuration into one handler of web-standard requests. Synchronous: it opens nothing and
  * starts nothing; the storage is opened by the first request or by `ready()`. Throws only `ConfigError`.
  *
  * @param config pure JSON, copied

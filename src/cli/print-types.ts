@@ -160,8 +160,10 @@ function printType(definition: FieldDefinition, purpose: Purpose, indent: string
     case 'integer':
       if (definition.enum) return definition.enum.map(printLiteral).join(' | ')
       return definition.type === 'string' ? 'string' : 'number'
-    case 'hash':
     case 'timestamp':
+      // A date is sent as its time in text.
+      return purpose === 'document' ? 'string' : 'string | Date'
+    case 'hash':
     case 'reference':
       return 'string'
     case 'boolean':

@@ -162,7 +162,7 @@ const FILTER = filterOf(4)
 const beginsVariable = (filter: Json): boolean => /"\$(?:user|now)/.test(JSON.stringify(filter))
 
 describe('any filter', () => {
-  test('means to the service what it would mean in a configuration', () => {
+  test('means to the service what it would mean in a configuration', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(FILTER, (q) => {
         fc.pre(!beginsVariable(q))

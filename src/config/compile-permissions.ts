@@ -57,7 +57,7 @@ type Written = readonly [operation: Operation, rule: boolean | RuleConfig, at: s
 /** A grant as the rules it stands for, each with the place where it is written. */
 function expandGrant(grant: GrantConfig, at: string): readonly Written[] {
   if (typeof grant === 'boolean') return OPERATIONS.map((operation) => [operation, grant, at])
-  // Nobody may write both, but whoever did hears what is wrong with each.
+  // Both at once are a fault already; what is wrong with each is one too.
   const plain: readonly Written[] = isPlain(grant)
     ? [
         ['read', true, at],

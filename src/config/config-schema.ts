@@ -87,7 +87,7 @@ const grantTo = (description: string): JsonSchema => ({
 const SUBJECTS: JsonSchema = {
   '*': grantTo('Everyone, signed in or not.'),
   user: grantTo('Everyone who is signed in.'),
-  owner: grantTo('Whoever created the document: for read, update and delete.'),
+  owner: grantTo('The creator of the document: for read, update and delete.'),
 }
 
 const INDEX: JsonSchema = object(

@@ -1,5 +1,5 @@
-// A storage of your own: an array for each collection. To run it, see test/examples/custom-adapter.test.ts: the kit of
-// collection-service/testing says whether it is right. createCollectionService(config, createArrayAdapter()) uses it.
+// A storage of your own: an array for each collection. createCollectionService(config, createArrayAdapter()) uses it;
+// `testAdapter` of collection-service/testing says whether it is right.
 import {
   compare,
   compileField,

@@ -18,7 +18,7 @@ import type { StorageAdapter } from './storage.js'
 import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
 
 /**
- * Turns a configuration into one handler of web-standard requests (contract §7). Synchronous: it opens nothing and
+ * Turns a configuration into one handler of web-standard requests. Synchronous: it opens nothing and
  * starts nothing; the storage is opened by the first request or by `ready()`. Throws only `ConfigError`.
  *
  * @param config pure JSON, copied
@@ -29,10 +29,15 @@ export function createCollectionService<const C extends Config | { readonly [key
   adapter: StorageAdapter = createMemoryAdapter(),
   options: ServiceOptions = {},
 ): Handler<C> {
-  checkOptions(adapter, options)
+  const faults = checkOptions(adapter, options)
+  const isReadable = faults.every(({ path }) => path !== 'options')
+  const { production = readEnvironment() === 'production', authenticate }: ServiceOptions = isReadable
+    ? options
+    : {}
+  // Of options that cannot be read nobody knows whether the host knows its callers.
+  const hasAuthenticate = authenticate !== undefined || !isReadable
+  const plan = compileConfig(config, { production, hasAuthenticate, faults })
   const logger = createLogger(options.logger)
-  const production = options.production ?? readEnvironment() === 'production'
-  const plan = compileConfig(config, { production, hasAuthenticate: options.authenticate !== undefined })
   for (const warning of plan.warnings) logger.warn(warning)
 
   const keepsAccounts =

@@ -8,7 +8,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** The codes of contract §6. Stable; the HTTP layer alone knows their status. */
+/** The codes of errors. Stable; the HTTP layer alone knows their status. */
 export type ErrorCode =
   | 'invalid_json'
   | 'invalid_query'

@@ -24,7 +24,7 @@ interface ScalarAttributes extends CommonAttributes {
   readonly index?: boolean
 }
 
-/** The definition of a field (contract §1): a type and its attributes, in JSON Schema's own keywords. */
+/** The definition of a field: a type and its attributes, in JSON Schema's own keywords. */
 export type FieldDefinition =
   | (ScalarAttributes & {
       readonly type: 'string'
@@ -156,7 +156,7 @@ export interface Limits {
 }
 
 /**
- * The whole configuration (contract §1): pure JSON. Among the names of `collections`, `schema`, `properties` and
+ * The whole configuration: pure JSON. Among the names of `collections`, `schema`, `properties` and
  * `permissions` a `$comment` may stand too, which an index signature cannot say: `defineConfig` takes it.
  */
 export interface Config extends Commented {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { compileConfig } from '../config/compile-config.js'
-import { stripComments } from '../config/strip-comments.js'
+import { settleShape } from '../config/settle-shape.js'
 import type { CollectionConfig, Config, FieldDefinition } from '../types.js'
 import type { TypesArguments } from './parse-arguments.js'
 import { FileError, readJsonFile } from './read-json-file.js'
@@ -41,7 +41,7 @@ export async function writeTypes(
  * and `Collections`, which names them all, for `createClient<Collections>(url)`.
  */
 export function printTypes(config: Config): string {
-  const collections = Object.entries((stripComments(config) as Config).collections)
+  const collections = Object.entries(settleShape(config).collections ?? {})
   const names = nameInterfaces(collections.map(([name]) => name))
   const parts = collections.map(([name, collection]) => ({
     name,
@@ -159,8 +159,10 @@ function printType(definition: FieldDefinition, purpose: Purpose, indent: string
     case 'integer':
       if (definition.enum) return definition.enum.map(printLiteral).join(' | ')
       return definition.type === 'string' ? 'string' : 'number'
-    case 'hash':
     case 'timestamp':
+      // A date is sent as its time in text.
+      return purpose === 'document' ? 'string' : 'string | Date'
+    case 'hash':
     case 'reference':
       return 'string'
     case 'boolean':

@@ -48,9 +48,10 @@ const join = (path: string, query: string): string => (query ? `${path}?${query}
 
 const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
 
-/** JSON would make a `null` of these, which in a patch removes. */
-function refuseLoss(name: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} takes no ${value}`)
+/** JSON would make a `null` of numbers and dates that are none, which in a patch removes. */
+function refuseLoss(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
+  const isLost = typeof value === 'number' ? !Number.isFinite(value) : value === null && this[name] !== null
+  if (isLost) throw new TypeError(`${name} takes no ${this[name]}`)
   return value
 }
 

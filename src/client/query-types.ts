@@ -1,4 +1,5 @@
 import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
+import type { Flat, KeyOf } from '../infer/fields.js'
 import type { Document } from '../types.js'
 
 type Scalar = string | number | boolean
@@ -88,9 +89,11 @@ export interface LooseFilter {
 }
 
 /** A filter over a document: all its conditions hold and, where there is `$or`, one of its groups. */
-export type DocumentFilter<D> = { readonly [P in Pair<D> as PathIn<P>]?: Condition<ValueIn<P>> } & {
-  readonly $or?: readonly DocumentFilter<D>[]
-}
+export type DocumentFilter<D> = Flat<
+  { readonly [P in Pair<D> as PathIn<P>]?: Condition<ValueIn<P>> } & {
+    readonly $or?: readonly DocumentFilter<D>[]
+  }
+>
 
 /** What `q` takes. */
 export type FilterOf<T extends CollectionTypes> =
@@ -107,15 +110,15 @@ type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
   : never
 
 /** What `sort` takes; the first key counts most. */
-export type SortOf<T extends CollectionTypes> = {
+export type SortOf<T extends CollectionTypes> = Flat<{
   readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
-}
+}>
 
 /** What `project` may name. */
 export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
 
 /** What `expand` may name. */
-export type ReferenceOf<T extends CollectionTypes> = keyof T['references'] & string
+export type ReferenceOf<T extends CollectionTypes> = KeyOf<T['references']>
 
 type Keeps<P extends string, Path extends string> = Path extends P
   ? true
@@ -124,7 +127,7 @@ type Keeps<P extends string, Path extends string> = Path extends P
     : true
 
 /** The projected part of a document. */
-type Projected<D, P extends string, Prefix extends string = ''> = {
+type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
   [K in keyof D as K extends string
     ? `${Prefix}${K}` extends '_id'
       ? K
@@ -136,7 +139,7 @@ type Projected<D, P extends string, Prefix extends string = ''> = {
       ? D[K]
       : Projected<Stated<D[K]>, P, `${Prefix}${K}.`>
     : never
-}
+}>
 
 type Target<M, N> = N extends keyof M
   ? M[N] extends { readonly document: infer D }
@@ -147,7 +150,7 @@ type Target<M, N> = N extends keyof M
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
 /** A document with others in the place of references; where a reader may not see one, its `_id` stays. */
-type Expanded<D, E extends string, R, M, Prefix extends string = ''> = {
+type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
     ? `${Prefix}${K}` extends E & keyof R
       ? Widened<D[K], Target<M, R[`${Prefix}${K}` & keyof R]>>
@@ -157,7 +160,7 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = {
           ? Expanded<Stated<D[K]>, E, R, M, `${Prefix}${K}.`> | Extract<D[K], undefined>
           : D[K]
     : D[K]
-}
+}>
 
 /** A document as an answer to `project` and `expand` shows it. Both are `never` where they were not given. */
 export type Shown<M, T extends CollectionTypes, P extends string, E extends string> =

@@ -96,6 +96,8 @@ export interface AuthClient<M> {
   me(options?: CallOptions): Promise<Part<M, 'document'>>
 }
 
+type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
+
 /** A client of one service. */
 export interface Client<C = unknown> {
   /** Sent as `Authorization: Bearer` where there is one: set by signing in, removed by signing out. */
@@ -104,7 +106,7 @@ export interface Client<C = unknown> {
   /** Asks for nothing yet. */
   collection<N extends CollectionName<C>>(
     name: N,
-  ): CollectionClient<CollectionsOf<C>, Extract<CollectionsOf<C>[N], CollectionTypes>>
+  ): CollectionClient<CollectionsOf<C>, TypesIn<CollectionsOf<C>, N>>
 }
 
 /** A service as a function; one made by `createCollectionService` knows its configuration. */

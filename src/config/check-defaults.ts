@@ -1,10 +1,17 @@
 import type { ConfigFault } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
 import type { Field } from '../schema/field.js'
 import { toPointerPart } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
+
+/** A place in a document, and in the configuration. */
+interface Place {
+  readonly pointer: string
+  readonly at: string
+  /** A document that holds nothing but a value there. */
+  readonly wrap: (value: unknown) => JsonObject
+}
 
 /** Every default must be a value that the field accepts. */
 export function checkDefaults(
@@ -13,57 +20,37 @@ export function checkDefaults(
   at: string,
   faults: ConfigFault[],
 ): void {
-  const sample = collectDefaults(fields)
-  if (!sample) return
-  const places = new Map<string, string>()
-  collectPlaces(fields, '', `${at}/schema`, places)
-  for (const { path, message } of validate(normaliseProperties(fields, sample), {
-    limit: Number.POSITIVE_INFINITY,
-  })) {
-    for (const [pointer, place] of places) {
-      if (path !== pointer && !path.startsWith(`${pointer}/`)) continue
-      faults.push({
-        path: `${place}/default`,
-        message: `is no value of the field: ${path.slice(pointer.length)} ${message}`,
+  const visit = (field: Field, place: Place): void => {
+    const { definition, properties, items } = field
+    if (definition.type !== 'hash' && definition.default !== undefined && !isNow(definition)) {
+      const sample = normaliseProperties(fields, place.wrap(definition.default))
+      for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
+        if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
+        const inside = path.slice(place.pointer.length)
+        faults.push({
+          path: `${place.at}/default`,
+          message: `is no value of the field: ${inside} ${message}`,
+        })
+      }
+    }
+    visitAll(properties, { ...place, at: `${place.at}/properties` })
+    if (items) {
+      const wrap: Place['wrap'] = (value) => place.wrap([value])
+      visit(items, { pointer: `${place.pointer}/0`, at: `${place.at}/items`, wrap })
+    }
+  }
+  const visitAll = (inner: readonly Field[], { pointer, at, wrap }: Place): void => {
+    for (const field of inner) {
+      const part = toPointerPart(field.name)
+      visit(field, {
+        pointer: pointer + part,
+        at: at + part,
+        wrap: (value) => wrap({ [field.name]: value }),
       })
-      break
     }
   }
+  visitAll(fields, { pointer: '', at: `${at}/schema`, wrap: (value) => value as JsonObject })
 }
 
-function collectDefaults(fields: readonly Field[]): JsonObject | undefined {
-  const entries = fields.flatMap((field): [string, unknown][] => {
-    const sample = sampleOf(field)
-    return sample === undefined ? [] : [[field.name, sample]]
-  })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
-}
-
-function sampleOf({ definition, properties, items }: Field): unknown {
-  if (definition.type === 'hash') return undefined
-  if (definition.type === 'timestamp' && definition.default === '$now') return undefined
-  if (definition.default !== undefined) return definition.default
-  if (definition.type === 'object') return collectDefaults(properties)
-  const inside = items && isObject(items.definition) ? sampleOf(items) : undefined
-  return inside === undefined ? undefined : [inside]
-}
-
-/** JSON pointer of a value in a sample → where in the configuration its field is defined. */
-function collectPlaces(
-  fields: readonly Field[],
-  pointer: string,
-  at: string,
-  places: Map<string, string>,
-): void {
-  for (const field of fields) {
-    const inner = pointer + toPointerPart(field.name)
-    const place = at + toPointerPart(field.name)
-    const { definition } = field
-    if (definition.type !== 'hash' && definition.default !== undefined) places.set(inner, place)
-    else if (definition.type === 'object')
-      collectPlaces(field.properties, inner, `${place}/properties`, places)
-    else if (field.items?.type === 'object') {
-      collectPlaces(field.items.properties, `${inner}/0`, `${place}/items/properties`, places)
-    }
-  }
-}
+const isNow = (definition: Field['definition']): boolean =>
+  definition.type === 'timestamp' && definition.default === '$now'

@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigFault } from '../errors.js'
+import type { ConfigFault } from '../errors.js'
 import { isObject } from '../filter/read-path.js'
 import { suggest } from '../schema/names.js'
 
@@ -40,16 +40,14 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 
-/** Refuses an adapter that is none, and options that are unknown or of another type. Throws `ConfigError`. */
-export function checkOptions(adapter: unknown, options: unknown): void {
-  const faults: ConfigFault[] = []
+/** What is wrong with an adapter that is none, and with options that are unknown or of another type. */
+export function checkOptions(adapter: unknown, options: unknown): readonly ConfigFault[] {
   try {
-    faults.push(...judgeAdapter(adapter), ...judgeOptions(options))
+    return [...judgeAdapter(adapter), ...judgeOptions(options)]
   } catch {
     // A getter or a proxy that throws.
-    faults.push({ path: 'options', message: 'cannot be read' })
+    return [{ path: 'options', message: 'cannot be read' }]
   }
-  if (faults.length > 0) throw new ConfigError(faults)
 }
 
 const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>

@@ -1,14 +1,32 @@
 import type { ConfigFault } from '../errors.js'
 import type { Field } from '../schema/field.js'
-import { suggest, USERS } from '../schema/names.js'
+import { suggest, toPointerPart, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
+import type { IsUnsure } from './check-shape.js'
+import { DEFAULT_AUTH } from './defaults.js'
 import type { AuthPlan, Collection } from './plan.js'
+import { UNSURE } from './settle-shape.js'
 
 const DAY = 24 * 60 * 60 * 1000
 
 const isUniqueText = ({ definition }: Field): boolean =>
   definition.type === 'string' && definition.unique === true
 const isHash = ({ type }: Field): boolean => type === 'hash'
+
+const SCHEMA = `/collections/${USERS}/schema`
+
+/** What an account needs, and by which attribute of a field it is recognised. */
+interface Credential {
+  readonly attribute: 'identifier' | 'secret'
+  readonly isCandidate: (field: Field) => boolean
+  readonly kind: string
+  readonly needs: string
+}
+
+const CREDENTIALS: readonly Credential[] = [
+  { attribute: 'identifier', isCandidate: isUniqueText, kind: 'unique string field', needs: 'unique' },
+  { attribute: 'secret', isCandidate: isHash, kind: 'hash field', needs: 'type' },
+]
 
 /**
  * Finds out how accounts work (contract §4, "Registration"): `null` where `users` has no hash field and `auth` names
@@ -17,19 +35,19 @@ const isHash = ({ type }: Field): boolean => type === 'hash'
 export function compileAuth(
   auth: AuthConfig,
   users: Collection | undefined,
+  isUnsure: IsUnsure,
   faults: ConfigFault[],
 ): AuthPlan | null {
   const fields = users?.fields ?? []
   if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) return null
-  const identifier = findField(
-    'identifier',
-    auth.identifier,
-    fields,
-    isUniqueText,
-    'unique string field',
-    faults,
-  )
-  const secret = findField('secret', auth.secret, fields, isHash, 'hash field', faults)
+  const [identifier, secret] = CREDENTIALS.map((credential) => {
+    if (isUnsure(`/auth/${credential.attribute}`) || isUnsure(SCHEMA)) return undefined
+    const unsure = fields.filter(
+      ({ definition, name }) =>
+        definition === UNSURE || isUnsure(`${SCHEMA}${toPointerPart(name)}/${credential.needs}`),
+    )
+    return findField(credential, auth[credential.attribute], { fields, unsure }, faults)
+  })
   if (identifier && identifier.name === auth.roleField) {
     faults.push({
       path: '/auth/roleField',
@@ -37,22 +55,21 @@ export function compileAuth(
     })
   }
   if (!users || !identifier || !secret) return null
+  const { register, sessionDays, cost } = { ...DEFAULT_AUTH, ...auth }
   return {
     users,
     identifier,
     secret,
-    register: auth.register ?? true,
-    sessionMilliseconds: (auth.sessionDays ?? 30) * DAY,
-    cost: auth.cost ?? 12,
+    register,
+    sessionMilliseconds: sessionDays * DAY,
+    cost,
   }
 }
 
 function findField(
-  attribute: 'identifier' | 'secret',
+  { attribute, isCandidate, kind }: Credential,
   name: string | undefined,
-  fields: readonly Field[],
-  isCandidate: (field: Field) => boolean,
-  kind: string,
+  { fields, unsure }: { readonly fields: readonly Field[]; readonly unsure: readonly Field[] },
   faults: ConfigFault[],
 ): Field | undefined {
   const path = `/auth/${attribute}`
@@ -60,13 +77,14 @@ function findField(
   const names = candidates.map((field) => field.name)
   if (name !== undefined) {
     const found = candidates.find((field) => field.name === name)
-    if (!found) {
+    if (!found && !unsure.some((field) => field.name === name)) {
       const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, of which there is none`
       faults.push({ path, message: `must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}` })
     }
     return found
   }
   if (candidates.length === 1) return candidates[0]
+  if (candidates.length === 0 && unsure.length > 0) return undefined
   const message =
     candidates.length === 0
       ? `"${USERS}" has no ${kind}, which accounts need`
@@ -79,18 +97,23 @@ function findField(
 export function checkRoleField(
   auth: AuthConfig,
   schema: { readonly [field: string]: FieldDefinition } | undefined,
+  isUnsure: IsUnsure,
   faults: ConfigFault[],
 ): void {
   const { roleField } = auth
-  if (roleField === undefined) return
+  if (roleField === undefined || isUnsure(SCHEMA)) return
   const names = Object.keys(schema ?? {})
   const definition = schema && Object.hasOwn(schema, roleField) ? schema[roleField] : undefined
+  if (definition === UNSURE) return
   if (!definition) {
     faults.push({
       path: '/auth/roleField',
       message: `"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`,
     })
-  } else if (definition.type === 'array' && definition.items.type === 'string') {
+  } else if (
+    definition.type === 'array' &&
+    (definition.items.type === 'string' || definition.items === UNSURE)
+  ) {
     return
   } else if (definition.type !== 'string') {
     faults.push({

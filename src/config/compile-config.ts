@@ -1,37 +1,18 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
-import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
 import { toPointerPart, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
-import type { AuthConfig, CollectionConfig, Config, Limits } from '../types.js'
+import type { CollectionConfig, Limits } from '../types.js'
+import { checkShape, type IsUnsure } from './check-shape.js'
 import { checkRoleField, compileAuth } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
 import { compileReferences } from './compile-references.js'
 import { checkCase, compileSchema } from './compile-schema.js'
-import { CONFIG_SCHEMA, RESERVED_COLLECTION_NAMES } from './config-schema.js'
-import { copyJson } from './copy-json.js'
-import { describeViolation } from './describe-violation.js'
+import { RESERVED_COLLECTION_NAMES } from './config-schema.js'
+import { DEFAULT_LIMITS } from './defaults.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge } from './judge-variable.js'
 import type { Collection, ServicePlan } from './plan.js'
-import { stripComments } from './strip-comments.js'
-
-/** Contract §1. */
-const DEFAULT_LIMITS: Limits = {
-  defaultLimit: null,
-  maxLimit: null,
-  bodyBytes: 1_048_576,
-  documentBytes: 2_097_152,
-  queryBytes: 8192,
-  conditions: 64,
-  values: 100,
-  patterns: 10,
-  expanded: 100,
-  bulk: 100,
-  requestSeconds: 10,
-}
-
-let checkShape: ((value: unknown) => readonly Violation[]) | undefined
+import { isUnsurePath } from './settle-shape.js'
 
 /** What the host says that bears on a configuration. */
 export interface CompileOptions {
@@ -39,77 +20,57 @@ export interface CompileOptions {
   readonly production: boolean
   /** The host knows its callers, so that `$user` may be anything. */
   readonly hasAuthenticate: boolean
+  /** What is wrong with what else the host gave. */
+  readonly faults?: readonly ConfigFault[]
 }
 
-/** Compiles a configuration. Throws `ConfigError` with every fault. */
+/** Compiles a configuration. Throws `ConfigError` with every fault, and none that is only what follows from another. */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
-  const faults: ConfigFault[] = []
-  const config = copyJson(input, faults)
-  checkShape ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
-  if (faults.length === 0) faults.push(...checkShape(config).map(describeViolation))
-  const warnings: string[] = []
-  const plan = compileSound(stripComments(config), faults, warnings, options)
-  if (faults.length > 0) throw new ConfigError(faults)
-  return { ...plan, warnings }
-}
+  const faults: ConfigFault[] = [...(options.faults ?? [])]
+  const { config, isUnsure } = checkShape(input, faults)
+  const { collections: written = {}, auth = {} } = config
+  const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure })
 
-/** Goes on with the parts that have the right shape, so that one fault does not hide another. */
-function compileSound(
-  config: unknown,
-  faults: ConfigFault[],
-  warnings: string[],
-  options: CompileOptions,
-): Omit<ServicePlan, 'warnings'> {
-  const misshapen = faults.map(({ path }) => path)
-  const isSound = (at: string): boolean =>
-    misshapen.every((path) => path !== at && !path.startsWith(`${at}/`))
-  const { collections: written, auth, limits } = (isObject(config) ? config : {}) as Partial<Config>
-  const soundAuth: AuthConfig = isObject(auth) && isSound('/auth') ? (auth as AuthConfig) : {}
-
-  const collections = new Map<string, Collection>()
-  const users = isSound(`/collections/${USERS}`)
-    ? (written as Config['collections'] | undefined)?.[USERS]
-    : undefined
-  const judgeVariable = createVariableJudge(users?.schema, options)
-  if (isObject(written)) {
-    checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, '/collections', faults)
-    for (const [name, collection] of Object.entries(written)) {
-      const at = `/collections${toPointerPart(name)}`
-      if (!isSound(at)) continue
-      const roleField = name === USERS ? (soundAuth.roleField ?? null) : null
-      const context = { judgeVariable, roleField, faults }
-      collections.set(name, compileCollection(name, collection as CollectionConfig, context, at))
-    }
-  }
-  if (isSound('/auth') && isSound('/collections')) {
-    checkRoleField(soundAuth, users?.schema, faults)
-  }
+  checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, '/collections', faults)
+  const collections = new Map(
+    Object.entries(written).map(([name, collection]) => {
+      const roleField = name === USERS ? (auth.roleField ?? null) : null
+      const context = { judgeVariable, isUnsure, roleField, faults }
+      return [name, compileCollection(name, collection, context)]
+    }),
+  )
+  checkRoleField(auth, written[USERS]?.schema, isUnsure, faults)
   const plan = {
     collections,
-    auth:
-      isSound('/auth') && isSound('/collections')
-        ? compileAuth(soundAuth, collections.get(USERS), faults)
-        : null,
-    referrers: compileReferences(collections, Object.keys(isObject(written) ? written : {}), faults),
-    limits: { ...DEFAULT_LIMITS, ...(isSound('/limits') ? limits : {}) },
+    auth: compileAuth(auth, collections.get(USERS), isUnsure, faults),
+    referrers: compileReferences(collections, isUnsure, faults),
+    limits: { ...DEFAULT_LIMITS, ...config.limits },
   }
   checkLimits(plan.limits, faults)
-  checkOpenDoors(collections, options.production, faults, warnings)
-  if (faults.length === 0) {
-    warnings.push(...findWarnings(written as Config['collections'], collections, plan, options))
-  }
-  return plan
+  const warnings = checkOpenDoors(collections, options.production, isUnsure, faults)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { ...plan, warnings: [...warnings, ...findWarnings(written, collections, plan, options)] }
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
-  context: Pick<RuleScope, 'judgeVariable' | 'roleField' | 'faults'>,
-  at: string,
+  {
+    isUnsure,
+    ...context
+  }: Pick<RuleScope, 'judgeVariable' | 'roleField' | 'faults'> & {
+    readonly isUnsure: IsUnsure
+  },
 ): Collection {
-  const { fields, paths, validate, storage } = compileSchema(name, config, at, context.faults)
-  const additionalProperties = config.additionalProperties ?? false
-  const scope = { ...context, fields, paths, validate, additionalProperties }
+  const at = `/collections${toPointerPart(name)}`
+  const additionalProperties = config.additionalProperties ?? isUnsure(`${at}/additionalProperties`)
+  const { fields, paths, validate, storage } = compileSchema(
+    name,
+    { ...config, additionalProperties },
+    at,
+    context.faults,
+  )
+  const scope = { ...context, fields, paths, validate, additionalProperties, isUnsure: isUnsurePath(paths) }
   return {
     name,
     fields,
@@ -130,18 +91,23 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, faults: ConfigFault[]):
   }
 }
 
+/** Open doors: faults in production, else returned as warnings. */
 function checkOpenDoors(
   collections: ReadonlyMap<string, Collection>,
   production: boolean,
+  isUnsure: IsUnsure,
   faults: ConfigFault[],
-  warnings: string[],
-): void {
-  for (const collection of collections.values()) {
-    const { name, permissions } = collection
-    if (!isOpenToEveryone(permissions, collection)) continue
-    const path = `/collections${toPointerPart(name)}/permissions/*`
+): readonly string[] {
+  return [...collections.values()].flatMap((collection) => {
+    const at = `/collections${toPointerPart(collection.name)}`
+    const path = `${at}/permissions/*`
+    // Once they are mended, they may close the door.
+    const isAtFault = faults.some((fault) => fault.path.startsWith(`${path}/`))
+    if (isAtFault || isUnsure(`${at}/additionalProperties`)) return []
+    if (!isOpenToEveryone(collection.permissions, collection)) return []
     const message = 'everyone may create, read, update and delete everything here'
-    if (production) faults.push({ path, message: `${message}, which production refuses` })
-    else warnings.push(`${path}: ${message}; production refuses that`)
-  }
+    if (!production) return [`${path}: ${message}; production refuses that`]
+    faults.push({ path, message: `${message}, which production refuses` })
+    return []
+  })
 }

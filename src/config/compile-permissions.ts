@@ -57,16 +57,18 @@ type Written = readonly [operation: Operation, rule: boolean | RuleConfig, at: s
 /** A grant as the rules it stands for, each with the place where it is written. */
 function expandGrant(grant: GrantConfig, at: string): readonly Written[] {
   if (typeof grant === 'boolean') return OPERATIONS.map((operation) => [operation, grant, at])
-  if (isPlain(grant)) {
-    return [
-      ['read', true, at],
-      ['create', grant, at],
-    ]
-  }
-  return OPERATIONS.flatMap((operation): Written[] => {
+  // Both at once are a fault already; what is wrong with each is one too.
+  const plain: readonly Written[] = isPlain(grant)
+    ? [
+        ['read', true, at],
+        ['create', grant, at],
+      ]
+    : []
+  const byOperation = OPERATIONS.flatMap((operation): Written[] => {
     const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
     return rule === undefined ? [] : [[operation, rule, at + toPointerPart(operation)]]
   })
+  return [...plain, ...byOperation]
 }
 
 const isPlain = (grant: GrantConfig & object): grant is Pick<RuleConfig, 'pick' | 'omit'> =>
@@ -110,28 +112,23 @@ const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, at: stri
 function compileSet(set: JsonObject, scope: RuleScope, at: string): ReadonlyMap<string, unknown> {
   const declared = scope.fields.map(({ name }) => name)
   for (const [name, value] of Object.entries(set)) {
-    const message =
-      judgeName('set', name, 'create', scope, declared) ??
-      judgeVariables(value, scope) ??
-      judgeLiteral(name, value, scope)
-    if (message !== undefined) scope.faults.push({ path: at + toPointerPart(name), message })
+    const ofName = judgeName('set', name, 'create', scope, declared)
+    const messages = [
+      ...(ofName === undefined ? judgeLiteral(name, value, scope) : [ofName]),
+      ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? []),
+    ]
+    for (const message of messages) scope.faults.push({ path: at + toPointerPart(name), message })
   }
   return new Map(Object.entries(set))
 }
 
-const judgeVariables = (value: unknown, scope: RuleScope): string | undefined =>
-  findVariables(value)
-    .map(scope.judgeVariable)
-    .find((reason) => reason !== undefined)
-
-/** Why a value without variables is none of its field, if so. */
-function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): string | undefined {
-  if (findVariables(value).length > 0) return undefined
+/** Why a value without variables is none of its field. */
+function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): readonly string[] {
+  if (findVariables(value).length > 0) return []
   const at = toPointerPart(name)
-  const fault = validate(normaliseProperties(fields, { [name]: value }), {
-    limit: Number.POSITIVE_INFINITY,
-  }).find(({ path }) => path === at || path.startsWith(`${at}/`))
-  return fault && `is no value of the field: ${fault.path.slice(at.length)} ${fault.message}`
+  return validate(normaliseProperties(fields, { [name]: value }), { limit: Number.POSITIVE_INFINITY })
+    .filter(({ path }) => path === at || path.startsWith(`${at}/`))
+    .map(({ path, message }) => `is no value of the field: ${path.slice(at.length)} ${message}`)
 }
 
 function checkNames(
@@ -142,7 +139,7 @@ function checkNames(
   at: string,
 ): void {
   const declared = scope.fields.map(({ name }) => name)
-  for (const [i, name] of (names ?? []).entries()) {
+  for (const [i, name] of Object.entries(names ?? [])) {
     const message = judgeName(list, name, operation, scope, declared)
     if (message) scope.faults.push({ path: `${at}/${list}/${i}`, message })
   }

@@ -2,12 +2,13 @@ import type { ConfigFault } from '../errors.js'
 import type { FieldRef } from '../filter/filter.js'
 import type { Field } from '../schema/field.js'
 import { suggest, toPointerPart } from '../schema/names.js'
+import type { IsUnsure } from './check-shape.js'
 import type { Collection, Referrer } from './plan.js'
 
 /** Finds who refers to whom, adding references that lead nowhere, or lie too deep, to `faults`. */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
-  names: readonly string[],
+  isUnsure: IsUnsure,
   faults: ConfigFault[],
 ): ReadonlyMap<string, readonly Referrer[]> {
   const referrers = new Map<string, Referrer[]>()
@@ -16,10 +17,12 @@ export function compileReferences(
     for (const { field, target, place, ref } of fields.flatMap((field) =>
       findReferences(field, at + toPointerPart(field.name), null),
     )) {
-      if (!names.includes(target)) {
-        const message = `names no collection${suggest(target, names)}`
+      // What is misshapen is there all the same.
+      if (!collections.has(target) && !isUnsure(`/collections${toPointerPart(target)}/schema`)) {
+        const message = `names no collection${suggest(target, [...collections.keys()])}`
         faults.push({ path: `${place}/collection`, message: `${JSON.stringify(target)} ${message}` })
-      } else if (!ref) {
+      }
+      if (!ref) {
         faults.push({
           path: place,
           message: 'a reference lies in one array at most, not in arrays of arrays',

@@ -4,10 +4,11 @@ import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { RESERVED_FIELD_NAMES, suggest, toPointerPart } from '../schema/names.js'
 import { parseTimestamp } from '../schema/timestamp.js'
-import { acceptAll, type BodyValidator, compileValidator } from '../schema/validator.js'
+import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
 import { checkDefaults } from './check-defaults.js'
+import { UNSURE } from './settle-shape.js'
 
 /** What a collection's schema says, compiled. */
 export interface CompiledSchema {
@@ -24,7 +25,6 @@ export function compileSchema(
   at: string,
   faults: ConfigFault[],
 ): CompiledSchema {
-  const before = faults.length
   checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, `${at}/schema`, faults)
   const definitions = Object.fromEntries(
     Object.entries(config.schema).map(([field, definition]) => [
@@ -35,11 +35,10 @@ export function compileSchema(
   const fields = compileFields(definitions)
   const indexes = compileIndexes(config, fields, at, faults)
   const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
-  // What cannot be parsed cannot be compiled: the faults found so far are enough.
-  const validate: BodyValidator =
-    faults.length > before
-      ? acceptAll
-      : compileValidator(fields, { indexed, additionalProperties: config.additionalProperties ?? false })
+  const validate = compileValidator(fields, {
+    indexed,
+    additionalProperties: config.additionalProperties ?? false,
+  })
   checkDefaults(fields, validate, at, faults)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
   return { fields, paths, validate, storage: { name, indexes } }
@@ -71,42 +70,70 @@ const BOUNDS = [
   ['minItems', 'maxItems'],
 ] as const
 
-/** The definition with its timestamps in stored form, after the checks that a JSON Schema cannot say. */
+/** Notes a fault of an attribute; `part` is where in it. */
+type Refuse = (attribute: string, message: string, part?: string) => void
+
+/**
+ * The definition with its timestamps in stored form, after the checks that a JSON Schema cannot say, and without the
+ * attributes that are at fault: what else there is, is judged as if they were not there.
+ */
 function settleDefinition(definition: FieldDefinition, at: string, faults: ConfigFault[]): FieldDefinition {
-  const settled = definition.type === 'timestamp' ? settleTimestamps(definition, at, faults) : definition
-  for (const [lower, upper] of BOUNDS) {
-    const attributes = new Map<string, unknown>(Object.entries(settled))
-    const [min, max] = [attributes.get(lower), attributes.get(upper)]
-    // Numbers, or timestamps in their stored form, which order as text.
-    if (min !== undefined && max !== undefined && (min as number) > (max as number)) {
-      faults.push({ path: `${at}/${lower}`, message: `is greater than ${upper}` })
-    }
+  const unusable = new Set<string>()
+  const refuse: Refuse = (attribute, message, part = '') => {
+    unusable.add(attribute)
+    faults.push({ path: `${at}/${attribute}${part}`, message })
   }
-  switch (settled.type) {
+  const settled = settleInside(settleTimestamps(definition, refuse), at, faults, refuse)
+  checkBounds(settled, unusable, refuse)
+  // Some of its values are at fault.
+  if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
+  if (unusable.size === 0) return settled
+  const usable = Object.entries(settled).filter(([attribute]) => !unusable.has(attribute))
+  return Object.fromEntries(usable) as FieldDefinition
+}
+
+function settleInside(
+  definition: FieldDefinition,
+  at: string,
+  faults: ConfigFault[],
+  refuse: Refuse,
+): FieldDefinition {
+  switch (definition.type) {
     case 'hash':
-      if ((settled.minLength ?? 0) > MAX_SECRET_BYTES) {
-        faults.push({
-          path: `${at}/minLength`,
-          message: `is more than the ${MAX_SECRET_BYTES} bytes that a secret can have`,
-        })
+      if ((definition.minLength ?? 0) > MAX_SECRET_BYTES) {
+        refuse('minLength', `is more than the ${MAX_SECRET_BYTES} bytes that a secret can have`)
       }
-      return settled
+      return definition
     case 'string':
-      checkText(settled, at, faults)
-      return settled
+      checkText(definition, refuse)
+      return definition
     case 'array':
-      refuseImmutable(settled.items, `${at}/items`, faults)
-      return { ...settled, items: settleDefinition(settled.items, `${at}/items`, faults) }
+      refuseImmutable(definition.items, `${at}/items`, faults)
+      return { ...definition, items: settleDefinition(definition.items, `${at}/items`, faults) }
     case 'object': {
-      checkCase(Object.keys(settled.properties), RESERVED_FIELD_NAMES, `${at}/properties`, faults)
-      const properties = Object.entries(settled.properties).map(([name, property]) => [
+      checkCase(Object.keys(definition.properties), RESERVED_FIELD_NAMES, `${at}/properties`, faults)
+      const properties = Object.entries(definition.properties).map(([name, property]) => [
         name,
         settleDefinition(property, `${at}/properties${toPointerPart(name)}`, faults),
       ])
-      return { ...settled, properties: Object.fromEntries(properties) }
+      return { ...definition, properties: Object.fromEntries(properties) }
     }
     default:
-      return settled
+      return definition
+  }
+}
+
+const hasHoles = (list: readonly unknown[]): boolean => Object.keys(list).length < list.length
+
+function checkBounds(definition: FieldDefinition, unusable: Set<string>, refuse: Refuse): void {
+  const attributes = new Map<string, unknown>(Object.entries(definition))
+  for (const [lower, upper] of BOUNDS) {
+    const [min, max] = [attributes.get(lower), attributes.get(upper)]
+    if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) continue
+    // Numbers, or timestamps in their stored form, which order as text.
+    if ((min as number) <= (max as number)) continue
+    refuse(lower, `is greater than ${upper}`)
+    unusable.add(upper)
   }
 }
 
@@ -121,11 +148,8 @@ function refuseImmutable(definition: FieldDefinition, at: string, faults: Config
   }
 }
 
-function settleTimestamps(
-  definition: FieldDefinition & { readonly type: 'timestamp' },
-  at: string,
-  faults: ConfigFault[],
-): FieldDefinition {
+function settleTimestamps(definition: FieldDefinition, refuse: Refuse): FieldDefinition {
+  if (definition.type !== 'timestamp') return definition
   const settle = (attribute: 'minimum' | 'maximum' | 'default'): object => {
     const text = definition[attribute]
     if (text === undefined || (attribute === 'default' && text === '$now')) return {}
@@ -133,31 +157,24 @@ function settleTimestamps(
     if (stored === undefined) {
       const allowed =
         attribute === 'default' ? 'an RFC 3339 date-time, a date or "$now"' : 'an RFC 3339 date-time or date'
-      faults.push({
-        path: `${at}/${attribute}`,
-        message: `must be ${allowed}, found ${JSON.stringify(text)}`,
-      })
+      refuse(attribute, `must be ${allowed}, found ${JSON.stringify(text)}`)
     }
     return { [attribute]: stored ?? text }
   }
   return { ...definition, ...settle('minimum'), ...settle('maximum'), ...settle('default') }
 }
 
-function checkText(
-  definition: FieldDefinition & { readonly type: 'string' },
-  at: string,
-  faults: ConfigFault[],
-): void {
+function checkText(definition: FieldDefinition & { readonly type: 'string' }, refuse: Refuse): void {
   try {
     if (definition.pattern !== undefined) parsePattern(definition.pattern, { ignoreCase: false })
   } catch (thrown) {
     if (!(thrown instanceof PatternFault)) throw thrown
-    faults.push({ path: `${at}/pattern`, message: `the pattern ${thrown.message}` })
+    refuse('pattern', `the pattern ${thrown.message}`)
   }
-  for (const [i, value] of (definition.enum ?? []).entries()) {
+  for (const [i, value] of Object.entries(definition.enum ?? [])) {
     const trimmed = definition.trim ? value.trim() : value
     if ((definition.lowercase ? trimmed.toLowerCase() : trimmed) !== value) {
-      faults.push({ path: `${at}/enum/${i}`, message: 'can never be stored: trim or lowercase change it' })
+      refuse('enum', 'can never be stored: trim or lowercase change it', `/${i}`)
     }
   }
 }
@@ -180,9 +197,11 @@ function compileIndexes(
   const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
     ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],
   )
-  const declared = (config.indexes ?? []).map((index, i): IndexPlan => {
+  // `flatMap` passes over holes.
+  const declared = (config.indexes ?? []).flatMap((index, i): IndexPlan[] => {
     const refs = index.fields.flatMap((name, j) => {
       const field = candidates.find((candidate) => candidate.name === name)
+      if (field?.definition === UNSURE) return []
       if (field?.ref && traitsOf(field.type).isScalar) return [field.ref]
       const known = candidates
         .filter(({ type }) => traitsOf(type).isScalar)
@@ -191,7 +210,7 @@ function compileIndexes(
       faults.push({ path: `${at}/indexes/${i}/fields/${j}`, message: `${JSON.stringify(name)} ${reason}` })
       return []
     })
-    return { fields: refs, unique: index.unique === true }
+    return [{ fields: refs, unique: index.unique === true }]
   })
   return [...marked, ...createdAt, ...declared]
 }

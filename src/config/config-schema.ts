@@ -1,288 +1,242 @@
-import { type JsonSchema, STRING_FORMATS } from '../schema/json-schema.js'
-import { COLLECTION_NAME, FIELD_NAME, RESERVED_FIELD_NAMES } from '../schema/names.js'
-import type { FieldTypeName, Limits } from '../types.js'
+import type { JsonSchema } from '../schema/json-schema.js'
+import { COLLECTION_NAME } from '../schema/names.js'
+import type { Limits } from '../types.js'
+import { DEFAULT_AUTH, DEFAULT_LIMITS } from './defaults.js'
+import { DEFINITIONS, FIELD_NAMES } from './definition-schema.js'
+import { COMMENT, examples, flag, listOf, mapOf, object, text, withDefault } from './schema-parts.js'
 
 /** Names that match `COLLECTION_NAME` and are no collection's all the same. */
 export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth', 'constructor', 'prototype']
-
-const flag = (description: string): JsonSchema => ({ type: 'boolean', description })
-const text = (description: string): JsonSchema => ({ type: 'string', description })
-const count = (description: string): JsonSchema => ({ type: 'integer', minimum: 0, description })
-const listOf = (items: JsonSchema, description: string): JsonSchema => ({
-  type: 'array',
-  items,
-  minItems: 1,
-  uniqueItems: true,
-  description,
-})
-
-/** Stands in every object but literals and filters, so in what the two functions below make and nowhere else. */
-const COMMENT: JsonSchema = { $comment: text('For people; ignored.') }
-
-const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
-  type: 'object',
-  properties: { ...properties, ...COMMENT },
-  additionalProperties: false,
-  ...more,
-})
-
-/** An object whose names are the configuration's own choice. */
-const mapOf = (values: JsonSchema, description: string, names: JsonSchema): JsonSchema => ({
-  type: 'object',
-  description,
-  properties: COMMENT,
-  propertyNames: { if: { const: '$comment' }, else: names },
-  additionalProperties: values,
-})
-
-/** The attributes that each type has for itself; `default` among them, because its type is the field's. */
-const OWN_ATTRIBUTES: { readonly [type in FieldTypeName]: JsonSchema } = {
-  string: {
-    minLength: count('At least so many code points.'),
-    maxLength: count('At most so many code points.'),
-    pattern: text('A portable pattern that the text must contain.'),
-    format: { type: 'string', enum: STRING_FORMATS, description: 'A form that the text must have.' },
-    enum: listOf({ type: 'string' }, 'The only values allowed.'),
-    trim: flag('White space around the text is removed first.'),
-    lowercase: flag('The text is put in lower case first.'),
-    default: text('Stored where a new document lacks the field.'),
-  },
-  hash: {
-    minLength: count('At least so many code points.'),
-    maxLength: count('At most so many code points.'),
-  },
-  number: {
-    minimum: { type: 'number', description: 'The least value allowed.' },
-    maximum: { type: 'number', description: 'The greatest value allowed.' },
-    enum: listOf({ type: 'number' }, 'The only values allowed.'),
-    default: { type: 'number', description: 'Stored where a new document lacks the field.' },
-  },
-  integer: {
-    minimum: { type: 'integer', description: 'The least value allowed.' },
-    maximum: { type: 'integer', description: 'The greatest value allowed.' },
-    enum: listOf({ type: 'integer' }, 'The only values allowed.'),
-    default: { type: 'integer', description: 'Stored where a new document lacks the field.' },
-  },
-  boolean: { default: flag('Stored where a new document lacks the field.') },
-  timestamp: {
-    minimum: text('The earliest time allowed, RFC 3339.'),
-    maximum: text('The latest time allowed, RFC 3339.'),
-    default: text('Stored where a new document lacks the field; "$now" is the time of the request.'),
-  },
-  array: {
-    items: { $ref: '#/$defs/item' },
-    minItems: count('At least so many elements.'),
-    maxItems: count('At most so many elements.'),
-    default: { type: 'array', description: 'Stored where a new document lacks the field.' },
-  },
-  object: {
-    properties: mapOf({ $ref: '#/$defs/property' }, 'The fields inside the object.', fieldNames()),
-    default: { type: 'object', description: 'Stored where a new document lacks the field.' },
-  },
-  json: { default: { description: 'Stored where a new document lacks the field.' } },
-  reference: {
-    collection: text('The collection of the document whose _id this is.'),
-    onDelete: {
-      type: 'string',
-      enum: ['restrict', 'cascade'],
-      description: 'Keeps that document from being deleted, or is deleted with it. Default restrict.',
-    },
-    default: text('Stored where a new document lacks the field.'),
-  },
-}
-
-const NEEDED_ATTRIBUTES: { readonly [type in FieldTypeName]?: readonly string[] } = {
-  array: ['items'],
-  object: ['properties'],
-  reference: ['collection'],
-}
-
-export const FIELD_TYPES = Object.keys(OWN_ATTRIBUTES) as readonly FieldTypeName[]
-
-const SCALARS: readonly FieldTypeName[] = ['string', 'number', 'integer', 'boolean', 'timestamp', 'reference']
-
-const COMMON_ATTRIBUTES: JsonSchema = {
-  description: text('For people.'),
-  required: flag('The property must be there whenever a document is stored.'),
-  nullable: flag('A null in a body is accepted and means "absent".'),
-  immutable: flag('Set on create only.'),
-}
-
-const INDEX_ATTRIBUTES: JsonSchema = {
-  unique: flag('No two documents have the same value.'),
-  index: flag('Filters and sorts on the field are fast.'),
-}
-
-/** A definition is told apart by its `type`, so that a fault is that of the type meant. */
-const definitionOf = (
-  types: readonly FieldTypeName[],
-  attributesOf: (type: FieldTypeName) => JsonSchema,
-): JsonSchema => ({
-  type: 'object',
-  discriminator: { propertyName: 'type' },
-  required: ['type'],
-  oneOf: types.map((type) =>
-    object(
-      { type: { const: type }, ...attributesOf(type) },
-      {
-        required: ['type', ...(NEEDED_ATTRIBUTES[type] ?? [])],
-        if: { properties: { required: { const: true } }, required: ['required'] },
-        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-        then: { properties: { nullable: { const: false } } },
-      },
-    ),
-  ),
-})
-
-function fieldNames(): JsonSchema {
-  return { pattern: FIELD_NAME, not: { enum: RESERVED_FIELD_NAMES } }
-}
-
-function withoutDefault(attributes: JsonSchema): JsonSchema {
-  const { default: _, ...others } = attributes
-  return others
-}
 
 const propertyList = (description: string): JsonSchema => ({
   type: 'array',
   items: { type: 'string' },
   uniqueItems: true,
   description,
+  ...examples(['title', 'tags']),
 })
 
 const PROPERTY_ATTRIBUTES: JsonSchema = {
-  pick: propertyList('Only these properties; [] is none.'),
-  omit: propertyList('All but these properties; of those picked, if there is a pick.'),
+  pick: propertyList('Only these properties; [] is none. Without it: all.'),
+  omit: propertyList('All but these properties; beside pick, what is picked less these. Without it: none.'),
 }
-const WHERE: JsonSchema = { type: 'object', description: 'Only documents that match this filter.' }
 
-const rule = (properties: JsonSchema): JsonSchema => object(properties, { type: ['boolean', 'object'] })
+const filter = (description: string): JsonSchema => ({
+  type: 'object',
+  description: `${description} A filter in the words of the query language; "$user.<field>" stands for the caller's own value, "$now" for the time.`,
+  ...examples(
+    { status: 'published' },
+    { team: '$user.team', views: { $gte: 10 } },
+    { $or: [{ isOpen: true }, { createdBy: '$user._id' }] },
+  ),
+})
+
+const WHERE: JsonSchema = {
+  where: filter('Which stored documents the rule is about. Without it: all.'),
+}
 
 const WRITE_ATTRIBUTES: JsonSchema = {
   ...PROPERTY_ATTRIBUTES,
-  check: { type: 'object', description: 'What the document must satisfy as it would be stored.' },
+  check: filter(
+    'What the document must satisfy as it would be stored. Without it: what where says, on update; {} lifts it.',
+  ),
   set: {
     type: 'object',
-    description: 'Values put in over the body; "$user.<field>" and "$now" stand for what they say.',
+    description:
+      'Values put in over the body, by property; "$user.<field>" stands for the caller\'s own value, "$now" for the time.',
     properties: COMMENT,
+    ...examples({ team: '$user.team' }, { status: 'draft' }),
   },
 }
 
-const OPERATION_ATTRIBUTES: JsonSchema = {
-  create: rule(WRITE_ATTRIBUTES),
-  read: rule({ ...PROPERTY_ATTRIBUTES, where: WHERE }),
-  update: rule({ ...WRITE_ATTRIBUTES, where: WHERE }),
-  delete: rule({ where: WHERE }),
+const rule = (description: string, properties: JsonSchema): JsonSchema =>
+  object(properties, {
+    type: ['boolean', 'object'],
+    description: `${description} true: without restriction; false: not at all; an object: a rule.`,
+    ...examples(true),
+  })
+
+const OPERATIONS: JsonSchema = {
+  create: rule('Who has this right may create documents.', WRITE_ATTRIBUTES),
+  read: rule('Who has this right may read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
+  update: rule('Who has this right may change documents that they may read.', {
+    ...WRITE_ATTRIBUTES,
+    ...WHERE,
+  }),
+  delete: rule('Who has this right may delete documents that they may read.', WHERE),
 }
 
 const GRANT: JsonSchema = object(
-  { ...OPERATION_ATTRIBUTES, ...PROPERTY_ATTRIBUTES },
+  { ...OPERATIONS, ...PROPERTY_ATTRIBUTES },
   {
     type: ['boolean', 'object'],
     description:
-      'true, false, rules by operation, or { pick, omit } for reading all and creating with these properties.',
+      'true: everything; false: nothing; rules by operation; or { pick, omit }, which is reading everything and creating with these properties.',
+    ...examples(true, { read: true, create: { pick: ['title'] } }, { pick: ['title', 'tags'] }),
     if: { type: 'object', anyOf: [{ required: ['pick'] }, { required: ['omit'] }] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { create: false, read: false, update: false, delete: false } },
   },
 )
 
+const grantTo = (description: string): JsonSchema => ({
+  $ref: '#/$defs/grant',
+  description: `${description} ${GRANT.description}`,
+})
+
+const SUBJECTS: JsonSchema = {
+  '*': grantTo('Everyone, signed in or not.'),
+  user: grantTo('Everyone who is signed in.'),
+  owner: grantTo('The creator of the document: for read, update and delete.'),
+}
+
+const INDEX: JsonSchema = object(
+  {
+    fields: listOf('string', 'Top-level fields that hold single values, the first one first.', [
+      'status',
+      'createdAt',
+    ]),
+    unique: flag('No two documents have the same values in all of these fields.'),
+  },
+  { required: ['fields'], description: 'An index.' },
+)
+
+const COLLECTION: JsonSchema = object(
+  {
+    schema: mapOf(
+      { $ref: '#/$defs/field' },
+      {
+        names: FIELD_NAMES,
+        description:
+          'The fields of a document, by name. _id, createdAt, updatedAt and createdBy are there without being named.',
+        ...examples({ title: { type: 'string', required: true } }),
+      },
+    ),
+    permissions: withDefault(
+      {},
+      mapOf(
+        { $ref: '#/$defs/grant' },
+        {
+          names: { minLength: 1 },
+          known: SUBJECTS,
+          description:
+            'Who may do what: "*" is everyone, "user" everyone who is signed in, "owner" the creator of a document; any other name is a role. What is not granted is denied.',
+          ...examples({ '*': { read: true }, owner: { update: true, delete: true }, admin: true }),
+        },
+      ),
+    ),
+    additionalProperties: flag('Properties that the schema does not name are stored and returned.'),
+    indexes: withDefault([], {
+      type: 'array',
+      items: INDEX,
+      description: 'Indexes over several fields; unique and indexed fields have their own.',
+      ...examples([{ fields: ['status', 'createdAt'] }, { fields: ['team', 'slug'], unique: true }]),
+    }),
+  },
+  { required: ['schema'], description: 'A collection of documents, served under its name.' },
+)
+
+const AUTH: JsonSchema = object(
+  {
+    identifier: text(
+      'The unique string field of "users" that names an account. Needed where there are several.',
+      'email',
+    ),
+    secret: text(
+      'The hash field of "users" that opens an account. Needed where there are several.',
+      'password',
+    ),
+    roleField: text(
+      'The field of "users" that holds the role, or an array of roles. Without it: nobody has a role.',
+      'role',
+    ),
+    register: flag('Whether strangers may create an account.', DEFAULT_AUTH.register),
+    sessionDays: withDefault(DEFAULT_AUTH.sessionDays, {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 3650,
+      description: 'Days after which a session ends.',
+      ...examples(7),
+    }),
+    cost: withDefault(DEFAULT_AUTH.cost, {
+      type: 'integer',
+      minimum: 10,
+      maximum: 15,
+      description: 'The cost of a bcrypt hash: each step doubles the time that one takes.',
+      ...examples(12),
+    }),
+  },
+  {
+    description: 'Accounts: there are some where "users" has a hash field.',
+    ...examples({ roleField: 'role', register: false }),
+  },
+)
+
+const limit = (type: JsonSchema['type'], description: string, example: number): JsonSchema => ({
+  type,
+  minimum: 1,
+  description,
+  ...examples(example),
+})
+
 const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
-  defaultLimit: {
-    type: ['integer', 'null'],
-    minimum: 1,
-    description: 'Documents of a list that names no limit.',
-  },
-  maxLimit: { type: ['integer', 'null'], minimum: 1, description: 'The largest limit that a list may name.' },
-  bodyBytes: { type: 'integer', minimum: 1, description: 'Bytes of a request body.' },
-  documentBytes: {
-    type: 'integer',
-    minimum: 1,
-    description: 'Bytes of a document as JSON, as its writer may read it.',
-  },
-  queryBytes: { type: 'integer', minimum: 1, description: 'Bytes of a query string.' },
-  conditions: { type: 'integer', minimum: 1, description: 'Conditions of a query.' },
-  values: { type: 'integer', minimum: 1, description: 'Values of a query.' },
-  patterns: { type: 'integer', minimum: 1, description: 'Patterns of a query.' },
-  expanded: {
-    type: 'integer',
-    minimum: 1,
-    description: 'Documents that expand puts into one array of a document.',
-  },
-  bulk: { type: 'integer', minimum: 1, description: 'Documents of a bulk create.' },
+  defaultLimit: limit(
+    ['integer', 'null'],
+    'How many documents a list holds that names no limit; null: as many as maxLimit says.',
+    20,
+  ),
+  maxLimit: limit(
+    ['integer', 'null'],
+    'The largest limit that a list may name, and the limit of one that names none; null: any.',
+    100,
+  ),
+  bodyBytes: limit('integer', 'Bytes of the body of a request.', 1_048_576),
+  documentBytes: limit('integer', 'Bytes of a document as JSON, as its writer may read it.', 2_097_152),
+  queryBytes: limit('integer', 'Bytes of a query string.', 8192),
+  conditions: limit('integer', 'Conditions of a query: pairs of a field and an operator.', 64),
+  values: limit('integer', 'Values of a query.', 100),
+  patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
+  expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
+  bulk: limit('integer', 'Documents of a bulk create.', 100),
   requestSeconds: {
     type: 'number',
     exclusiveMinimum: 0,
     maximum: 3600,
     description: 'Seconds from a request to the first byte of its answer.',
+    ...examples(10),
   },
 }
-
-const COLLECTION: JsonSchema = object(
-  {
-    schema: mapOf({ $ref: '#/$defs/field' }, 'Field names and their definitions.', fieldNames()),
-    permissions: mapOf(
-      GRANT,
-      'Who may do what: "*" everyone, "user" whoever is signed in, "owner" the creator, else a role.',
-      { minLength: 1 },
-    ),
-    additionalProperties: flag('Undeclared properties are stored and returned.'),
-    indexes: {
-      type: 'array',
-      description: 'Indexes over several fields.',
-      items: object(
-        {
-          fields: listOf({ type: 'string' }, 'Top-level fields that hold single values.'),
-          unique: flag('No two documents have the same values in all fields.'),
-        },
-        { required: ['fields'] },
-      ),
-    },
-  },
-  { required: ['schema'] },
-)
 
 /** The JSON Schema of `config.json`: what an editor completes by and the compiler checks first. */
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
-    $schema: text('Where this schema lies; ignored.'),
-    collections: mapOf(COLLECTION, 'Collection names and their settings.', {
-      pattern: COLLECTION_NAME,
-      not: { enum: RESERVED_COLLECTION_NAMES },
+    $schema: text(
+      'Where this schema lies, for editors; the service ignores it.',
+      './node_modules/collection-service/dist/config.schema.json',
+    ),
+    collections: mapOf(COLLECTION, {
+      names: { pattern: COLLECTION_NAME, not: { enum: RESERVED_COLLECTION_NAMES } },
+      description: 'The collections, by name: /<name> serves each. "users" holds the accounts.',
+      ...examples({ notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } }),
     }),
-    auth: object({
-      identifier: text('The unique string field of "users" that names an account.'),
-      secret: text('The hash field of "users".'),
-      roleField: text('The field of "users" that holds the role.'),
-      register: flag('Whether strangers may register. Default true.'),
-      sessionDays: { type: 'number', exclusiveMinimum: 0, maximum: 3650, description: 'Default 30.' },
-      cost: { type: 'integer', minimum: 10, maximum: 15, description: "bcrypt's cost. Default 12." },
-    }),
-    limits: object(LIMITS),
-  },
-  {
-    required: ['collections'],
-    $defs: {
-      field: definitionOf(FIELD_TYPES, (type) => ({
-        ...OWN_ATTRIBUTES[type],
-        ...COMMON_ATTRIBUTES,
-        ...(SCALARS.includes(type) ? INDEX_ATTRIBUTES : {}),
-      })),
-      property: definitionOf(
-        FIELD_TYPES.filter((type) => type !== 'hash'),
-        (type) => ({ ...OWN_ATTRIBUTES[type], ...COMMON_ATTRIBUTES }),
+    auth: AUTH,
+    limits: object(
+      Object.fromEntries(
+        Object.entries(LIMITS).map(([name, schema]) => [
+          name,
+          withDefault(DEFAULT_LIMITS[name as keyof Limits], schema),
+        ]),
       ),
-      item: definitionOf(
-        FIELD_TYPES.filter((type) => type !== 'hash'),
-        (type) => ({ ...withoutDefault(OWN_ATTRIBUTES[type]), description: COMMON_ATTRIBUTES.description }),
-      ),
-    },
+      { description: 'How much one request may ask for.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
+    ),
   },
+  { required: ['collections'], $defs: { ...DEFINITIONS, grant: GRANT } },
 )
 
 /** The file that the package ships as `config.schema.json`. */
 export const publishedConfigSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Configuration of collection-service',
+  description: 'Collections, their schemas and who may do what with them.',
   ...CONFIG_SCHEMA,
 })

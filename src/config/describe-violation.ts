@@ -3,7 +3,7 @@ import { isObject } from '../filter/read-path.js'
 import type { JsonSchema, Violation } from '../schema/json-schema.js'
 import { suggest } from '../schema/names.js'
 
-type Describe = (violation: Required<Violation>) => string
+type Describe = (violation: Required<Omit<Violation, 'isName'>>) => string
 
 /** What each keyword of the configuration's schema says when it is violated: what is allowed, and what is near. */
 const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {

@@ -1,23 +1,51 @@
-import { isVariable, userPathOf } from '../query/variable.js'
-import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../schema/field.js'
+import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } from '../query/variable.js'
+import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
+import type { IsUnsure } from './check-shape.js'
+import { isUnsurePath } from './settle-shape.js'
 
 /**
- * The judge of variables: says why one stands for nothing, if so. Where the service keeps the accounts, `$user` is a
- * document of `users`; a host's callers may have any field (contract §5).
+ * The judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a host's callers may
+ * have any field, in any form (contract §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
-  options: { readonly hasAuthenticate: boolean },
-): (variable: string) => string | undefined {
-  const known = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS].map(({ path }) => path)
-  return (variable) => {
+  options: { readonly hasAuthenticate: boolean; readonly isUnsure: IsUnsure },
+): JudgeVariable {
+  const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
+  const known = new Map(fields.map((field) => [field.path, field]))
+  const isUnsure = isUnsurePath(known)
+  return (variable, form) => {
     const path = userPathOf(variable)
     if (!isVariable(variable) || path === '') {
       return `${JSON.stringify(variable)} is no variable; there are "$now" and "$user.<field>"`
     }
-    if (path === undefined || options.hasAuthenticate || known.includes(path)) return undefined
-    return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path, known)}`
+    if (variable === NOW || path === '_id') return judgeForm(variable, form, ['single'])
+    if (path === undefined || options.hasAuthenticate) return undefined
+    if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return undefined
+    const field = known.get(path)
+    if (field) return judgeForm(variable, form, formsOf(field))
+    return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path, [...known.keys()])}`
   }
+}
+
+function formsOf({ type }: Field): readonly VariableForm[] {
+  if (type === 'json') return ['single', 'list']
+  if (type === 'array') return ['list']
+  return traitsOf(type).isScalar ? ['single'] : []
+}
+
+/** A comparison with a form that the operator cannot take is false for everybody: nobody means that. */
+function judgeForm(
+  variable: string,
+  form: VariableForm | undefined,
+  forms: readonly VariableForm[],
+): string | undefined {
+  if (form === undefined || forms.includes(form)) return undefined
+  const [held] = forms
+  if (form === 'single') return `must be a single value, and ${variable} is ${held ? 'a list' : 'an object'}`
+  return held
+    ? `must be a list, and ${variable} is a single value; ["${variable}"] is a list of it`
+    : `must be a list, and ${variable} is an object`
 }

@@ -61,7 +61,7 @@ const rank = (value: Ordered): number => {
   }
 }
 
-/** The total order of contract §3.6, ascending: missing, false, true, numbers, strings by code point. */
+/** The total order of values, ascending: missing, false, true, numbers, strings by code point. */
 export function compare(a: Ordered, b: Ordered): number {
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : compareText(a, b)
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0

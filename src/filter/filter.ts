@@ -17,7 +17,7 @@ export type ValueType =
 /**
  * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`, the place
  * holds an array and a comparison holds when any element of `type` satisfies it; with `inside`, what lies at that path
- * inside any element does. A stored value that is not of `type` counts as missing (contract §1).
+ * inside any element does. A stored value that is not of `type` counts as missing.
  */
 export interface FieldRef {
   readonly path: string

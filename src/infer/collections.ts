@@ -1,5 +1,5 @@
 import type { Document, JsonObject } from '../types.js'
-import type { Flat, GivenFields, NameOf, PatchFields, ReferencePair, ShownFields } from './fields.js'
+import type { Flat, GivenFields, KeyOf, NameOf, PatchFields, ReferencePair, ShownFields } from './fields.js'
 
 /** The types of one collection: what `collection-service types` prints for each. */
 export interface CollectionTypes {
@@ -49,7 +49,9 @@ type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObj
 
 /** The names that some rule of `create` puts in itself. */
 type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
-type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? keyof V : never
+type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? KnownName<V> : never
+/** Of values whose names nobody knows, none is. */
+type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
 type TypesOf<C> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
@@ -83,7 +85,7 @@ export type CollectionsOf<C> = unknown extends C
       : LooseCollections
 
 /** The names of the collections. */
-export type CollectionName<C> = keyof CollectionsOf<C> & string
+export type CollectionName<C> = KeyOf<CollectionsOf<C>>
 
 type PartOf<C, N, P extends keyof CollectionTypes> = N extends keyof CollectionsOf<C>
   ? CollectionsOf<C>[N] extends { readonly [K in P]: infer T }

@@ -1,5 +1,8 @@
-/** The same type, written out. */
-export type Flat<T> = { [K in keyof T]: T[K] }
+/** The same type, written out: the detour by `infer` makes the compiler show its properties, not how it came about. */
+export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
+
+/** The keys of an object that are texts, written out too. */
+export type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K : never
 
 /** The names in a part of a configuration that holds settings by name: all but that of a comment. */
 export type NameOf<S> = Exclude<keyof S, '$comment'>
@@ -42,11 +45,14 @@ export type ShownFields<S> = Flat<
 
 type Nullable<D> = D extends { readonly nullable: true } ? null : never
 
+/** A date is sent as its time in text. */
+type GivenScalar<D> = D extends { readonly type: 'timestamp' } ? string | Date : ScalarValue<D>
+
 type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
   ? readonly GivenValue<I>[]
   : D extends { readonly type: 'object'; readonly properties: infer P }
     ? GivenFields<P, never>
-    : ScalarValue<D>
+    : GivenScalar<D>
 
 type MustBeGiven<D> = IsRequired<D> extends true ? (HasDefault<D> extends true ? false : true) : false
 

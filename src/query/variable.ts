@@ -10,6 +10,12 @@ export interface Binding {
   readonly now: string
 }
 
+/** What a place in a configuration takes, or a variable stands for. */
+export type VariableForm = 'single' | 'list'
+
+/** Why a variable stands for nothing, or for nothing of the form that its place takes, if so. */
+export type JudgeVariable = (variable: string, form?: VariableForm) => string | undefined
+
 export const NOW = '$now'
 const USER = '$user.'
 

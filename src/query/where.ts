@@ -1,6 +1,6 @@
 import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
 import { isObject } from '../filter/read-path.js'
-import { type Field, traitsOf } from '../schema/field.js'
+import { compileFields, type Field, traitsOf } from '../schema/field.js'
 import { suggest, toPointerPart } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
 import {
@@ -13,7 +13,7 @@ import {
   operatorOf,
   unknownOperator,
 } from './condition.js'
-import { type Binding, bindValue, findVariables, isVariable, NOW } from './variable.js'
+import { type Binding, bindValue, findVariables, type JudgeVariable, NOW } from './variable.js'
 
 /** A filter of the configuration: fixed, or one that becomes a filter for a caller and a time. */
 export type Where =
@@ -38,8 +38,9 @@ export interface WhereFault {
 /** What the names in a `where` are looked up in. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
-  /** Why a variable stands for nothing, if so. */
-  readonly judgeVariable: (variable: string) => string | undefined
+  readonly judgeVariable: JudgeVariable
+  /** Whether nobody knows of which type the values at a path are, because its definition is at fault. */
+  readonly isUnsure: (path: string) => boolean
 }
 
 /** Parses a filter in the words of the query language as JSON (contract §5), adding what is wrong to `faults`. */
@@ -48,12 +49,12 @@ export function parseWhere(where: JsonObject, scope: WhereScope, at: string, fau
     const place = at + toPointerPart(name)
     if (name === '$or' || name === '$and') return parseGroups(name, condition, scope, place, faults)
     const field = scope.paths.get(name)
-    if (field) return parseField(field, condition, scope, place, faults)
-    faults.push({
-      path: place,
-      message: `there is no such field to compare${suggest(name, [...scope.paths.keys()])}`,
-    })
-    return ANYWHERE
+    const isUnsure = scope.isUnsure(name)
+    if (!field && !isUnsure) {
+      const known = [...scope.paths.keys()]
+      faults.push({ path: place, message: `there is no such field to compare${suggest(name, known)}` })
+    }
+    return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place, faults)
   })
   return join(parts, and)
 }
@@ -72,22 +73,36 @@ function parseGroups(
   at: string,
   faults: WhereFault[],
 ): Where {
-  if (!Array.isArray(groups) || groups.length === 0 || !groups.every(isObject)) {
+  if (!Array.isArray(groups) || groups.length === 0) {
     faults.push({ path: at, message: 'must be an array of at least one filter' })
     return ANYWHERE
   }
-  const parts = groups.map((group: JsonObject, i) => parseWhere(group, scope, at + toPointerPart(i), faults))
+  const parts = groups.map((group: unknown, i) => {
+    const place = at + toPointerPart(i)
+    if (isObject(group)) return parseWhere(group, scope, place, faults)
+    faults.push({ path: place, message: 'must be a filter' })
+    return ANYWHERE
+  })
   return join(parts, name === '$or' ? or : and)
 }
 
+/** Stand in for a field of which nobody knows what it holds: what none of them takes is wrong whatever it holds. */
+const STAND_INS: readonly Field[] = compileFields({
+  string: { type: 'string' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+})
+
+/** `fields` is the one that a condition is about, or those that stand in for it. */
 function parseField(
-  field: Field,
+  fields: readonly Field[],
   condition: unknown,
   scope: WhereScope,
   at: string,
   faults: WhereFault[],
 ): Where {
-  if (!isObject(condition)) return parseCondition(field, '$eq', condition, false, scope, at, faults)
+  if (!isObject(condition))
+    return parseCondition(fields, { operator: '$eq', operand: condition }, scope, at, faults)
   const options = condition[OPTIONS]
   if (options !== undefined && (options !== 'i' || condition.$regex === undefined)) {
     faults.push({ path: at + toPointerPart(OPTIONS), message: 'must be "i", beside a $regex' })
@@ -95,49 +110,89 @@ function parseField(
   const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)
   if (operators.length === 0) faults.push({ path: at, message: 'names no operator' })
   const parts = operators.map(([operator, operand]) =>
-    parseCondition(field, operator, operand, options === 'i', scope, at + toPointerPart(operator), faults),
+    parseCondition(
+      fields,
+      { operator, operand, ignoreCase: options === 'i' },
+      scope,
+      at + toPointerPart(operator),
+      faults,
+    ),
   )
   return join(parts, and)
 }
 
+interface Condition {
+  readonly operator: string
+  readonly operand: unknown
+  readonly ignoreCase?: boolean
+}
+
 function parseCondition(
-  field: Field,
-  operator: string,
-  operand: unknown,
-  ignoreCase: boolean,
+  fields: readonly Field[],
+  { operator, operand, ignoreCase }: Condition,
   scope: WhereScope,
   at: string,
   faults: WhereFault[],
 ): Where {
+  const messages = isOperator(operator)
+    ? judgeCondition(fields, operator, operand, scope)
+    : [unknownOperator(operator).message]
+  for (const message of messages) faults.push({ path: at, message })
+  const [field] = fields
+  if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
+  return variablesOf(operator, operand).length === 0
+    ? { kind: 'fixed', filter: buildCondition(field, operator, operand, ignoreCase) }
+    : { kind: 'bound', bind: (binding) => bindCondition(field, operator, operand, binding) }
+}
+
+const isList = (operator: OperatorName): boolean => operatorOf(operator).operand === 'list'
+
+/** A pattern is text: a dollar in it is the end of the text. */
+const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
+  operator === '$regex' ? [] : findVariables(operand)
+
+/** Everything that is wrong with a condition: of each variable, and of each element of a list. */
+function judgeCondition(
+  fields: readonly Field[],
+  operator: OperatorName,
+  operand: unknown,
+  { judgeVariable }: WhereScope,
+): readonly string[] {
+  const form = isList(operator) && !Array.isArray(operand) ? 'list' : 'single'
+  const ofVariables = variablesOf(operator, operand).flatMap(
+    (variable) => judgeVariable(variable, form) ?? [],
+  )
+  const parts: readonly unknown[] =
+    isList(operator) && Array.isArray(operand) && operand.length > 0
+      ? operand.map((part) => [part])
+      : [operand]
+  const ofParts = parts.flatMap((part) => {
+    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part)))
+    const [first] = faults
+    return first !== undefined && !faults.includes(undefined) ? [first] : []
+  })
+  return [...new Set([...ofVariables, ...ofParts])]
+}
+
+function findFault(attempt: () => void): string | undefined {
   try {
-    if (!isOperator(operator)) throw unknownOperator(operator)
-    // A pattern is text: a dollar in it is the end of the text.
-    const variables = operator === '$regex' ? [] : findVariables(operand)
-    if (variables.length === 0) {
-      return { kind: 'fixed', filter: buildCondition(field, operator, operand, ignoreCase) }
-    }
-    for (const variable of variables) {
-      const reason = scope.judgeVariable(variable)
-      if (reason !== undefined) throw new ConditionFault('unknown_field', reason)
-    }
-    checkWithSamples(field, operator, operand)
-    return { kind: 'bound', bind: (binding) => bindCondition(field, operator, operand, binding) }
+    attempt()
+    return undefined
   } catch (thrown) {
-    if (!(thrown instanceof ConditionFault)) throw thrown
-    faults.push({ path: at, message: thrown.message })
-    return ANYWHERE
+    if (thrown instanceof ConditionFault) return thrown.message
+    throw thrown
   }
 }
 
 /** What the field never takes is a fault of the configuration, whatever the caller holds. */
-function checkWithSamples(field: Field, operator: OperatorName, operand: unknown): void {
-  const isList = operator === '$in' || operator === '$nin'
-  const elements = isVariable(operand) ? [] : isList && Array.isArray(operand) ? operand : undefined
-  if (elements === undefined) throw new ConditionFault('wrong_type', 'must be a single value')
-  const known = [operand, ...elements].flatMap((value) =>
-    value === NOW ? [A_TIME] : isVariable(value) ? [] : [value],
-  )
-  buildCondition(field, '$in', isList ? known.filter((value) => value !== operand) : known)
+function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
+  if (variablesOf(operator, operand).length === 0) {
+    buildCondition(field, operator, operand)
+    return
+  }
+  const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
+  if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
+  buildCondition(field, '$in', value === NOW ? [A_TIME] : [])
   // What is not ordered is not ordered for anybody.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')

@@ -13,6 +13,8 @@ export interface Violation {
   readonly keyword: string
   /** The keyword's own parameters, never the value. */
   readonly params: { readonly [name: string]: unknown }
+  /** The name itself is at fault, not what stands under it. */
+  readonly isName?: boolean
   /** What was found, and the schema that it violates: for configurations, which are no secret. */
   readonly found?: unknown
   readonly schema?: JsonSchema
@@ -38,6 +40,8 @@ function createAjv(verbose: boolean): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     verbose,
+    // What is referred to is compiled once.
+    inlineRefs: false,
     // Else `required: ["toString"]` would hold for every object.
     ownProperties: true,
     allowUnionTypes: true,
@@ -75,8 +79,8 @@ function createAjv(verbose: boolean): Ajv {
 const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
 /**
- * Compiles a schema to a function that returns every violation, the first for each path. Costs milliseconds. With
- * `verbose`, a violation holds what was found.
+ * Compiles a schema to a function that returns every violation, the first for each path and the first for its name.
+ * Costs milliseconds. With `verbose`, a violation holds what was found.
  */
 export function compileJsonSchema(
   schema: JsonSchema,
@@ -92,10 +96,11 @@ export function compileJsonSchema(
     if (validate(value)) return []
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
-      // It only says that `then` was violated, which says itself how.
-      if (error.keyword === 'if') continue
+      // They only say that something inside was violated, which says itself how.
+      if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
       const violation = toViolation(error)
-      if (!byPath.has(violation.path)) byPath.set(violation.path, violation)
+      const key = `${violation.isName ? 'name' : 'value'} ${violation.path}`
+      if (!byPath.has(key)) byPath.set(key, violation)
     }
     return [...byPath.values()]
   }
@@ -112,5 +117,11 @@ function toViolation({
   const name =
     params.missingProperty ?? params.additionalProperty ?? propertyName ?? params.propertyName ?? params.tag
   const path = typeof name === 'string' ? instancePath + toPointerPart(name) : instancePath
-  return { path, keyword, params, ...(parentSchema ? { found: data, schema: parentSchema } : {}) }
+  return {
+    path,
+    keyword,
+    params,
+    ...(propertyName === undefined ? {} : { isName: true }),
+    ...(parentSchema ? { found: data, schema: parentSchema } : {}),
+  }
 }

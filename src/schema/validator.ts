@@ -32,14 +32,6 @@ export interface BodyValidator {
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
 }
 
-/** Finds no fault in anything. */
-export const acceptAll: BodyValidator = Object.assign(() => [], {
-  inSlices: function* (_: JsonObject, slice: Slice): Sliced<readonly Fault[]> {
-    if (slice.left <= 0) yield
-    return []
-  },
-})
-
 export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
   readonly indexed: ReadonlySet<string>

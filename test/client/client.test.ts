@@ -42,6 +42,38 @@ describe('documents', () => {
     expect(await notes.count()).toBe(2)
   })
 
+  test('take dates for times, and none that is no time', async () => {
+    const { notes, seen } = setUp()
+    const noon = new Date('2026-11-20T12:00:00Z')
+    const visited = noon.toISOString()
+    const created = await notes.create({ title: 'One', address: { city: 'Ulm', visited: noon } })
+    expect(created.address).toEqual({ city: 'Ulm', visited })
+    const [other] = await notes.createMany([{ title: 'Two', address: { city: 'Ulm', visited: noon } }])
+    expect(other?.address?.visited).toBe(visited)
+    expect(
+      (await notes.replace(created, { title: 'One', address: { city: 'Bonn', visited: noon } })).address,
+    ).toEqual({
+      city: 'Bonn',
+      visited,
+    })
+    expect((await notes.update(created._id, { address: { visited: noon } })).address?.visited).toBe(visited)
+    expect(await notes.count({ q: { 'address.visited': noon } })).toBe(2)
+
+    const sent = seen.length
+    const never = { title: 'Never', address: { city: 'Ulm', visited: new Date(Number.NaN) } }
+    for (const attempt of [
+      notes.create(never),
+      notes.createMany([never]),
+      notes.replace(created, never),
+      notes.update(created, { address: { visited: new Date('soon') } }),
+      notes.update(created, { more: { at: [new Date('soon')] } }),
+    ]) {
+      expect(await caught(attempt)).toBeInstanceOf(TypeError)
+    }
+    expect(seen).toHaveLength(sent)
+    expect(await notes.update(created._id, { more: null, tags: null })).not.toHaveProperty('more')
+  })
+
   test('are listed and counted', async () => {
     const { notes } = setUp()
     await notes.createMany([

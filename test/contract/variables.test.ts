@@ -327,3 +327,97 @@ describe('$now', () => {
     expect(statuses).toEqual([403, 201, 201, 403])
   })
 })
+
+describe('a form that can never hold is a fault of the configuration', () => {
+  const fields = {
+    ...schema,
+    teams: { type: 'array', items: { type: 'string' } },
+    place: {
+      type: 'object',
+      properties: { city: { type: 'string' }, roads: { type: 'array', items: { type: 'string' } } },
+    },
+  }
+  /** Where a condition is at fault, as the `where` of a read and the `check` of a create. */
+  const faultsOf = (
+    condition: object,
+    options: { readonly authenticate?: () => null },
+  ): readonly string[] => {
+    const permissions = { user: { read: { where: condition }, create: { check: condition } } }
+    const config = { collections: { users: { schema: fields }, things: { schema, permissions } } }
+    try {
+      createTestService(config, options)
+      return []
+    } catch (thrown) {
+      if (thrown instanceof ConfigError) return thrown.faults.map(({ path }) => path)
+      throw thrown
+    }
+  }
+  const at = (path: string): readonly string[] =>
+    ['create/check', 'read/where'].map((rule) => `/collections/things/permissions/user/${rule}/${path}`)
+
+  const LISTS = ['$in', '$nin']
+  const SINGLES = ['$eq', '$ne', '$gt', '$lte']
+  const NEVER = [
+    ...LISTS.flatMap((operator) => [
+      ['at', operator, '$now'],
+      ['name', operator, '$user._id'],
+    ]),
+  ]
+  const NEVER_BY_SCHEMA = [
+    ...LISTS.flatMap((operator) =>
+      [
+        '$user.team',
+        '$user.createdAt',
+        '$user.createdBy',
+        '$user.place.city',
+        '$user.place',
+        ['$user.teams'],
+        ['a', '$user.place'],
+      ].map((operand) => ['name', operator, operand]),
+    ),
+    ...SINGLES.flatMap((operator) =>
+      ['$user.teams', '$user.place', '$user.place.roads'].map((operand) => ['name', operator, operand]),
+    ),
+  ]
+  const EVER = [
+    ...LISTS.flatMap((operator) =>
+      [
+        ['at', ['$now']],
+        ['name', ['$user._id', 'a']],
+        ['name', ['$user.team']],
+        ['name', '$user.teams'],
+        ['name', '$user.place.roads'],
+        ['name', '$user.notes'],
+        ['name', ['$user.notes']],
+      ].map(([field, operand]) => [field, operator, operand]),
+    ),
+    ...SINGLES.map((operator) => ['name', operator, '$user.notes']),
+    ...SINGLES.map((operator) => ['at', operator, '$now']),
+  ]
+
+  test.each(NEVER)('%s: { %s: %j }, whoever calls', (field, operator, operand) => {
+    const condition = { [String(field)]: { [String(operator)]: operand } }
+    for (const options of [{}, { authenticate: () => null }]) {
+      expect([...faultsOf(condition, options)].sort()).toEqual(at(`${field}/${operator}`))
+    }
+  })
+
+  test.each(NEVER_BY_SCHEMA)(
+    '%s: { %s: %j }, unless a host knows its callers',
+    (field, operator, operand) => {
+      const condition = { [String(field)]: { [String(operator)]: operand } }
+      expect([...faultsOf(condition, {})].sort()).toEqual(at(`${field}/${operator}`))
+      expect(faultsOf(condition, { authenticate: () => null })).toEqual([])
+    },
+  )
+
+  test.each(EVER)('not %s: { %s: %j }', (field, operator, operand) => {
+    const condition = { [String(field)]: { [String(operator)]: operand } }
+    for (const options of [{}, { authenticate: () => null }]) expect(faultsOf(condition, options)).toEqual([])
+  })
+
+  test('nor a plain value that is one', () => {
+    expect([...faultsOf({ name: '$user.teams' }, {})].sort()).toEqual(at('name'))
+    expect(faultsOf({ name: '$user.team' }, {})).toEqual([])
+  })
+})

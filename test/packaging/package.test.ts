@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -86,11 +86,45 @@ test('the package holds what is built and what describes it, nothing else', asyn
   const files = await readdir(installed, { recursive: true })
   const others = files.filter(
     (file) =>
-      !/^dist(\/[\w-]+\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map|schema\.json))?$/.test(file) &&
-      !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md)$/.test(file),
+      !/^dist(\/[\w-]+\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
+      !/^examples(\/|$)/.test(file) &&
+      !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|src|src\/storage\.ts)$/.test(file),
   )
   expect(others).toEqual([])
   expect(files).toEqual(expect.arrayContaining(['package.json', 'LICENSE', 'dist/config.schema.json']))
+})
+
+test('the package is small: code that can be read, once, and no maps to what is not there', async () => {
+  expect((await stat(tarball)).size).toBeLessThan(300_000)
+  const files = (await readdir(join(installed, 'dist'))).filter((file) => /\.c?js$/.test(file))
+  for (const file of files) {
+    const text = await readFile(join(installed, 'dist', file), 'utf8')
+    expect([file, text.includes('sourceMappingURL')]).toEqual([file, false])
+  }
+})
+
+/** What a text points at inside the package: links, files by their names, sections of a contract. */
+const CITATION =
+  /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)|(contract §[\d.]*)/g
+
+test('whatever the documents and the types cite is in the package', async () => {
+  const files = (await readdir(installed, { recursive: true })).filter(
+    (file) => /\.(md|d\.ts|d\.cts|schema\.json)$/.test(file) || /^(examples|src)\/.*\.\w+$/.test(file),
+  )
+  expect(files).toContain('dist/config.schema.json')
+  const missing: string[] = []
+  for (const file of files) {
+    const text = await readFile(join(installed, file), 'utf8')
+    for (const [cited, ...names] of text.matchAll(CITATION)) {
+      const name = names.find((one) => one !== undefined) ?? cited
+      const places = [join(installed, name), join(installed, dirname(file), name)]
+      const found = await Promise.any(places.map((place) => access(place).then(() => true))).catch(
+        () => false,
+      )
+      if (!found) missing.push(`${file}: ${name}`)
+    }
+  }
+  expect(missing).toEqual([])
 })
 
 const targetsOf = (entry: unknown): readonly string[] =>

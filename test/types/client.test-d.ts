@@ -89,6 +89,31 @@ export async function read(): Promise<void> {
 }
 
 /** For the compiler alone. */
+export async function expand(): Promise<void> {
+  const [listed] = await posts.list({ expand: ['author'] })
+  expectTypeOf(listed?.author).toEqualTypeOf<string | User | undefined>()
+  if (typeof listed?.author === 'object') expectTypeOf(listed.author.email).toEqualTypeOf<string>()
+  for await (const [post] of posts.pages({ expand: ['meta.by'] })) {
+    expectTypeOf(post?.meta?.by).toEqualTypeOf<readonly (string | User)[] | undefined>()
+    expectTypeOf(post?.author).toEqualTypeOf<string | undefined>()
+  }
+  expectTypeOf((await posts.get('x')).author).toEqualTypeOf<string | undefined>()
+}
+
+/** For the compiler alone. */
+export function write(): void {
+  const date = new Date()
+  void posts.create({ title: 'x', meta: { seen: date } })
+  void posts.createMany([{ title: 'x', meta: { seen: '2026-11-20' } }])
+  void posts.update('x', { meta: { seen: date } })
+  void posts.replace('x', { meta: { seen: date } })
+  // @ts-expect-error A date is no text.
+  void posts.create({ title: date })
+  // @ts-expect-error Nor is it a number.
+  void posts.update('x', { views: date })
+}
+
+/** For the compiler alone. */
 export function ask(): void {
   void posts.list({
     q: {

@@ -91,7 +91,7 @@ expectTypeOf<CreateBodyOf<C, 'posts'>>().toEqualTypeOf<{
   readonly level?: 1 | 2 | 3
   readonly score?: number | null
   readonly isOpen?: boolean
-  readonly publishedAt?: string
+  readonly publishedAt?: string | Date
   readonly tags?: readonly string[]
   readonly address: { readonly city: string; readonly zip?: string | null }
   readonly links?: readonly { readonly url: string }[]
@@ -107,7 +107,7 @@ expectTypeOf<UpdateBodyOf<C, 'posts'>>().toEqualTypeOf<{
   readonly level?: 1 | 2 | 3 | null
   readonly score?: number | null
   readonly isOpen?: boolean
-  readonly publishedAt?: string | null
+  readonly publishedAt?: string | Date | null
   readonly tags?: readonly string[] | null
   readonly address?: { readonly city?: string; readonly zip?: string | null }
   readonly links?: readonly { readonly url: string }[] | null
@@ -115,6 +115,53 @@ expectTypeOf<UpdateBodyOf<C, 'posts'>>().toEqualTypeOf<{
   readonly author?: string | null
   readonly parents?: readonly string[] | null
 }>()
+
+// A rule gives only what its `set` names; every other rule, and a `set` of an update, leaves what is required required.
+const filled = defineConfig({
+  collections: {
+    tasks: {
+      schema: {
+        title: { type: 'string', required: true },
+        team: { type: 'string', required: true },
+        state: { type: 'string', required: true },
+        due: { type: 'timestamp', required: true },
+        dates: { type: 'array', items: { type: 'timestamp' } },
+        note: { type: 'string' },
+      },
+      permissions: {
+        '*': { create: { set: {} } },
+        user: {
+          create: { set: { $comment: 'x', team: '$user.team', note: 'x' } },
+          update: { set: { state: 'x' } },
+        },
+        editor: { create: { pick: ['state'], check: { title: 'x' } } },
+        admin: true,
+        plain: { pick: ['title', 'state'] },
+      },
+    },
+  },
+})
+expectTypeOf<CreateBodyOf<typeof filled, 'tasks'>>().toEqualTypeOf<{
+  readonly title: string
+  readonly team?: string
+  readonly state: string
+  readonly due: string | Date
+  readonly dates?: readonly (string | Date)[]
+  readonly note?: string
+}>()
+// Nobody knows what these values are called.
+const values: { readonly [name: string]: unknown } = { team: 'x' }
+const unnamed = defineConfig({
+  collections: {
+    tasks: {
+      schema: { team: { type: 'string', required: true } },
+      permissions: { user: { create: { set: values } } },
+    },
+  },
+})
+expectTypeOf<CreateBodyOf<typeof unnamed, 'tasks'>>().toEqualTypeOf<{ readonly team: string }>()
+expectTypeOf<DocumentOf<typeof filled, 'tasks'>['due']>().toEqualTypeOf<string>()
+expectTypeOf<DocumentOf<typeof filled, 'tasks'>['dates']>().toEqualTypeOf<readonly string[] | undefined>()
 
 expectTypeOf<keyof DocumentOf<C, 'users'>>().toEqualTypeOf<
   '_id' | 'email' | 'role' | 'createdAt' | 'updatedAt' | 'createdBy'

@@ -32,6 +32,7 @@ const everything: Config = {
         score: { type: 'number', nullable: true },
         isOpen: { type: 'boolean', required: true, default: true },
         publishedAt: { type: 'timestamp', default: '$now' },
+        times: { type: 'array', items: { type: 'timestamp' } },
         tags: { type: 'array', items: { type: 'string' }, nullable: true },
         kinds: { type: 'array', items: { type: 'string', enum: ['x', 'y'] } },
         grid: { type: 'array', items: { type: 'array', items: { type: 'integer' } } },

@@ -1,7 +1,7 @@
 import type { Range } from './code-points.js'
 
 /**
- * A portable pattern (contract §3.5) as plain JSON, already expanded for letter case. It says whether a text contains a
+ * A portable pattern as plain JSON, already expanded for letter case. It says whether a text contains a
  * match, so there is neither greed nor capture. A `set` holds sorted, disjoint ranges of code points; `max: null` is
  * without bound; `boundary` is that of ASCII words.
  */

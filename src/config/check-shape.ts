@@ -1,0 +1,62 @@
+import type { ConfigFault } from '../errors.js'
+import { isObject } from '../filter/read-path.js'
+import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
+import { findNearest, toPointerPart } from '../schema/names.js'
+import type { Config } from '../types.js'
+import { CONFIG_SCHEMA } from './config-schema.js'
+import { copyJson } from './copy-json.js'
+import { describeViolation } from './describe-violation.js'
+import { settleShape } from './settle-shape.js'
+
+/** Whether what stands at a pointer is at fault, so that nobody knows what was meant there. */
+export type IsUnsure = (pointer: string) => boolean
+
+let findViolations: ((value: unknown) => readonly Violation[]) | undefined
+
+/** What is wrong for the company it keeps, or by its name, can be judged for itself. */
+const KEPT: readonly string[] = ['false schema', 'uniqueItems']
+
+/** Copies a configuration and checks its shape; returns what can be compiled all the same. */
+export function checkShape(
+  input: unknown,
+  faults: ConfigFault[],
+): { readonly config: Partial<Config>; readonly isUnsure: IsUnsure } {
+  const unreadable: ConfigFault[] = []
+  const copied = copyJson(input, unreadable)
+  findViolations ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
+  const violations = findViolations(copied).filter((violation) => !isOfCopy(violation, unreadable))
+  faults.push(...unreadable, ...violations.map(describeViolation))
+
+  const misshapen = new Set([
+    ...unreadable.map(({ path }) => path),
+    ...violations.flatMap(({ isName, keyword, path }) => (isName || KEPT.includes(keyword) ? [] : [path])),
+  ])
+  const unsure = new Set([...misshapen, ...violations.flatMap(findMeant)])
+  return {
+    config: settleShape(copied, misshapen),
+    isUnsure: (pointer) => outwards(pointer).some((outer) => unsure.has(outer)),
+  }
+}
+
+/** Whether a violation says no more than that something could not be copied. */
+function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly ConfigFault[]): boolean {
+  const outer = outwards(path)
+  return unreadable.some((fault) => {
+    if (fault.path === path) return !isName && keyword !== 'additionalProperties'
+    return outer.includes(fault.path) || (keyword === 'uniqueItems' && outwards(fault.path)[1] === path)
+  })
+}
+
+/** Where an attribute would stand of which an unknown one is a misspelt name. */
+function findMeant({ keyword, params, path, found, schema }: Violation): readonly string[] {
+  if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema?.properties)) return []
+  const missing = Object.keys(schema.properties).filter((name) => !Object.hasOwn(found, name))
+  const nearest = findNearest(String(params.additionalProperty), missing)
+  return nearest === undefined ? [] : [path.slice(0, path.lastIndexOf('/')) + toPointerPart(nearest)]
+}
+
+/** A pointer and those of all that it lies in, the root last. */
+function outwards(pointer: string): readonly string[] {
+  const parts = pointer.split('/')
+  return parts.map((_, i) => parts.slice(0, parts.length - i).join('/'))
+}

@@ -1,0 +1,23 @@
+import type { AuthConfig, Limits } from '../types.js'
+
+/** Contract §1. */
+export const DEFAULT_LIMITS: Limits = {
+  defaultLimit: null,
+  maxLimit: null,
+  bodyBytes: 1_048_576,
+  documentBytes: 2_097_152,
+  queryBytes: 8192,
+  conditions: 64,
+  values: 100,
+  patterns: 10,
+  expanded: 100,
+  bulk: 100,
+  requestSeconds: 10,
+}
+
+/** Contract §1; which fields hold the identifier, the secret and the role is found in the schema of `users`. */
+export const DEFAULT_AUTH: Required<Pick<AuthConfig, 'register' | 'sessionDays' | 'cost'>> = {
+  register: true,
+  sessionDays: 30,
+  cost: 12,
+}

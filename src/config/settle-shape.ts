@@ -1,0 +1,70 @@
+import { isObject, readOwn } from '../filter/read-path.js'
+import type { Field } from '../schema/field.js'
+import type { JsonSchema } from '../schema/json-schema.js'
+import { toPointerPart } from '../schema/names.js'
+import type { Config, FieldDefinition } from '../types.js'
+import { CONFIG_SCHEMA } from './config-schema.js'
+
+/** Stands for a definition whose type nobody knows, because it is at fault: what depends on the type is not judged. */
+export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
+
+/**
+ * What of a configuration can be compiled: without its comments, wherever the schema knows of them, and without what
+ * lies at the pointers `misshapen`, so that all else is judged. An element leaves a hole: the others keep their place.
+ */
+export function settleShape(config: unknown, misshapen: ReadonlySet<string> = new Set()): Partial<Config> {
+  const settle = (value: unknown, schema: JsonSchema, at: string): unknown => {
+    if (typeof schema.$ref === 'string') {
+      const target = resolve(schema.$ref)
+      if (!Array.isArray(target.oneOf)) return settle(value, target, at)
+      const ofType = findAlternative(target.oneOf, value)
+      return (ofType && settle(value, ofType, at)) ?? UNSURE
+    }
+    if (misshapen.has(at)) return undefined
+    if (Array.isArray(value)) {
+      const kept: unknown[] = new Array(value.length)
+      for (const [i, element] of value.entries()) {
+        const inside = settle(element, toSchema(schema.items), at + toPointerPart(i))
+        if (inside !== undefined) kept[i] = inside
+      }
+      return Object.freeze(kept)
+    }
+    if (!isObject(value)) return value
+    const known = toSchema(schema.properties)
+    const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+      if (name === '$comment' && Object.hasOwn(known, name)) return []
+      const within = toSchema(readOwn(known, name) ?? schema.additionalProperties)
+      const inside = settle(inner, within, at + toPointerPart(name))
+      return inside === undefined ? [] : [[name, inside]]
+    })
+    const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
+    const isWhole = needed.every((name) => entries.some(([present]) => present === name))
+    return isWhole ? Object.freeze(Object.fromEntries(entries)) : undefined
+  }
+  return toSchema(settle(config, CONFIG_SCHEMA, ''))
+}
+
+/** Whether a path leads to a field of which nobody knows what it holds, or into one. */
+export const isUnsurePath =
+  (paths: ReadonlyMap<string, Field>) =>
+  (path: string): boolean =>
+    path.split('.').some((_, i, names) => {
+      const field = paths.get(names.slice(0, i + 1).join('.'))
+      return field?.definition === UNSURE || field?.items?.definition === UNSURE
+    })
+
+const toSchema = (schema: unknown): JsonSchema => (isObject(schema) ? schema : {})
+
+const resolve = (reference: string): JsonSchema =>
+  toSchema(readOwn(toSchema(CONFIG_SCHEMA.$defs), reference.split('/').at(-1) ?? ''))
+
+type Alternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
+
+/** The schema of a definition's type, if it has one. */
+const findAlternative = (
+  alternatives: readonly Alternative[],
+  definition: unknown,
+): JsonSchema | undefined =>
+  isObject(definition)
+    ? alternatives.find(({ properties }) => properties.type.const === readOwn(definition, 'type'))
+    : undefined

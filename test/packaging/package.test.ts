@@ -94,7 +94,7 @@ test('the package holds what is built and what describes it, nothing else', asyn
   expect(files).toEqual(expect.arrayContaining(['package.json', 'LICENSE', 'dist/config.schema.json']))
 })
 
-test('the package is small: code that can be read, once, and no maps to what is not there', async () => {
+test('the package is small, without maps to what is not there', async () => {
   expect((await stat(tarball)).size).toBeLessThan(300_000)
   const files = (await readdir(join(installed, 'dist'))).filter((file) => /\.c?js$/.test(file))
   for (const file of files) {

@@ -139,7 +139,7 @@ describe('case-insensitive patterns of 500 letters, many of them in one query', 
     ['classes', 90, (i) => '[a-z]'.repeat(100).slice(5 * i), 1],
     ['large classes', 90, (i) => `[^${letters(i).slice(0, 20)}]`.repeat(22), 0],
   ])('are answered: %s', async (_, count, pattern, total) => {
-    const { send } = createTestService({ ...config, limits: { queryBytes: 200_000 } })
+    const { send } = createTestService({ ...config, limits: { queryBytes: 200_000, patterns: 100 } })
     await send('POST /things', { body: { name: letters(0).toUpperCase() } })
     await send('POST /things', { body: { name: 'none' } })
     const patterns = Array.from({ length: count }, (_, i) => pattern(i))

@@ -68,6 +68,25 @@ const longReads: readonly ((adapter: StorageAdapter, signal?: AbortSignal) => un
   (adapter) => adapter.count('slow', everything, {}),
 ]
 
+test('writes of much have half of the connections too', { timeout: 60_000 }, async () => {
+  const { adapter, schema } = await open(4)
+  const locked = await lock(schema)
+  const large = (i: number) => ({ _id: `large${i}`, _version: 1, text: 'x'.repeat(100_000) })
+  const many = (i: number) =>
+    Array.from({ length: 2000 }, (_, j) => ({ in: 'slow', insert: { _id: `many${i}.${j}`, _version: 1 } }))
+  const writing = Array.from({ length: 6 }, (_, i) =>
+    adapter.write(i % 2 ? many(i) : [{ in: 'slow', insert: large(i) }], {}),
+  )
+  await until(async () => (await locked.countWaiting()) === 2)
+  for (let i = 0; i < 10; i++) {
+    const steps = [{ in: 'quick', insert: { _id: `small${i}`, _version: 1, text: 'x' } }]
+    expect(await adapter.write(steps, {})).toEqual({ ok: true, removed: 0 })
+  }
+  expect(await locked.countWaiting()).toBe(2)
+  await locked.release()
+  expect((await Promise.all(writing)).every(({ ok }) => ok)).toBe(true)
+})
+
 describe('reads that may be long', () => {
   test.each([
     [1, 1],

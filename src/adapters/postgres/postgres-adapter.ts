@@ -8,6 +8,7 @@ import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
 import { type Connections, createConnections, retry } from './connections.js'
 import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
 import { constraintOf, explain, isLost, unavailable } from './faults.js'
+import { isLarge } from './is-large.js'
 import { borrowPool, createPool, type PostgresPool } from './pool.js'
 import { createPostgresDialect, parameterOf } from './postgres-dialect.js'
 import { createReads } from './reads.js'
@@ -77,10 +78,12 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   ): Promise<WriteResult> => {
     const [first] = steps
     if (!first) return { ok: true, removed: 0 }
+    const how = { signal, mayBeLong: isLarge(steps) }
     const attempt = (): Promise<Outcome> =>
-      use((run) => (writer.isSingle(steps) ? writer.applySingle(run, first) : writer.applyAll(run, steps)), {
-        signal,
-      })
+      use(
+        (run) => (writer.isSingle(steps) ? writer.applySingle(run, first) : writer.applyAll(run, steps)),
+        how,
+      )
     const outcome = await retry(attempt, signal)
     if (!('taken' in outcome)) return outcome
     const { step } = outcome.taken

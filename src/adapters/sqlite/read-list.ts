@@ -1,7 +1,7 @@
 import type { Slice, Sliced } from '../../slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../storage.js'
 import { quoteName } from '../sql/dialect.js'
-import { divide } from './candidates.js'
+import { costOf, divide } from './candidates.js'
 import type { Connection } from './connection.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
@@ -105,8 +105,9 @@ function* sortFirst(
 ): Sliced<Listed> {
   const { sort, skip, limit } = query
   const textOf = (id: string, slice: Slice): string => {
-    slice.left -= LOOK_UP
-    return String(connection.first(byId(collection), [id]))
+    const text = String(connection.first(byId(collection), [id]))
+    slice.left -= LOOK_UP + costOf(text.length)
+    return text
   }
   const keys = createHeldKeys(sort, (id, slice) => parseDocument(textOf(id, slice), slice))
   const first = createFirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit)

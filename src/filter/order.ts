@@ -92,7 +92,7 @@ function findPlace<T>(sorted: readonly T[], item: T, order: Compare<T>, slice: S
 }
 
 /** Sorts from the bottom up, so that it can pause between any two comparisons. */
-function* mergeSort<T>(all: T[], order: Compare<T>, slice: Slice): Sliced<readonly T[]> {
+export function* mergeSort<T>(all: T[], order: Compare<T>, slice: Slice): Sliced<readonly T[]> {
   let from = all
   let into: T[] = new Array(all.length)
   for (let width = 1; width < all.length; width *= 2) {

@@ -1,9 +1,10 @@
 import type { Slice, Sliced } from '../../slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../storage.js'
 import { quoteName } from '../sql/dialect.js'
-import { divide } from './candidates.js'
+import { costOf, divide } from './candidates.js'
 import type { Connection } from './connection.js'
 import { createFirstInOrder } from './first-in-order.js'
+import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match, parseDocument } from './matches.js'
 import { MAX_BOUNDED, type ReadPath } from './read-path.js'
 import { pageStatement } from './read-statements.js'
@@ -103,7 +104,13 @@ function* sortFirst(
   slice: Slice,
 ): Sliced<Listed> {
   const { sort, skip, limit } = query
-  const first = createFirstInOrder(sort, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
+  const textOf = (id: string, slice: Slice): string => {
+    const text = String(connection.first(byId(collection), [id]))
+    slice.left -= LOOK_UP + costOf(text.length)
+    return text
+  }
+  const keys = createHeldKeys(sort, (id, slice) => parseDocument(textOf(id, slice), slice))
+  const first = createFirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
   const matches = findMatches(connection, collection, path, divide(path.rest), { isCounting: false })
   try {
     for (;;) {
@@ -111,7 +118,7 @@ function* sortFirst(
       if (match === undefined) break
       if (typeof match !== 'number') {
         slice.left -= ENTRY
-        first.add(match.document)
+        first.add(match.document, slice)
       }
       if (first.isFull) yield* first.drop(slice)
       if (slice.left <= 0) yield
@@ -122,8 +129,7 @@ function* sortFirst(
   const ids = (yield* first.finish(slice)).slice(skip)
   const page = createPage(query)
   for (const [i, id] of ids.entries()) {
-    slice.left -= LOOK_UP
-    const text = String(connection.first(byId(collection), [id]))
+    const text = textOf(id, slice)
     page.add({ text, document: parseDocument(text, slice) })
     if (page.isFull) {
       page.addRest(ids.slice(i + 1))

@@ -1,0 +1,65 @@
+import type { Ordered } from '../../filter/compare.js'
+import { compileField } from '../../filter/compile-field.js'
+import { type Compare, compileDocumentOrder, compileOrder } from '../../filter/order.js'
+import type { Slice } from '../../slices.js'
+import type { SortKey, StoredDocument } from '../../storage.js'
+
+/** Characters of a text that are held; what is longer is cut. Texts are ordered unit by unit, so any place will do. */
+export const HELD = 64
+
+/** By what documents are ordered: of each, in a slot, its id and its keys. A column has one value for each slot. */
+export interface HeldKeys {
+  readonly ids: readonly string[]
+  readonly columns: readonly (readonly Ordered[])[]
+  /** Holds a document's in a slot, in place of what was there. */
+  put(slot: number, document: StoredDocument): void
+  /** Orders slots. Where of two texts only beginnings are held, and these are equal, it reads the documents. */
+  readonly order: Compare<number>
+}
+
+/** Holds keys; `read` gives a document once more, as it was, and takes its steps from the slice. */
+export function createHeldKeys(
+  sort: readonly SortKey[],
+  read: (id: string, slice: Slice) => StoredDocument,
+): HeldKeys {
+  const ids: string[] = []
+  const keys = sort.map((key) => {
+    const column: Ordered[] = []
+    const held = compileOrder<number>([key], [(slot) => column[slot]])
+    const whole = compileDocumentOrder([key])
+    const order: Compare<number> = (a, b, slice) =>
+      held(a, b, slice) || (isLong(column[a]) ? whole(readAgain(a, slice), readAgain(b, slice), slice) : 0)
+    return { column, read: compileField(key.field), order }
+  })
+  // Sorting compares one document with many.
+  let recent: readonly StoredDocument[] = []
+  const readAgain = (slot: number, slice: Slice): StoredDocument => {
+    const id = ids[slot] ?? ''
+    const document = recent.find(({ _id }) => _id === id) ?? read(id, slice)
+    recent = [document, ...recent.filter((other) => other !== document).slice(0, 1)]
+    return document
+  }
+  return {
+    ids,
+    columns: keys.map(({ column }) => column),
+    put(slot, document) {
+      ids[slot] = document._id
+      for (const { column, read } of keys) column[slot] = beginningOf(read(document))
+    },
+    order(a, b, slice) {
+      for (const key of keys) {
+        const order = key.order(a, b, slice)
+        if (order !== 0) return order
+      }
+      return 0
+    },
+  }
+}
+
+const isLong = (value: Ordered): boolean => typeof value === 'string' && value.length >= HELD
+
+/** A mere slice of a text would keep all of it in memory. */
+const beginningOf = (value: Ordered): Ordered =>
+  typeof value === 'string' && value.length > HELD
+    ? (JSON.parse(JSON.stringify(value.slice(0, HELD))) as string)
+    : value

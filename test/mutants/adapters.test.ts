@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { compareText, holdsType, type Ordered } from '../../src/filter/compare.js'
 import type { Leaf } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
@@ -8,6 +8,11 @@ import { compilePath } from '../../src/filter/read-path.js'
 import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testing/index.js'
 import type { JsonObject } from '../../src/types.js'
 import { type ArrayAdapterParts, createArrayAdapter, soundParts } from './array-adapter.js'
+
+vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+  const { fewerOperands } = await import('../support/fewer-operands.js')
+  return fewerOperands(await original(), 2)
+})
 
 /**
  * Adapters broken on purpose, each in a way in which storage engines differ from each other. The conformance kit has to
@@ -34,8 +39,11 @@ async function findFailing(broken: Partial<ArrayAdapterParts>, prefix = ''): Pro
   return undefined
 }
 
+/** The same in every run, so that what is found is found again. */
+const fixed = process.env.LONG === undefined ? { seed: 1 } : {}
+
 const fuzz = (broken: Partial<ArrayAdapterParts>): Promise<string | undefined> =>
-  fuzzAdapter(createStorage(broken), { stores: 60, queries: 100 }).then(
+  fuzzAdapter(createStorage(broken), { stores: 60, queries: 100, ...fixed }).then(
     () => undefined,
     (thrown: Error) => thrown.message,
   )

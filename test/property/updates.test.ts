@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import fc from '../support/fast-check.js'
 import type { Sent } from '../support/service.js'
 import { fieldsOf, idOf, LONG_AGO, openStored, readStored } from '../support/stored.js'
 import { type WriteWorld, writeWorlds } from '../support/write-worlds.js'

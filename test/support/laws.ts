@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import {
   type createCollectionService,
@@ -6,6 +5,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
+import fc from './fast-check.js'
 import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
 import { createTestService, type Sent, type TestService } from './service.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import {
@@ -7,6 +6,7 @@ import {
   createMemoryAdapter,
   type StoredDocument,
 } from '../../src/index.js'
+import fc from './fast-check.js'
 import type { CreateAdapter } from './laws.js'
 import { NOW, readersOf, viewsOf, writeRulesOf } from './oracle.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'

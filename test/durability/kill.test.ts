@@ -7,7 +7,7 @@ import { endWorkers, startWorker } from './support/workers.js'
 
 endWorkers()
 
-const ROUNDS = isLong ? 50 : 20
+const ROUNDS = isLong ? 50 : 5
 
 /** Creates under way at once: so many may be stored although nobody was told. */
 const LOOPS = 8

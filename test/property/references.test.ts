@@ -255,7 +255,7 @@ test('no sequence of writes leaves a reference to nothing, and all storages answ
       const expected = Object.fromEntries(NAMES.map((name) => [name, Object.fromEntries(model[name])]))
       for (const service of services) expect(await contentsOf(service)).toEqual(expected)
     }),
-    { numRuns: 150 },
+    { numRuns: process.env.LONG === undefined ? 40 : 300 },
   )
   // The generator must not have missed the point.
   for (const what of [

@@ -15,6 +15,16 @@ type Create = typeof createCollectionService
 /** The worlds are the same in every run: how often something is seen among them is known. */
 const SEED = 1
 
+/** Which of the worlds are asked about: so many from the first on, or, as `fast-check` names it, one alone. */
+export type Worlds = number | string
+
+/** The first difference is enough. */
+const parametersOf = (worlds: Worlds) => ({
+  seed: SEED,
+  endOnFailure: true,
+  ...(typeof worlds === 'number' ? { numRuns: worlds } : { numRuns: 1, path: worlds }),
+})
+
 /** An adapter over a new, empty place. */
 export type CreateAdapter = () => StorageAdapter
 
@@ -56,7 +66,7 @@ const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => 
 
 /** list = slice(sort(filter(visible(store)))), and count is its length. Throws on a counterexample. */
 export async function checkLists(
-  runs: number,
+  runs: Worlds,
   create?: Create,
   createAdapter?: CreateAdapter,
 ): Promise<{ refused: number; some: number }> {
@@ -82,7 +92,7 @@ export async function checkLists(
       }
       await handler.close()
     }),
-    { numRuns: runs, seed: SEED },
+    parametersOf(runs),
   )
   return seen
 }
@@ -118,7 +128,7 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
  * caller byte-identical answers, each what the oracle says. Throws on a counterexample.
  */
 export async function checkNonInterference(
-  runs: number,
+  runs: Worlds,
   create?: Create,
   createAdapter?: CreateAdapter,
 ): Promise<{
@@ -192,7 +202,7 @@ export async function checkNonInterference(
         await Promise.all([one.handler.close(), other.handler.close()])
       },
     ),
-    { numRuns: runs, seed: SEED },
+    parametersOf(runs),
   )
   return seen
 }

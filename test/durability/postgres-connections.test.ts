@@ -52,7 +52,7 @@ async function sendMany(service: Service, times: number, line: string, body?: un
 }
 
 describe('a connection that is closed by the server', () => {
-  test('while nobody uses it, is replaced', { timeout: 30_000 }, async () => {
+  test('while nobody uses it, is replaced', { timeout: 60_000 }, async () => {
     const service = openService(newStore())
     await sendMany(service, 10, 'GET /things')
     for (let round = 0; round < 3; round++) {
@@ -67,7 +67,7 @@ describe('a connection that is closed by the server', () => {
     await service.handler.close()
   })
 
-  test('while a statement runs, costs that request only', { timeout: 30_000 }, async () => {
+  test('while a statement runs, costs that request only', { timeout: 60_000 }, async () => {
     const store = newStore()
     const service = openService(store)
     await service.handler.ready()
@@ -84,7 +84,7 @@ describe('a connection that is closed by the server', () => {
     await service.handler.close()
   })
 
-  test('in a write of several steps, leaves nothing of it', { timeout: 30_000 }, async () => {
+  test('in a write of several steps, leaves nothing of it', { timeout: 60_000 }, async () => {
     const store = newStore()
     const service = openService(store)
     await service.handler.ready()
@@ -102,7 +102,7 @@ describe('a connection that is closed by the server', () => {
 
 describe('a statement that hangs', () => {
   test('is given up at the deadline, cancelled, and leaves the pool usable', {
-    timeout: 30_000,
+    timeout: 60_000,
   }, async () => {
     const store = newStore()
     const service = openService(store, { requestSeconds: 1 })
@@ -301,7 +301,7 @@ describe('a network that swallows everything', () => {
 })
 
 describe("a host's pool", () => {
-  test('is used as it is, and not ended', { timeout: 30_000 }, async () => {
+  test('is used as it is, and not ended', { timeout: 60_000 }, async () => {
     const pool = new pg.Pool({ connectionString: postgres.url, max: 1, application_name: 'the host' })
     const schema = newSchema()
     const service = openService(createPostgresAdapter({ pool, schema }))
@@ -323,7 +323,7 @@ describe("a host's pool", () => {
 })
 
 describe('opening', () => {
-  test('an unchanged configuration asks one question', { timeout: 30_000 }, async () => {
+  test('an unchanged configuration asks one question', { timeout: 60_000 }, async () => {
     const schema = newSchema()
     const pool = new pg.Pool({ connectionString: postgres.url })
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
@@ -335,7 +335,7 @@ describe('opening', () => {
     await pool.end()
   })
 
-  test('without migrate says what SQL is missing, and that SQL is enough', { timeout: 30_000 }, async () => {
+  test('without migrate says what SQL is missing, and that SQL is enough', { timeout: 60_000 }, async () => {
     const options = { connectionString: postgres.url, schema: newSchema(), migrate: false }
     const service = openService(createPostgresAdapter(options))
     const said = await service.handler.ready().then(
@@ -382,7 +382,7 @@ describe('opening', () => {
         `GRANT SELECT ON ${schema}._structures TO ${role}`,
       ],
     ],
-  ])('without the rights %s is refused', { timeout: 30_000 }, async (_, grantsOf) => {
+  ])('without the rights %s is refused', { timeout: 60_000 }, async (_, grantsOf) => {
     const schema = newSchema()
     const role = await createRole()
     const grants = grantsOf(schema, role.name)
@@ -399,7 +399,7 @@ describe('opening', () => {
   })
 
   test('with a wrong password, or a database that is not there, is refused', {
-    timeout: 30_000,
+    timeout: 60_000,
   }, async () => {
     const wrongPassword = new URL(postgres.url)
     wrongPassword.password = 'wrong'

@@ -160,20 +160,14 @@ export async function checkNonInterference(
           ...asked.map((query) => `GET /things?${writeQuery(query)}`),
           ...asked.slice(0, 14).map((query) => `GET /things/count?${writeQuery(countable(query))}`),
           ...ids.map((_id) => `GET /things/${_id}`),
-          ...ids.flatMap((_id) => expands.slice(0, 4).map((expand) => `GET /things/${_id}?expand=${expand}`)),
+          ...ids.flatMap((_id) => expands.slice(0, 2).map((expand) => `GET /things/${_id}?expand=${expand}`)),
           ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
           'GET /people',
           'GET /people/count',
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
-        for (const query of asked) {
-          const expected = expectList(collection, documents, caller, query, people)
-          const { status, body } = await one.send(`GET /things?${writeQuery(query)}`, { caller })
-          if (typeof expected === 'number') expect(status).toBe(expected)
-          else expect(body).toEqual(expected)
-        }
         // A single document is expanded as it is in a list.
-        for (const { expand } of asked.filter(({ expand }) => expand?.length)) {
+        for (const { expand } of asked.filter(({ expand }) => expand?.length).slice(0, 3)) {
           const all = expectList(collection, documents, caller, {
             conditions: [],
             sort: [],
@@ -190,11 +184,18 @@ export async function checkNonInterference(
         const writes = ids.flatMap((_id) =>
           ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} /things/${_id}`),
         )
-        for (const request of [...requests, ...writes, 'POST /things']) {
-          const [here, there] = await ask([one, other], request, caller)
-          expect(here, request).toBe(there)
+        for (const [i, request] of [...requests, ...writes, 'POST /things'].entries()) {
+          const [here = '', there] = await ask([one, other], request, caller)
+          if (here !== there) expect(here, request).toBe(there)
+          const query = asked[i]
+          if (!query) continue
+          // The lists, which come first, are what the oracle says.
+          const expected = expectList(collection, documents, caller, query, people)
+          const [status, , text] = JSON.parse(here)
+          if (typeof expected === 'number') expect(status).toBe(expected)
+          else expect(JSON.parse(text)).toEqual(expected)
         }
-        for (const query of asked.slice(0, 4)) {
+        for (const query of asked.slice(0, 2)) {
           const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
           const [here, there] = [await walk(one, first, caller), await walk(other, first, caller)]
           expect(here, first).toEqual(there)

@@ -240,7 +240,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'a range turns texts into numbers',
-    'filter',
+    'filter: lt on number',
     judgeRanges((value, bound) =>
       typeof value === 'string' &&
       typeof bound === 'number' &&
@@ -262,7 +262,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'values of another type are there',
-    'filter',
+    'filter: present',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       return leaf.kind === 'present' && value !== undefined && value !== null ? true : undefined
@@ -270,7 +270,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'null is there',
-    'filter',
+    'filter: present',
     judge((leaf, document) =>
       leaf.kind === 'present' && valueAt(leaf, document) === null ? true : undefined,
     ),
@@ -299,7 +299,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'elements satisfy a condition only all together',
-    'filter',
+    'filter: eq on any',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       if (leaf.kind === 'present' || !leaf.field.each || !Array.isArray(value)) return undefined
@@ -309,7 +309,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'a timestamp is any text',
-    'filter',
+    'filter: eq on timestamp',
     judge((leaf, document) =>
       leaf.field.type === 'timestamp'
         ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'string' } })(document)
@@ -318,7 +318,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'an integer is any number',
-    'filter',
+    'filter: eq on integer',
     judge((leaf, document) =>
       leaf.field.type === 'integer'
         ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'number' } })(document)
@@ -327,7 +327,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'numbers are kept to fifteen digits',
-    'filter',
+    'filter: eq on number',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       return leaf.kind === 'eq' &&

@@ -93,7 +93,7 @@ describe('reads that may be long', () => {
     [3, 1],
     [8, 4],
     [undefined, 5],
-  ])('have half of the connections: of %s, %s', { timeout: 30_000 }, async (max, half) => {
+  ])('have half of the connections: of %s, %s', { timeout: 60_000 }, async (max, half) => {
     const { pool, adapter, schema } = await open(max)
     const locked = await lock(schema)
     const reading = Array.from({ length: 24 }, (_, i) => longReads[i % longReads.length]?.(adapter))
@@ -114,7 +114,7 @@ describe('reads that may be long', () => {
     expect(found).toEqual(found.map((_, i) => (i % longReads.length === 3 ? 0 : [])))
   })
 
-  test('wait in a queue with an end', { timeout: 30_000 }, async () => {
+  test('wait in a queue with an end', { timeout: 60_000 }, async () => {
     const { adapter, schema } = await open(2)
     const locked = await lock(schema)
     const aborting = new AbortController()
@@ -131,7 +131,7 @@ describe('reads that may be long', () => {
     expect([await reading[0], await last]).toEqual([[], []])
   })
 
-  test('give their place back when they are given up', { timeout: 30_000 }, async () => {
+  test('give their place back when they are given up', { timeout: 60_000 }, async () => {
     const { adapter, schema } = await open(2)
     for (let round = 0; round < 3; round++) {
       const locked = await lock(schema)

@@ -1,7 +1,13 @@
+import { vi } from 'vitest'
 import { createPool } from '../../src/adapters/postgres/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'
+
+vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+  const { fewerOperands } = await import('../support/fewer-operands.js')
+  return fewerOperands(await original(), 1)
+})
 
 const postgres = usePostgres()
 

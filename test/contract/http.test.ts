@@ -8,7 +8,14 @@ import {
   type StorageAdapter,
 } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
-import { type AnyConfig, createTestService, faultsOf, type Sent } from '../support/service.js'
+import { answerAtDeadline, createStall } from '../support/deadlines.js'
+import {
+  type AnyConfig,
+  createTestService,
+  faultsOf,
+  type Sent,
+  type TestService,
+} from '../support/service.js'
 
 const collections = {
   users: {
@@ -48,8 +55,6 @@ function defer<T>() {
   })
   return { promise, resolve }
 }
-
-const never = new Promise<never>(() => {})
 
 describe('operations', () => {
   test('every route answers with its status and body', async () => {
@@ -410,36 +415,39 @@ describe('limits', () => {
 })
 
 describe('limits: requestSeconds', () => {
-  const hasty = (adapter: StorageAdapter, options: ServiceOptions = {}) =>
-    createTestService({ collections, limits: { requestSeconds: 0.05 } }, { ...options, adapter })
-  const ask = (target: ReturnType<typeof hasty>, line: string, options = {}) =>
-    target.send(line, { ...options, mayFail: true })
+  const patient = (adapter: StorageAdapter, options: ServiceOptions = {}) =>
+    createTestService({ collections }, { ...options, adapter })
+  const ask = (begun: Promise<unknown>, target: TestService, line: string, options = {}) =>
+    answerAtDeadline(begun, () => target.send(line, { ...options, mayFail: true }))
 
   test('a body that does not end is a 408, and is given up', async () => {
     const cancelled = defer<boolean>()
-    const raw = new ReadableStream({ cancel: () => cancelled.resolve(true) })
-    expect(codeOf(await ask(hasty(createMemoryAdapter()), 'POST /open', { raw }))).toEqual([
-      408,
-      'request_timeout',
-    ])
+    const { begin, begun } = createStall()
+    const raw = new ReadableStream(
+      { pull: begin, cancel: () => cancelled.resolve(true) },
+      { highWaterMark: 0 },
+    )
+    const answer = await ask(begun, patient(createMemoryAdapter()), 'POST /open', { raw })
+    expect(codeOf(answer)).toEqual([408, 'request_timeout'])
     expect(await cancelled.promise).toBe(true)
   })
 
   test('a storage that does not answer is a 503, and is told to stop', async () => {
     const signals: (AbortSignal | undefined)[] = []
-    const adapter: StorageAdapter = {
-      ...createMemoryAdapter(),
-      list: (_, { signal }) => {
-        signals.push(signal)
-        return never
-      },
-      count: (_, __, { signal }) => {
-        signals.push(signal)
-        return never
-      },
-    }
     for (const path of ['/items', '/items/count', `/items/${ID}`]) {
-      const answer = await ask(hasty(adapter), `GET ${path}`)
+      const { begin, begun } = createStall()
+      const adapter: StorageAdapter = {
+        ...createMemoryAdapter(),
+        list: (_, { signal }) => {
+          signals.push(signal)
+          return begin()
+        },
+        count: (_, __, { signal }) => {
+          signals.push(signal)
+          return begin()
+        },
+      }
+      const answer = await ask(begun, patient(adapter), `GET ${path}`)
       expect(codeOf(answer)).toEqual([503, 'storage_unavailable'])
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     }
@@ -447,14 +455,15 @@ describe('limits: requestSeconds', () => {
   })
 
   test('a storage that does not open is a 503', async () => {
-    const answer = await ask(hasty({ ...createMemoryAdapter(), open: () => never }), 'GET /items')
+    const { begin, begun } = createStall()
+    const answer = await ask(begun, patient({ ...createMemoryAdapter(), open: begin }), 'GET /items')
     expect(codeOf(answer)).toEqual([503, 'storage_unavailable'])
   })
 
   test('a write that is not confirmed is a 503 of unknown outcome', async () => {
-    const answer = await ask(hasty({ ...createMemoryAdapter(), write: () => never }), 'POST /open', {
-      body: { title: 'x' },
-    })
+    const { begin, begun } = createStall()
+    const stalled = patient({ ...createMemoryAdapter(), write: begin })
+    const answer = await ask(begun, stalled, 'POST /open', { body: { title: 'x' } })
     expect(codeOf(answer)).toEqual([503, 'outcome_unknown'])
   })
 
@@ -469,8 +478,15 @@ describe('limits: requestSeconds', () => {
         return memory.write(steps, options)
       },
     }
-    const hasher = { hash: () => hashing.promise, verify: () => never }
-    const answer = await ask(hasty(adapter, { hasher }), 'POST /auth/register', { body: ann })
+    const begun = defer<boolean>()
+    const hash = () => {
+      begun.resolve(true)
+      return hashing.promise
+    }
+    const hasher = { hash, verify: async () => false }
+    const answer = await ask(begun.promise, patient(adapter, { hasher }), 'POST /auth/register', {
+      body: ann,
+    })
     expect(codeOf(answer)).toEqual([503, 'overloaded'])
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     hashing.resolve('hash')
@@ -479,7 +495,8 @@ describe('limits: requestSeconds', () => {
   })
 
   test('a caller who is not identified in time is a 503', async () => {
-    const answer = await ask(hasty(createMemoryAdapter(), { authenticate: () => never }), 'GET /items')
+    const { begin, begun } = createStall()
+    const answer = await ask(begun, patient(createMemoryAdapter(), { authenticate: begin }), 'GET /items')
     expect(answer.status).toBe(503)
   })
 

@@ -114,7 +114,7 @@ describe.each(storages)('a large body, in %s,', (_, create) => {
     const readable = ids.filter((id) => id !== idOf(1501))
     const sent = await service.send('POST /things', { body: { many: readable } })
     expect([sent.status, sent.body.many]).toEqual([201, readable])
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('references', () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createMemoryAdapter, type Logger, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type SendOptions } from '../support/service.js'
 
 const config = {
@@ -10,13 +11,11 @@ const config = {
       permissions: { owner: { read: true } },
     },
   },
-  limits: { requestSeconds: 0.05 },
 }
 
 /** Else the first login is a warning. */
 const clientAddress = (): string => '203.0.113.9'
 
-const never = <T>(): Promise<T> => new Promise<T>(() => {})
 const CREATE = { body: { x: 'a' } }
 const SIGN_UP = { body: { email: 'ann@example.com', password: 'correct horse' } }
 
@@ -35,42 +34,55 @@ const rejects = (code: 'storage_unavailable' | 'outcome_unknown', cause?: unknow
   throw new ServiceError(code, 'lost', cause === undefined ? {} : { cause })
 }
 
+/** What of a storage does not work; some of it never ends. */
+type Break = (stall: Stall) => Partial<StorageAdapter>
+
 describe('what the storage does not do in time is a warning, with the requestId of the answer', () => {
-  test.each<[what: string, broken: Partial<StorageAdapter>, line: string, sent: SendOptions, code: string]>([
-    ['opening', { open: never }, 'GET /things', {}, 'storage_unavailable'],
-    ['a list', { list: never }, 'GET /things', {}, 'storage_unavailable'],
-    ['a count', { count: never }, 'GET /things/count', {}, 'storage_unavailable'],
-    ['a session', { list: never }, 'GET /things', { token: 'a'.repeat(43) }, 'storage_unavailable'],
-    ['a write', { write: never }, 'POST /things', CREATE, 'outcome_unknown'],
-    ['an account', { write: never }, 'POST /auth/register', SIGN_UP, 'outcome_unknown'],
-    ['a login', { list: never }, 'POST /auth/login', SIGN_UP, 'storage_unavailable'],
+  test.each<[what: string, broken: Break, line: string, sent: SendOptions, code: string]>([
+    ['opening', ({ begin }) => ({ open: begin }), 'GET /things', {}, 'storage_unavailable'],
+    ['a list', ({ begin }) => ({ list: begin }), 'GET /things', {}, 'storage_unavailable'],
+    ['a count', ({ begin }) => ({ count: begin }), 'GET /things/count', {}, 'storage_unavailable'],
+    [
+      'a session',
+      ({ begin }) => ({ list: begin }),
+      'GET /things',
+      { token: 'a'.repeat(43) },
+      'storage_unavailable',
+    ],
+    ['a write', ({ begin }) => ({ write: begin }), 'POST /things', CREATE, 'outcome_unknown'],
+    ['an account', ({ begin }) => ({ write: begin }), 'POST /auth/register', SIGN_UP, 'outcome_unknown'],
+    ['a login', ({ begin }) => ({ list: begin }), 'POST /auth/login', SIGN_UP, 'storage_unavailable'],
     [
       'a list that is lost',
-      { list: rejects('storage_unavailable') },
+      () => ({ list: rejects('storage_unavailable') }),
       'GET /things',
       {},
       'storage_unavailable',
     ],
     [
       'a write that is lost',
-      { write: rejects('outcome_unknown') },
+      () => ({ write: rejects('outcome_unknown') }),
       'POST /things',
       CREATE,
       'outcome_unknown',
     ],
-  ])('%s', async (_, broken, line, sent, code) => {
+  ])('%s', async (_, breakWith, line, sent, code) => {
+    const stall = createStall()
     const { entries, logger } = createJournal()
-    const adapter = { ...createMemoryAdapter(), ...broken }
+    const adapter = { ...createMemoryAdapter(), ...breakWith(stall) }
     const { send } = createTestService(config, { adapter, logger, clientAddress })
-    const answer = await send(line, { ...sent, mayFail: true })
+    const answer = await answerAtDeadline(stall.begun, () => send(line, { ...sent, mayFail: true }))
     expect([answer.status, answer.body.code]).toEqual([503, code])
     expect(entries).toEqual([['warn', answer.body.requestId, false]])
   })
 
   test('secrets that wait too long are one too', async () => {
     const { entries, logger } = createJournal()
-    const { send } = createTestService(config, { logger, hasher: { hash: never, verify: never } })
-    const answer = await send('POST /auth/register', { ...SIGN_UP, mayFail: true })
+    const { begin, begun } = createStall()
+    const { send } = createTestService(config, { logger, hasher: { hash: begin, verify: begin } })
+    const answer = await answerAtDeadline(begun, () =>
+      send('POST /auth/register', { ...SIGN_UP, mayFail: true }),
+    )
     expect([answer.status, answer.body.code]).toEqual([503, 'overloaded'])
     expect(entries).toEqual([['warn', answer.body.requestId, false]])
   })
@@ -95,7 +107,7 @@ test.each<[line: string, sent: SendOptions, status: number]>([
   ['POST /auth/login', SIGN_UP, 401],
 ])('what the client did wrong is not logged: %s', async (line, sent, status) => {
   const { entries, logger } = createJournal()
-  const { send } = createTestService({ ...config, limits: {} }, { logger, clientAddress })
+  const { send } = createTestService(config, { logger, clientAddress })
   expect((await send(line, sent)).status).toBe(status)
   expect(entries).toEqual([])
 })

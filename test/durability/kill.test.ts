@@ -7,7 +7,7 @@ import { endWorkers, startWorker } from './support/workers.js'
 
 endWorkers()
 
-const ROUNDS = isLong ? 50 : 20
+const ROUNDS = isLong ? 50 : 5
 
 /** Creates under way at once: so many may be stored although nobody was told. */
 const LOOPS = 8
@@ -42,7 +42,8 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
       const worker = next
       next = startWorker()
       worker.begin('create', { config, store, loops: LOOPS, round, name: 'a' })
-      await worker.printed(/^serving$/)
+      // Else it was killed before it did anything.
+      await worker.printed(/^acknowledged /)
       await delay(50 + Math.random() * 250)
       await worker.kill()
       const acknowledged = readAcknowledged(worker.lines())
@@ -74,7 +75,5 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
       total += documents.size + 1
     }
     expect(await readStore(store, 'things')).toHaveLength(total)
-    // Otherwise it was killed before it did anything.
-    expect(total).toBeGreaterThan(5 * ROUNDS)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { config, openService, readStore } from './support/service.js'
-import { engines } from './support/stores.js'
+import { engines, isLong } from './support/stores.js'
 import { runTogether, useWorkers } from './support/workers.js'
 
 /** Several processes over one store. */
@@ -19,7 +19,7 @@ describe.each(engines)('%s', (_, useStores) => {
   const stores = useStores()
 
   test('four processes open an empty store at once', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < (isLong ? 25 : 8); round++) {
       const store = stores.create()
       const outcomes = await runTogether<string>(workers, 'open', () => ({ config, store }))
       expect(outcomes).toEqual(['open', 'open', 'open', 'open'])
@@ -33,7 +33,14 @@ describe.each(engines)('%s', (_, useStores) => {
     const store = stores.create()
     const [writer, opener] = workers
     if (!writer || !opener) throw new Error('too few processes')
-    writer.begin('create', { config, store, loops: 8, milliseconds: 2000, round: 0, name: 'a' })
+    writer.begin('create', {
+      config,
+      store,
+      loops: 8,
+      milliseconds: isLong ? 2000 : 1000,
+      round: 0,
+      name: 'a',
+    })
     await writer.printed(/^serving$/)
     const { things, users } = config.collections
     for (let more = 0; more < 10; more++) {
@@ -61,7 +68,7 @@ describe.each(engines)('%s', (_, useStores) => {
   })
 
   test('no increment of four processes is lost', { timeout: 240_000 }, async () => {
-    const times = 500
+    const times = isLong ? 500 : 100
     const store = stores.create()
     const service = openService(store)
     const { body } = await service.send('POST /things', { n: 0 })

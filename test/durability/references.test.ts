@@ -15,7 +15,7 @@ import { connect, engines, isLong, type Store } from './support/stores.js'
 
 /** References that are made while what they name is deleted. */
 
-const rounds = isLong ? 1000 : 150
+const rounds = isLong ? 1000 : 50
 
 const permissions = { '*': true } as const
 

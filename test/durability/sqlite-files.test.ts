@@ -83,7 +83,7 @@ describe('a file that changes under the service', () => {
     ],
     ['is overwritten', (file) => writeFile(file, 'x'.repeat(100_000))],
     ['is cut to nothing', (file) => writeFile(file, '')],
-  ])('%s, never ends the process', { timeout: 30_000 }, async (_, change) => {
+  ])('%s, never ends the process', { timeout: 60_000 }, async (_, change) => {
     const store = stores.create()
     if (store.engine !== 'sqlite') throw new Error('not a file')
     const service = openService(store)
@@ -101,7 +101,7 @@ describe('a file that changes under the service', () => {
 })
 
 describe('a file in which another process is writing', () => {
-  test('is opened, and written to, when that is done', { timeout: 30_000 }, async () => {
+  test('is opened, and written to, when that is done', { timeout: 60_000 }, async () => {
     const store = stores.create()
     if (store.engine !== 'sqlite') throw new Error('not a file')
     const service = openService(store)
@@ -128,7 +128,7 @@ describe('a file in which another process is writing', () => {
 
 describe('a disk that is full', () => {
   // Files of that process may not grow beyond a size, in blocks of 512 bytes: writing there fails as on a full disk.
-  test('is told as 503, and what was acknowledged stays', { timeout: 30_000 }, async () => {
+  test('is told as 503, and what was acknowledged stays', { timeout: 60_000 }, async () => {
     const store = stores.create()
     const worker = startWorker('ulimit -f 1000')
     const options = { config, store, loops: 4, milliseconds: 1500, round: 0, name: 'a' }

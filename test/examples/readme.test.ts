@@ -13,7 +13,7 @@ beforeAll(async () => {
   const files = { config: inRoot('examples/config.json'), seed: inRoot('examples/documents.json') }
   const args = { ...files, port: 0, host: 'localhost', watch: false, cors: [] }
   serving = await serve(args, { print: () => {}, complain: () => {} })
-}, 30_000)
+}, 60_000)
 
 afterAll(() => serving.stop())
 
@@ -42,4 +42,4 @@ test('the commands of the README print what the README says', async () => {
     const pattern = expected.split('…').map((text) => text.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&'))
     expect(printed.trim(), steps[i]?.command).toMatch(new RegExp(`^${pattern.join('[^"]+')}$`))
   }
-}, 30_000)
+}, 60_000)

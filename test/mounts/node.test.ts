@@ -14,6 +14,7 @@ import { createRequest, createResponse, type RequestOptions } from 'node-mocks-h
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Handler } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
+import { answerAtDeadline } from '../support/deadlines.js'
 import { type AnyConfig, createTestService, type TestService } from '../support/service.js'
 
 const config = {
@@ -34,8 +35,6 @@ const config = {
   },
   limits: { bodyBytes: 1000 },
 } as const satisfies AnyConfig
-
-const hurried = { ...config, limits: { ...config.limits, requestSeconds: 0.2 } }
 
 const seeded = (): TestService => createTestService(config, { documents: { articles: [{ title: 'Hello' }] } })
 
@@ -393,10 +392,15 @@ describe('a body through a socket', () => {
     ['with its length', 'Content-Length: 100', '{"title":'],
     ['in chunks', 'Transfer-Encoding: chunked', '9\r\n{"title":\r\n'],
   ])('that stalls %s is given up with 408', async (_, header, part) => {
-    const slow = createTestService(hurried)
-    const slowPort = await listen(toNodeHandler(slow.handler))
-    const socket = await open(slowPort, 'POST /articles HTTP/1.1', 'Host: h', header, '', part)
-    const { status, text } = await readAll(socket)
+    const slow = createTestService(config)
+    const answer = toNodeHandler(slow.handler)
+    const arrival = new EventEmitter()
+    const slowPort = await listen((request, response) => {
+      arrival.emit('request', answer(request, response))
+    })
+    const { status, text } = await answerAtDeadline(once(arrival, 'request'), async () =>
+      readAll(await open(slowPort, 'POST /articles HTTP/1.1', 'Host: h', header, '', part)),
+    )
     expect(status).toBe(408)
     expect(text).toContain('"code":"request_timeout"')
     expect((await call(slowPort, 'GET /articles/count')).body).toEqual({ total: 0 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { compareText, holdsType, type Ordered } from '../../src/filter/compare.js'
 import type { Leaf } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
@@ -8,6 +8,11 @@ import { compilePath } from '../../src/filter/read-path.js'
 import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testing/index.js'
 import type { JsonObject } from '../../src/types.js'
 import { type ArrayAdapterParts, createArrayAdapter, soundParts } from './array-adapter.js'
+
+vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+  const { fewerOperands } = await import('../support/fewer-operands.js')
+  return fewerOperands(await original(), 2)
+})
 
 /**
  * Adapters broken on purpose, each in a way in which storage engines differ from each other. The conformance kit has to
@@ -34,8 +39,11 @@ async function findFailing(broken: Partial<ArrayAdapterParts>, prefix = ''): Pro
   return undefined
 }
 
+/** The same in every run, so that what is found is found again. */
+const fixed = process.env.LONG === undefined ? { seed: 1 } : {}
+
 const fuzz = (broken: Partial<ArrayAdapterParts>): Promise<string | undefined> =>
-  fuzzAdapter(createStorage(broken), { stores: 60, queries: 100 }).then(
+  fuzzAdapter(createStorage(broken), { stores: 60, queries: 100, ...fixed }).then(
     () => undefined,
     (thrown: Error) => thrown.message,
   )
@@ -232,7 +240,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'a range turns texts into numbers',
-    'filter',
+    'filter: lt on number',
     judgeRanges((value, bound) =>
       typeof value === 'string' &&
       typeof bound === 'number' &&
@@ -254,7 +262,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'values of another type are there',
-    'filter',
+    'filter: present',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       return leaf.kind === 'present' && value !== undefined && value !== null ? true : undefined
@@ -262,7 +270,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'null is there',
-    'filter',
+    'filter: present',
     judge((leaf, document) =>
       leaf.kind === 'present' && valueAt(leaf, document) === null ? true : undefined,
     ),
@@ -291,7 +299,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'elements satisfy a condition only all together',
-    'filter',
+    'filter: eq on any',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       if (leaf.kind === 'present' || !leaf.field.each || !Array.isArray(value)) return undefined
@@ -301,7 +309,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'a timestamp is any text',
-    'filter',
+    'filter: eq on timestamp',
     judge((leaf, document) =>
       leaf.field.type === 'timestamp'
         ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'string' } })(document)
@@ -310,7 +318,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'an integer is any number',
-    'filter',
+    'filter: eq on integer',
     judge((leaf, document) =>
       leaf.field.type === 'integer'
         ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'number' } })(document)
@@ -319,7 +327,7 @@ const queryMutants: readonly QueryMutant[] = [
   ],
   [
     'numbers are kept to fifteen digits',
-    'filter',
+    'filter: eq on number',
     judge((leaf, document) => {
       const value = valueAt(leaf, document)
       return leaf.kind === 'eq' &&

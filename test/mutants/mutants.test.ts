@@ -223,6 +223,9 @@ const judgeHidden = (isJudged: (given: Given) => boolean) =>
 
 const isObject = ({ field }: Given): boolean => field.type === 'object'
 
+/** Worlds of `checkWrites` that show one of these: asked about first, and all the others only where they no longer do. */
+const TELLING: readonly string[] = ['2', '3', '12', '17', '21', '57', '82', '83']
+
 const updateMutants: readonly Mutant[] = [
   [
     'a PATCH compares what is set once inside a hidden object',
@@ -315,10 +318,11 @@ const fails = (suite: Promise<unknown>): Promise<boolean> =>
 
 test('the real gates, taken through the same hands, pass', async () => {
   const create = await createMutant(['nothing is broken', READ_GATE, breakAccess(() => ({}))])
-  await checkLists(60, create)
+  await checkLists(20, create)
   await checkNonInterference(20, create)
   for (const broken of [breakDraft(() => ({})), judgeHidden(() => false)]) {
-    await checkWrites(10, { create: await createMutant(['nothing is broken', APPLY_UPDATE, broken]) })
+    const unbroken = await createMutant(['nothing is broken', APPLY_UPDATE, broken])
+    for (const world of TELLING) await checkWrites(world, { create: unbroken })
   }
   for (const writeCase of writeCases) await checkWrite(writeCase, create)
   for (const roleCase of roleCases) await checkRole(roleCase, create)
@@ -329,9 +333,12 @@ describe('reading', () => {
     '%s: noticed',
     async (...mutant) => {
       const create = await createMutant(mutant)
-      expect((await fails(checkLists(400, create))) || (await fails(checkNonInterference(200, create)))).toBe(
-        true,
-      )
+      const isFound =
+        (await fails(checkLists(20, create))) ||
+        (await fails(checkNonInterference(20, create))) ||
+        (await fails(checkLists(400, create))) ||
+        (await fails(checkNonInterference(200, create)))
+      expect(isFound).toBe(true)
     },
     240_000,
   )
@@ -353,6 +360,7 @@ describe('updating', () => {
     '%s: noticed',
     async (...mutant) => {
       const create = await createMutant(mutant)
+      for (const world of TELLING) if (await fails(checkWrites(world, { create }))) return
       expect(await fails(checkWrites(300, { create }))).toBe(true)
     },
     240_000,

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, createCollectionService } from '../../src/index.js'
+import fc from '../support/fast-check.js'
 
 type Json = { [name: string]: unknown }
 

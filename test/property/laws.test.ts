@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compare } from '../../src/filter/compare.js'
 import { compilePattern } from '../../src/filter/pattern/compile-pattern.js'
 import { PatternFault, parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { isServiceError } from '../../src/index.js'
 import { parseQueryString, type RawQuery } from '../../src/query/query-string.js'
+import fc from '../support/fast-check.js'
 import { createTestService } from '../support/service.js'
 
 const collection = {

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { checkLists } from '../support/laws.js'
 
+const isLong = process.env.LONG !== undefined
+
 test('a list is the slice of the sorted, filtered documents that its caller sees, and nothing else', async () => {
-  const { refused, some } = await checkLists(400)
+  const { refused, some } = await checkLists(isLong ? 400 : 200)
   // The generator must not have missed the point.
-  expect(refused).toBeGreaterThan(100)
-  expect(some).toBeGreaterThan(150)
+  expect(refused).toBeGreaterThan(50)
+  expect(some).toBeGreaterThan(75)
 }, 60_000)

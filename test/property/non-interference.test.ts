@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
 
-const RUNS: { readonly [storage: string]: number } = { memory: 300, SQLite: 60, PostgreSQL: 30 }
+const isLong = process.env.LONG !== undefined
+
+const RUNS: { readonly [storage: string]: number } = {
+  memory: 300,
+  SQLite: isLong ? 60 : 15,
+  PostgreSQL: isLong ? 30 : 8,
+}
 
 const storages = useStorages().map(([name, create]) => [name, create, RUNS[name] ?? 0] as const)
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { StoredDocument } from '../../src/index.js'
+import fc from '../support/fast-check.js'
 import { expectList, type OracleQuery } from '../support/oracle.js'
 import { idOf, LONG_AGO, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'

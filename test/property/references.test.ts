@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { everything } from '../../src/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
+import fc from '../support/fast-check.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService, type TestService } from '../support/service.js'
 import { idOf } from '../support/stored.js'
@@ -255,7 +255,7 @@ test('no sequence of writes leaves a reference to nothing, and all storages answ
       const expected = Object.fromEntries(NAMES.map((name) => [name, Object.fromEntries(model[name])]))
       for (const service of services) expect(await contentsOf(service)).toEqual(expected)
     }),
-    { numRuns: 150 },
+    { numRuns: process.env.LONG === undefined ? 40 : 300 },
   )
   // The generator must not have missed the point.
   for (const what of [

@@ -3,7 +3,13 @@ import { useStorages } from '../support/storages.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
 
-const RUNS: { readonly [storage: string]: number } = { memory: 300, SQLite: 40, PostgreSQL: 20 }
+const isLong = process.env.LONG !== undefined
+
+const RUNS: { readonly [storage: string]: number } = {
+  memory: 300,
+  SQLite: isLong ? 40 : 10,
+  PostgreSQL: isLong ? 40 : 8,
+}
 
 test.each(useStorages())(
   'in %s, stores that differ only in what a caller may not read answer the writes of that caller identically',

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { answerAtDeadline, createStall } from '../support/deadlines.js'
 import { faultsOf, type SendOptions } from '../support/service.js'
 import {
   AS_ANN,
@@ -381,13 +382,12 @@ describe('a body that does not arrive', () => {
   const stalled = (): ReadableStream => new ReadableStream({ pull: () => new Promise(() => {}) })
 
   test('is given up when the time is over', async () => {
-    const hasty = await attack(
-      { collections: { open: { schema: {}, permissions: { '*': true } } }, limits: { requestSeconds: 0.02 } },
-      {},
-    )
-    const sent = await hasty.send('POST /open', { raw: stalled() })
+    const { begin, begun } = createStall()
+    const own = await attack({ collections: { open: { schema: {}, permissions: { '*': true } } } }, {})
+    const raw = new ReadableStream({ pull: begin }, { highWaterMark: 0 })
+    const sent = await answerAtDeadline(begun, () => own.send('POST /open', { raw }))
     expect(sent).toMatchObject({ status: 408, body: { code: 'request_timeout' } })
-    expect(await hasty.list('/open', '_id')).toEqual([])
+    expect(await own.list('/open', '_id')).toEqual([])
   })
 
   test('is given up when its client has left', async () => {

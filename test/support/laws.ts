@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import {
   type createCollectionService,
@@ -6,6 +5,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
+import fc from './fast-check.js'
 import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
 import { createTestService, type Sent, type TestService } from './service.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
@@ -14,6 +14,16 @@ type Create = typeof createCollectionService
 
 /** The worlds are the same in every run: how often something is seen among them is known. */
 const SEED = 1
+
+/** Which of the worlds are asked about: so many from the first on, or, as `fast-check` names it, one alone. */
+export type Worlds = number | string
+
+/** The first difference is enough. */
+const parametersOf = (worlds: Worlds) => ({
+  seed: SEED,
+  endOnFailure: true,
+  ...(typeof worlds === 'number' ? { numRuns: worlds } : { numRuns: 1, path: worlds }),
+})
 
 /** An adapter over a new, empty place. */
 export type CreateAdapter = () => StorageAdapter
@@ -56,7 +66,7 @@ const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => 
 
 /** list = slice(sort(filter(visible(store)))), and count is its length. Throws on a counterexample. */
 export async function checkLists(
-  runs: number,
+  runs: Worlds,
   create?: Create,
   createAdapter?: CreateAdapter,
 ): Promise<{ refused: number; some: number }> {
@@ -82,7 +92,7 @@ export async function checkLists(
       }
       await handler.close()
     }),
-    { numRuns: runs, seed: SEED },
+    parametersOf(runs),
   )
   return seen
 }
@@ -118,7 +128,7 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
  * caller byte-identical answers, each what the oracle says. Throws on a counterexample.
  */
 export async function checkNonInterference(
-  runs: number,
+  runs: Worlds,
   create?: Create,
   createAdapter?: CreateAdapter,
 ): Promise<{
@@ -150,20 +160,14 @@ export async function checkNonInterference(
           ...asked.map((query) => `GET /things?${writeQuery(query)}`),
           ...asked.slice(0, 14).map((query) => `GET /things/count?${writeQuery(countable(query))}`),
           ...ids.map((_id) => `GET /things/${_id}`),
-          ...ids.flatMap((_id) => expands.slice(0, 4).map((expand) => `GET /things/${_id}?expand=${expand}`)),
+          ...ids.flatMap((_id) => expands.slice(0, 2).map((expand) => `GET /things/${_id}?expand=${expand}`)),
           ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
           'GET /people',
           'GET /people/count',
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
-        for (const query of asked) {
-          const expected = expectList(collection, documents, caller, query, people)
-          const { status, body } = await one.send(`GET /things?${writeQuery(query)}`, { caller })
-          if (typeof expected === 'number') expect(status).toBe(expected)
-          else expect(body).toEqual(expected)
-        }
         // A single document is expanded as it is in a list.
-        for (const { expand } of asked.filter(({ expand }) => expand?.length)) {
+        for (const { expand } of asked.filter(({ expand }) => expand?.length).slice(0, 3)) {
           const all = expectList(collection, documents, caller, {
             conditions: [],
             sort: [],
@@ -180,11 +184,18 @@ export async function checkNonInterference(
         const writes = ids.flatMap((_id) =>
           ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} /things/${_id}`),
         )
-        for (const request of [...requests, ...writes, 'POST /things']) {
-          const [here, there] = await ask([one, other], request, caller)
-          expect(here, request).toBe(there)
+        for (const [i, request] of [...requests, ...writes, 'POST /things'].entries()) {
+          const [here = '', there] = await ask([one, other], request, caller)
+          if (here !== there) expect(here, request).toBe(there)
+          const query = asked[i]
+          if (!query) continue
+          // The lists, which come first, are what the oracle says.
+          const expected = expectList(collection, documents, caller, query, people)
+          const [status, , text] = JSON.parse(here)
+          if (typeof expected === 'number') expect(status).toBe(expected)
+          else expect(JSON.parse(text)).toEqual(expected)
         }
-        for (const query of asked.slice(0, 4)) {
+        for (const query of asked.slice(0, 2)) {
           const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
           const [here, there] = [await walk(one, first, caller), await walk(other, first, caller)]
           expect(here, first).toEqual(there)
@@ -192,7 +203,7 @@ export async function checkNonInterference(
         await Promise.all([one.handler.close(), other.handler.close()])
       },
     ),
-    { numRuns: runs, seed: SEED },
+    parametersOf(runs),
   )
   return seen
 }

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import {
@@ -7,7 +6,8 @@ import {
   createMemoryAdapter,
   type StoredDocument,
 } from '../../src/index.js'
-import type { CreateAdapter } from './laws.js'
+import fc from './fast-check.js'
+import type { CreateAdapter, Worlds } from './laws.js'
 import { NOW, readersOf, viewsOf, writeRulesOf } from './oracle.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
 
@@ -156,7 +156,7 @@ export type Seen = { [what in Account | 'pairs' | 'same' | 'written']: number }
  * caller identically, and show the same afterwards, unless uniqueness, references, `where` or `check` account for it.
  * Throws on a counterexample. The worlds are the same in every run.
  */
-export async function checkWrites(runs: number, building: Building = {}): Promise<Seen> {
+export async function checkWrites(runs: Worlds, building: Building = {}): Promise<Seen> {
   const seen: Seen = { pairs: 0, same: 0, written: 0, uniqueness: 0, references: 0, where: 0, check: 0 }
   await fc.assert(
     fc.asyncProperty(writeWorlds, async (world) => {
@@ -204,7 +204,11 @@ export async function checkWrites(runs: number, building: Building = {}): Promis
       }
       await onBoth(({ close }) => close())
     }),
-    { numRuns: runs, seed: SEED, endOnFailure: true },
+    {
+      seed: SEED,
+      endOnFailure: true,
+      ...(typeof runs === 'number' ? { numRuns: runs } : { numRuns: 1, path: runs }),
+    },
   )
   return seen
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from './fast-check.js'
 import { type OracleCaller, type OracleCollection, viewsOf } from './oracle.js'
 
 type Json = { readonly [name: string]: unknown }

@@ -12,7 +12,8 @@ import { createTestHasher } from '../../../dist/testing.js'
 
 const adapters = { sqlite: createSqliteAdapter, postgres: createPostgresAdapter }
 
-const print = (line) => process.stdout.write(`${line}\n`)
+/** Resolves when a line has left this process: what is still on its way would be lost with it. */
+const print = (line) => new Promise((resolve) => process.stdout.write(`${line}\n`, resolve))
 
 const silent = { info() {}, warn() {}, error() {} }
 
@@ -96,7 +97,7 @@ const tasks = {
   async create(task) {
     const handler = createService(task)
     await handler.ready()
-    print('serving')
+    await print('serving')
     const { tally, add } = createTally()
     const end = performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY)
     let serial = 0
@@ -107,7 +108,7 @@ const tasks = {
         const digest = createHash('sha256').update(text).digest('hex')
         const answer = await send(handler, 'POST', '/things', { code, text, digest, round: task.round })
         add(answer)
-        if (answer.status === 201) print(`acknowledged ${answer.body._id} ${code} ${digest}`)
+        if (answer.status === 201) await print(`acknowledged ${answer.body._id} ${code} ${digest}`)
       }
     }
     await Promise.all(Array.from({ length: task.loops }, loop))
@@ -119,8 +120,8 @@ const tasks = {
 for await (const line of createInterface({ input: process.stdin })) {
   const task = JSON.parse(line)
   try {
-    print(`done ${task.id} ${JSON.stringify(await tasks[task.task](task))}`)
+    await print(`done ${task.id} ${JSON.stringify(await tasks[task.task](task))}`)
   } catch (thrown) {
-    print(`failed ${task.id} ${JSON.stringify(String(thrown?.stack))}`)
+    await print(`failed ${task.id} ${JSON.stringify(String(thrown?.stack))}`)
   }
 }

@@ -77,7 +77,6 @@ export const createPostgresDialect = (schema: string): SqlDialect => ({
     if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
     return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
   },
-  knowsFixedKeys: true,
   // An entry of a B-tree has some 2,700 bytes.
   manyTexts: { max: 2, digest: (value) => `(sha256(${bytesOf(value)}))` },
   limit: (skip, limit, bind) =>

@@ -29,8 +29,6 @@ export interface SqlDialect {
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
   /** One key of an order in which missing values come first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
-  /** Whether the engine finds an index for an order that begins with a value that is fixed. */
-  readonly knowsFixedKeys: boolean
   /** Where an index holds no more than so many texts of 1,024 bytes: how it holds more, in a unique one. */
   readonly manyTexts: { readonly max: number; readonly digest: (value: string) => string } | null
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string

@@ -1,4 +1,4 @@
-import type { FieldRef, Filter } from '../../filter/filter.js'
+import type { Filter } from '../../filter/filter.js'
 import type { ListQuery } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, SqlDialect, Statement, Value } from './dialect.js'
@@ -22,15 +22,6 @@ export interface Statements {
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
-}
-
-/** Whether all that match have the same value in a field, or none: so that an order by it says nothing. */
-function isFixed(filter: Filter, field: FieldRef): boolean {
-  if (filter.kind === 'and') return filter.filters.some((part) => isFixed(part, field))
-  const leaf = filter.kind === 'not' ? filter.filter : filter
-  const isEquality = filter.kind === 'not' ? leaf.kind === 'present' : leaf.kind === 'eq'
-  if (!isEquality || !('field' in leaf)) return false
-  return leaf.field.path === field.path && leaf.field.type === field.type && !leaf.field.each
 }
 
 /** `parameter` writes the name of the parameter at a place, counted from 1, for a value. */
@@ -57,9 +48,7 @@ export function createStatements(
     options: CompileOptions,
   ): FilteredStatement =>
     compile(collection, filter, options, (from, bind, isExact) => {
-      const keys = sort
-        .filter(({ field }) => dialect.knowsFixedKeys || !isFixed(filter, field))
-        .map(({ field, descending }) => dialect.order(field, descending))
+      const keys = sort.map(({ field, descending }) => dialect.order(field, descending))
       const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
       // What is not exact is cut when it has been filtered once more.
       const page = isExact ? dialect.limit(skip, limit, bind) : ''

@@ -74,7 +74,6 @@ export const sqliteDialect: SqlDialect = {
   isOneOf: (value, values, bind) =>
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
-  knowsFixedKeys: false,
   manyTexts: null,
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} OFFSET ${bind(skip)}`,

@@ -276,6 +276,23 @@ const updateMutants: readonly Mutant[] = [
     })),
   ],
   [
+    'what is hidden is named as ignored',
+    WRITTEN,
+    async (original) => {
+      const real = (await original()) as typeof Written
+      return {
+        ...real,
+        prepareWritten: (...[context, writer, writing]: Parameters<typeof real.prepareWritten>) => {
+          const written = real.prepareWritten(context, writer, writing)
+          const hidden = Object.keys(readFields(writing.document)).filter(
+            (name) => !written.text.includes(`"${name}":`),
+          )
+          return { ...written, ignored: [...written.ignored, ...hidden] }
+        },
+      }
+    },
+  ],
+  [
     'the size of what is hidden counts',
     WRITTEN,
     async (original) => {

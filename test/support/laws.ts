@@ -164,6 +164,7 @@ export async function checkNonInterference(
           ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
           'GET /people',
           'GET /people/count',
+          'GET /',
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         // A single document is expanded as it is in a list.

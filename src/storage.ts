@@ -1,6 +1,8 @@
 import type { FieldRef, Filter } from './filter/filter.js'
 import type { JsonObject, MaybePromise } from './types.js'
 
+export type { MaybePromise } from './types.js'
+
 /**
  * A document as it is stored: JSON, with `_id` and the whole number `_version`. Names beginning with `_` are the
  * service's own and are never shown, but `_id`.

@@ -1,7 +1,13 @@
 import type { Filter } from '../../filter/filter.js'
 import { runSliced, SLICE } from '../../slices.js'
-import type { CollectionPlan, Listed, ListQuery, WriteResult, WriteStep } from '../../storage.js'
-import type { MaybePromise } from '../../types.js'
+import type {
+  CollectionPlan,
+  Listed,
+  ListQuery,
+  MaybePromise,
+  WriteResult,
+  WriteStep,
+} from '../../storage.js'
 import { type Connection, openReader, openWriter } from './connection.js'
 import { createStructures } from './create-structures.js'
 import { type Batch, readBatch } from './read-batch.js'

@@ -1,5 +1,5 @@
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { MaybePromise } from '../../types.js'
+import type { MaybePromise } from '../../storage.js'
 import { type Connection, openReader } from './connection.js'
 import { unavailable } from './faults.js'
 

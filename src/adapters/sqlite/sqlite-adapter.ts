@@ -1,6 +1,5 @@
 import { ConfigError } from '../../errors.js'
-import type { StorageAdapter } from '../../storage.js'
-import type { MaybePromise } from '../../types.js'
+import type { MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, unavailable } from './faults.js'
 import { BATCH, BATCH_BYTES } from './read-batch.js'

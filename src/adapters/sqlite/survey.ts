@@ -1,6 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
-import type { ListQuery, WriteResult, WriteStep } from '../../storage.js'
-import type { MaybePromise } from '../../types.js'
+import type { ListQuery, MaybePromise, WriteResult, WriteStep } from '../../storage.js'
 import { explain } from './faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 

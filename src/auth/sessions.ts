@@ -1,5 +1,5 @@
 import { type FieldRef, type Filter, isId } from '../filter/filter.js'
-import { readOwn } from '../filter/read-path.js'
+import { readOwn } from '../json/own-properties.js'
 import { formatTimestamp } from '../schema/timestamp.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
 import { createToken, digestToken } from './token.js'

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { compileConfig } from '../config/compile-config.js'
 import type { StorageAdapter } from '../index.js'
-import { findRoles, grantRole, type RoleGrant } from '../service/grant-role.js'
+import { findRoles, grantRole, type RoleGrant } from '../service/accounts/grant-role.js'
 import { createStorage } from './create-storage.js'
 import type { GrantArguments, StorageArguments } from './parse-arguments.js'
 import { FileError, readJsonFile } from './read-json-file.js'

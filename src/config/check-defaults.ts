@@ -1,6 +1,6 @@
 import type { ConfigFault } from '../errors.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { Field } from '../schema/field.js'
-import { toPointerPart } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'

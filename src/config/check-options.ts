@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
+import { isObject } from '../json/own-properties.js'
 import { suggest } from '../schema/names.js'
 
 type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: string]

@@ -1,6 +1,7 @@
 import type { ConfigFault } from '../errors.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { Field } from '../schema/field.js'
-import { suggest, toPointerPart, USERS } from '../schema/names.js'
+import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
 import type { IsUnsure } from './check-shape.js'
 import { DEFAULT_AUTH } from './defaults.js'

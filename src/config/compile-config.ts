@@ -1,5 +1,6 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
-import { toPointerPart, USERS } from '../schema/names.js'
+import { toPointerPart } from '../json/pointer.js'
+import { USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { CollectionConfig, Limits } from '../types.js'
 import { checkShape, type IsUnsure } from './check-shape.js'

@@ -1,5 +1,6 @@
 import type { ConfigFault } from '../errors.js'
-import { readOwn } from '../filter/read-path.js'
+import { readOwn } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import {
   ALL_PROPERTIES,
   type CompiledPermissions,
@@ -15,7 +16,7 @@ import {
 import { findVariables } from '../query/variable.js'
 import { ANYWHERE, isAnywhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
 import type { Field } from '../schema/field.js'
-import { isFieldName, isSystemField, suggest, toPointerPart } from '../schema/names.js'
+import { isFieldName, isSystemField, suggest } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'

@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../errors.js'
-import { toPointerPart } from '../schema/names.js'
+import { toPointerPart } from '../json/pointer.js'
 
 const MAX_DEPTH = 64
 

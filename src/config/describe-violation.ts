@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
+import { isObject } from '../json/own-properties.js'
 import type { JsonSchema, Violation } from '../schema/json-schema.js'
 import { suggest } from '../schema/names.js'
 

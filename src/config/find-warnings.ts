@@ -1,3 +1,4 @@
+import { toPointerPart } from '../json/pointer.js'
 import {
   EVERYONE,
   includesProperty,
@@ -7,7 +8,7 @@ import {
   SIGNED_IN,
 } from '../permissions/grants.js'
 import { isAnywhere } from '../query/where.js'
-import { toPointerPart, USERS } from '../schema/names.js'
+import { USERS } from '../schema/names.js'
 import type { CollectionConfig, Config, Limits } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 

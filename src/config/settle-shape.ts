@@ -1,7 +1,7 @@
-import { isObject, readOwn } from '../filter/read-path.js'
+import { isObject, readOwn } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { Field } from '../schema/field.js'
 import type { JsonSchema } from '../schema/json-schema.js'
-import { toPointerPart } from '../schema/names.js'
 import type { Config, FieldDefinition } from '../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 

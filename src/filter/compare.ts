@@ -1,3 +1,4 @@
+import { compareText } from '../json/compare-text.js'
 import type { Scalar, ValueType } from './filter.js'
 
 /** A value that can be ordered; `undefined` is a missing one. */
@@ -29,24 +30,6 @@ const JS_TYPES: { readonly [type in ValueType]?: string } = {
 
 /** Whether a value of a declared type can be compared with this one at all. */
 export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value
-
-/**
- * Orders two strings by Unicode code point: negative, zero or positive. JavaScript's own `<` orders by UTF-16 unit,
- * which puts U+10000 and above before U+E000 to U+FFFF.
- */
-export function compareText(a: string, b: string): number {
-  const length = Math.min(a.length, b.length)
-  for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i)
-    const y = b.charCodeAt(i)
-    if (x !== y) return codePointRank(x) - codePointRank(y)
-  }
-  return a.length - b.length
-}
-
-// Moves the surrogates (which begin the code points above U+FFFF) behind the rest of the units.
-const codePointRank = (unit: number): number =>
-  unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 
 const rank = (value: Ordered): number => {
   switch (typeof value) {

@@ -1,3 +1,4 @@
+import { compilePath, isObject } from '../json/own-properties.js'
 import { endless, type Slice } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compare, holdsType } from './compare.js'
@@ -5,7 +6,6 @@ import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
 import { compilePattern } from './pattern/compile-pattern.js'
 import type { Pattern } from './pattern/pattern.js'
-import { compilePath, isObject } from './read-path.js'
 
 /**
  * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where

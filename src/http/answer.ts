@@ -1,6 +1,6 @@
-import type { TextStream } from '../service/text-stream.js'
+import type { TextStream } from '../service/read/text-stream.js'
 
-export type { TextStream } from '../service/text-stream.js'
+export type { TextStream } from '../service/read/text-stream.js'
 
 /** A request as the edges hand it in: plain data, and the body only when it is asked for. */
 export interface IncomingRequest {

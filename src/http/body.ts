@@ -1,8 +1,8 @@
 import { ServiceError } from '../errors.js'
-import { isObject } from '../filter/read-path.js'
-import { MAX_DEPTH } from '../schema/json-domain.js'
-import { toPointerPart } from '../schema/names.js'
-import { invalid } from '../service/apply-rule.js'
+import { MAX_DEPTH } from '../json/domain.js'
+import { isObject } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
+import { invalid } from '../service/write/rules/apply-rule.js'
 import { runSliced } from '../slices.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 

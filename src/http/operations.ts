@@ -1,6 +1,8 @@
 import type { AuthPlan, Collection } from '../config/plan.js'
 import { type ParameterName, parseQueryString, type RawQuery } from '../query/query-string.js'
-import { endAllSessions, endSession, showAccount } from '../service/account.js'
+import { endAllSessions, endSession, showAccount } from '../service/accounts/account.js'
+import { type LoginOrigin, login } from '../service/accounts/login.js'
+import { authorizeRegistration, register } from '../service/accounts/register.js'
 import {
   authorizeClaim,
   authorizeCreate,
@@ -11,9 +13,7 @@ import {
   notFound,
 } from '../service/authorize.js'
 import type { RequestScope, ServiceContext } from '../service/context.js'
-import { createBulk } from '../service/create-bulk.js'
-import { createClaimed, createDocument } from '../service/create-document.js'
-import { deleteDocument } from '../service/delete-document.js'
+import { listOperations } from '../service/list-operations.js'
 import {
   countDocuments,
   listDocuments,
@@ -21,13 +21,13 @@ import {
   readDocument,
   readExpanded,
   understandQuery,
-} from '../service/list-documents.js'
-import { listOperations } from '../service/list-operations.js'
-import { type LoginOrigin, login } from '../service/login.js'
-import { authorizeRegistration, register } from '../service/register.js'
-import type { TextStream } from '../service/text-stream.js'
-import { refuseUnauthorized, type Target, updateDocument } from '../service/update-document.js'
-import type { Written } from '../service/written.js'
+} from '../service/read/list-documents.js'
+import type { TextStream } from '../service/read/text-stream.js'
+import { createBulk } from '../service/write/create-bulk.js'
+import { createClaimed, createDocument } from '../service/write/create-document.js'
+import { deleteDocument } from '../service/write/delete-document.js'
+import { refuseUnauthorized, type Target, updateDocument } from '../service/write/update-document.js'
+import type { Written } from '../service/write/written.js'
 import type { JsonObject } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { checkMediaType, parseInTurn } from './body.js'

@@ -1,4 +1,4 @@
-import type { TextStream } from '../service/text-stream.js'
+import type { TextStream } from '../service/read/text-stream.js'
 
 /** Contract §6: how long a client may take nothing of a stream, in milliseconds. */
 export const IDLE_MILLISECONDS = 30_000

@@ -1,7 +1,7 @@
 import { and, type FieldRef, type Filter, not, or, type Scalar } from '../filter/filter.js'
 import { PatternFault, parsePattern } from '../filter/pattern/parse-pattern.js'
+import { isStorableNumber, isStorableText } from '../json/domain.js'
 import { type Field, traitsOf } from '../schema/field.js'
-import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
 import { suggest } from '../schema/names.js'
 import { normalise } from '../schema/normalise.js'
 import { parseTimestamp } from '../schema/timestamp.js'

@@ -1,7 +1,7 @@
 import { holdsType } from '../filter/compare.js'
 import { compileField } from '../filter/compile-field.js'
 import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
-import { isStorableNumber, isStorableText } from '../schema/json-domain.js'
+import { isStorableNumber, isStorableText } from '../json/domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
 import { ConditionFault } from './condition.js'
 

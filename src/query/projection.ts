@@ -1,4 +1,4 @@
-import { isObject } from '../filter/read-path.js'
+import { isObject } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
 /** Which properties of a document are answered: a name with `true` whole, with a projection in part. */

@@ -1,5 +1,5 @@
-import { isObject, readOwn } from '../filter/read-path.js'
-import { findUnstorable } from '../schema/json-domain.js'
+import { findUnstorable } from '../json/domain.js'
+import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
 /** What the variables of a configuration stand for in one request. */

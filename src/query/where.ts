@@ -1,7 +1,8 @@
 import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
-import { isObject } from '../filter/read-path.js'
+import { isObject } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import { compileFields, type Field, traitsOf } from '../schema/field.js'
-import { suggest, toPointerPart } from '../schema/names.js'
+import { suggest } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
 import {
   buildCondition,

@@ -1,4 +1,4 @@
-import { isObject } from '../filter/read-path.js'
+import { isObject } from '../json/own-properties.js'
 import type { FieldDefinition } from '../types.js'
 import type { Field } from './field.js'
 import type { JsonSchema } from './json-schema.js'

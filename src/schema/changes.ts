@@ -1,43 +1,9 @@
 import type { Fault } from '../errors.js'
-import { isObject, readOwn } from '../filter/read-path.js'
+import { isEqualJson } from '../json/equality.js'
+import { isObject, readOwn } from '../json/own-properties.js'
+import { readPointer, toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 import type { Field } from './field.js'
-import { toPointerPart } from './names.js'
-
-/** Whether two JSON values are the same, whatever the order of their properties. */
-export function isEqualJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((element, i) => isEqualJson(element, b[i]))
-  }
-  if (!isObject(a) || !isObject(b)) return false
-  const names = Object.keys(a)
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && isEqualJson(a[name], b[name]))
-  )
-}
-
-/** JSON merge patch (RFC 7396): `null` removes, objects are merged, everything else takes the place of what was there. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch
-  const merged = new Map(isObject(target) ? Object.entries(target) : [])
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) merged.delete(name)
-    else merged.set(name, mergePatch(merged.get(name), value))
-  }
-  return Object.fromEntries(merged)
-}
-
-/** The value at a JSON pointer. */
-function readPointer(value: unknown, pointer: string): unknown {
-  let found = value
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    found = Array.isArray(found) ? found[Number(name)] : isObject(found) ? readOwn(found, name) : undefined
-  }
-  return found
-}
 
 /**
  * Whether an update answers for a fault: of what it changes, of what it removes though required, and of a name that it

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
-import { toPointerPart } from './names.js'
+import { toPointerPart } from '../json/pointer.js'
 
 /** A JSON Schema: draft 7 and 2020-12 alike, plus `maxBytes` (UTF-8), `notBefore` and `notAfter` (stored timestamps). */
 export type JsonSchema = { readonly [keyword: string]: unknown }

@@ -37,10 +37,6 @@ export function suggest(name: string, known: readonly string[]): string {
   return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`
 }
 
-/** RFC 6901: a name as a part of a JSON pointer. */
-export const toPointerPart = (name: string | number): string =>
-  `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Whether a text is a UUID as it is stored: in lower case. */

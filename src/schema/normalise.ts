@@ -1,8 +1,8 @@
-import { isObject } from '../filter/read-path.js'
+import { stepsToRead } from '../json/domain.js'
+import { isObject } from '../json/own-properties.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import type { Field } from './field.js'
-import { stepsToRead } from './json-domain.js'
 import { parseTimestamp } from './timestamp.js'
 
 /**

@@ -1,7 +1,7 @@
-import { isObject, readOwn } from '../filter/read-path.js'
+import { isObject, readOwn } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 import type { Field } from './field.js'
-import { toPointerPart } from './names.js'
 
 /** A reference that stands in a body or a document. */
 export interface Reference {

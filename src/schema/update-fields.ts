@@ -1,6 +1,6 @@
-import { isObject, readOwn } from '../filter/read-path.js'
+import { mergePatch } from '../json/merge-patch.js'
+import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
-import { mergePatch } from './changes.js'
 import type { Field } from './field.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 

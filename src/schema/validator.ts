@@ -1,14 +1,15 @@
 import type { Fault } from '../errors.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
-import { isObject } from '../filter/read-path.js'
+import { type AddFault, searchUnstorable, stepsToRead } from '../json/domain.js'
+import { isObject } from '../json/own-properties.js'
+import { toPointerPart } from '../json/pointer.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toBodySchema, toObjectSchema } from './body-schema.js'
 import type { Field } from './field.js'
-import { type AddFault, searchUnstorable, stepsToRead } from './json-domain.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
-import { isFieldName, toPointerPart } from './names.js'
+import { isFieldName } from './names.js'
 
 /** Contract §4. */
 export const MAX_FAULTS = 50

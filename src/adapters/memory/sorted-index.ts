@@ -1,6 +1,7 @@
-import { compare, compareText, type Ordered } from '../../filter/compare.js'
+import { compare, type Ordered } from '../../filter/compare.js'
 import { compileField } from '../../filter/compile-field.js'
 import type { FieldRef } from '../../filter/filter.js'
+import { compareText } from '../../json/compare-text.js'
 import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 

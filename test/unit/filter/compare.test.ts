@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compare, compareText, holdsType, type Ordered } from '../../../src/filter/compare.js'
+import { compare, holdsType, type Ordered } from '../../../src/filter/compare.js'
 import type { ValueType } from '../../../src/filter/filter.js'
+import { compareText } from '../../../src/json/compare-text.js'
 
 /** One step between any two neighbours. */
 const ASCENDING: readonly Ordered[] = [

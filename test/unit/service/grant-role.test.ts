@@ -6,7 +6,7 @@ import {
   type ServiceError,
   type StorageAdapter,
 } from '../../../src/index.js'
-import { findRoles, grantRole } from '../../../src/service/grant-role.js'
+import { findRoles, grantRole } from '../../../src/service/accounts/grant-role.js'
 import { idOf, LONG_AGO, openStored, readStored } from '../../support/stored.js'
 
 type Json = { readonly [name: string]: unknown }

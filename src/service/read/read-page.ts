@@ -1,7 +1,7 @@
-import { and, isId } from '../filter/filter.js'
-import type { StoredDocument } from '../storage.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { listStored } from './find-documents.js'
+import { and, isId } from '../../filter/filter.js'
+import type { StoredDocument } from '../../storage.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { listStored } from '../find-documents.js'
 import { type Beginning, readByIds, readFirst, type Walk } from './read-batches.js'
 
 /** A page of a walk. Of large documents only the first are there, of the others their ids. */

@@ -1,20 +1,25 @@
-import type { Collection } from '../config/plan.js'
-import type { Fault } from '../errors.js'
-import { and, isId, or } from '../filter/filter.js'
-import { bindingOf, type KnownCaller } from '../permissions/caller.js'
-import type { Rule } from '../permissions/grants.js'
-import type { ReadAccess } from '../permissions/read-gate.js'
-import { bindSet } from '../permissions/write-rules.js'
-import { isUuid } from '../schema/names.js'
-import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
-import { collectReferences, findNewReferences, holdsReference, type Reference } from '../schema/references.js'
-import { MAX_FAULTS } from '../schema/validator.js'
-import type { WriteStep } from '../storage.js'
-import type { JsonObject } from '../types.js'
-import { invalid } from './apply-rule.js'
-import { gateOf } from './authorize.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { listStored } from './find-documents.js'
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { and, isId, or } from '../../filter/filter.js'
+import { bindingOf, type KnownCaller } from '../../permissions/caller.js'
+import type { Rule } from '../../permissions/grants.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import { bindSet } from '../../permissions/write-rules.js'
+import { isUuid } from '../../schema/names.js'
+import { applyDefaults, normaliseProperties } from '../../schema/normalise.js'
+import {
+  collectReferences,
+  findNewReferences,
+  holdsReference,
+  type Reference,
+} from '../../schema/references.js'
+import { MAX_FAULTS } from '../../schema/validator.js'
+import type { WriteStep } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { gateOf } from '../authorize.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { listStored } from '../find-documents.js'
+import { invalid } from './rules/apply-rule.js'
 
 /** Whether a caller may refer to what a reference names: that it exists and may be read. */
 export type Referable = (reference: Reference) => boolean

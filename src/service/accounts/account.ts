@@ -5,19 +5,19 @@ import {
   SESSIONS,
   sessionFilter,
   sessionsOf,
-} from '../auth/sessions.js'
-import { createStamp, digestToken, isToken } from '../auth/token.js'
-import type { AuthPlan } from '../config/plan.js'
-import { ServiceError } from '../errors.js'
-import { or } from '../filter/filter.js'
-import { readOwn } from '../filter/read-path.js'
-import type { KnownCaller } from '../permissions/caller.js'
-import { SYSTEM_FIELDS } from '../schema/names.js'
-import type { StoredDocument, WriteStep } from '../storage.js'
-import type { Document, JsonObject } from '../types.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { findById, findOne, lazySignal, listStored } from './find-documents.js'
-import { readStamp, renewStamp } from './stored-document.js'
+} from '../../auth/sessions.js'
+import { createStamp, digestToken, isToken } from '../../auth/token.js'
+import type { AuthPlan } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import { or } from '../../filter/filter.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import { SYSTEM_FIELDS } from '../../schema/names.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Document, JsonObject } from '../../types.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { findById, findOne, lazySignal, listStored } from '../find-documents.js'
+import { readStamp, renewStamp } from '../write/stored-document.js'
 
 /** A user and a new session. */
 export interface SignedIn extends IssuedSession {

@@ -1,4 +1,4 @@
-import type { JsonObject, Logger } from '../types.js'
+import type { JsonObject, Logger } from '../../types.js'
 import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const

@@ -1,12 +1,13 @@
-import { type Fault, isServiceError, type ServiceError } from '../errors.js'
-import { bindingOf } from '../permissions/caller.js'
-import { firstNames } from '../permissions/ignored-properties.js'
-import { toPointerPart } from '../schema/names.js'
-import type { Reference } from '../schema/references.js'
-import { MAX_FAULTS } from '../schema/validator.js'
-import type { JsonObject } from '../types.js'
-import { type Ignoring, invalid } from './apply-rule.js'
-import type { RequestScope, ServiceContext } from './context.js'
+import { type Fault, isServiceError, type ServiceError } from '../../errors.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { bindingOf } from '../../permissions/caller.js'
+import { firstNames } from '../../permissions/ignored-properties.js'
+import type { Reference } from '../../schema/references.js'
+import { MAX_FAULTS } from '../../schema/validator.js'
+import type { JsonObject } from '../../types.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { lazySignal } from '../find-documents.js'
+import { createPace } from '../pace.js'
 import {
   buildDocument,
   type Creation,
@@ -15,8 +16,6 @@ import {
   createSystemFields,
   withNewId,
 } from './create-document.js'
-import { lazySignal } from './find-documents.js'
-import { createPace } from './pace.js'
 import {
   brokenReference,
   findReferable,
@@ -25,6 +24,7 @@ import {
   referencesToHold,
   requireReference,
 } from './references.js'
+import { type Ignoring, invalid } from './rules/apply-rule.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Where the documents of a bulk lie in its body. */

@@ -1,16 +1,15 @@
-import { createStamp } from '../auth/token.js'
-import type { Collection } from '../config/plan.js'
-import { isServiceError, ServiceError } from '../errors.js'
-import { bindingOf, type KnownCaller } from '../permissions/caller.js'
-import type { Rule } from '../permissions/grants.js'
-import { isUuid } from '../schema/names.js'
-import { runSliced } from '../slices.js'
-import type { StoredDocument, WriteStep } from '../storage.js'
-import type { JsonObject, MaybePromise } from '../types.js'
-import { applyRule, type Created, chooseRule, type Draft, type Fitting, type Ignoring } from './apply-rule.js'
-import { notFound, unexpected } from './authorize.js'
-import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
-import { findById, lazySignal } from './find-documents.js'
+import { createStamp } from '../../auth/token.js'
+import type { Collection } from '../../config/plan.js'
+import { isServiceError, ServiceError } from '../../errors.js'
+import { bindingOf, type KnownCaller } from '../../permissions/caller.js'
+import type { Rule } from '../../permissions/grants.js'
+import { isUuid } from '../../schema/names.js'
+import { runSliced } from '../../slices.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
+import { notFound, unexpected } from '../authorize.js'
+import { isAccounts, type RequestScope, type ServiceContext } from '../context.js'
+import { findById, lazySignal } from '../find-documents.js'
 import {
   brokenReference,
   findReferable,
@@ -18,6 +17,14 @@ import {
   referencesToHold,
   requireReference,
 } from './references.js'
+import {
+  applyRule,
+  type Created,
+  chooseRule,
+  type Draft,
+  type Fitting,
+  type Ignoring,
+} from './rules/apply-rule.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type Writer, type Written } from './written.js'
 

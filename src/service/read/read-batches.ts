@@ -1,10 +1,10 @@
-import type { Collection } from '../config/plan.js'
-import { and, everything, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
-import type { Query } from '../query/compile-query.js'
-import { placeOf, rangesAfter } from '../query/cursor.js'
-import type { SortKey, StoredDocument } from '../storage.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { BATCH_BYTES, listStored } from './find-documents.js'
+import type { Collection } from '../../config/plan.js'
+import { and, everything, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
+import type { Query } from '../../query/compile-query.js'
+import { placeOf, rangesAfter } from '../../query/cursor.js'
+import type { SortKey, StoredDocument } from '../../storage.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { BATCH_BYTES, listStored } from '../find-documents.js'
 
 /** Documents that are read at once, if they are small. */
 const BATCH = 500

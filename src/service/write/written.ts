@@ -1,11 +1,11 @@
-import type { Collection } from '../config/plan.js'
-import { ServiceError } from '../errors.js'
-import type { KnownCaller } from '../permissions/caller.js'
-import type { StoredDocument } from '../storage.js'
-import type { JsonObject } from '../types.js'
-import type { Ignoring } from './apply-rule.js'
-import { gateOf } from './authorize.js'
-import type { ServiceContext } from './context.js'
+import type { Collection } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { gateOf } from '../authorize.js'
+import type { ServiceContext } from '../context.js'
+import type { Ignoring } from './rules/apply-rule.js'
 
 /** A document just written, as its writer may read it: `_id` always, the rest as far as a grant shows it. */
 export interface Written extends Ignoring {

@@ -1,6 +1,6 @@
 import type { Fault } from '../errors.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
-import { toPointerPart } from './names.js'
+import { toPointerPart } from './pointer.js'
 
 /** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()

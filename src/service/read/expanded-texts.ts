@@ -1,7 +1,7 @@
-import { and, isId, or } from '../filter/filter.js'
-import type { ReadAccess } from '../permissions/read-gate.js'
-import type { RequestScope, ServiceContext } from './context.js'
-import { BATCH_BYTES, listStored } from './find-documents.js'
+import { and, isId, or } from '../../filter/filter.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import type { RequestScope, ServiceContext } from '../context.js'
+import { BATCH_BYTES, listStored } from '../find-documents.js'
 
 /** Ids that are asked for at once. */
 const MAX_IDS = 1000

@@ -1,10 +1,10 @@
-import { SESSIONS, sessionsOf } from '../auth/sessions.js'
-import type { Collection } from '../config/plan.js'
-import { ServiceError } from '../errors.js'
-import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
-import type { StoredDocument, WriteResult, WriteStep } from '../storage.js'
-import { isAccounts, type RequestScope, type ServiceContext } from './context.js'
-import { lazySignal, listStored } from './find-documents.js'
+import { SESSIONS, sessionsOf } from '../../auth/sessions.js'
+import type { Collection } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
+import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
+import { isAccounts, type RequestScope, type ServiceContext } from '../context.js'
+import { lazySignal, listStored } from '../find-documents.js'
 import { findTarget, MAX_ATTEMPTS, overtaken, type Target } from './update-document.js'
 
 /** Contract §2: how many documents may go with one that is deleted. */

@@ -1,5 +1,5 @@
-import { SESSIONS_PLAN } from '../auth/sessions.js'
-import type { ServiceContext } from './context.js'
+import { SESSIONS_PLAN } from '../../auth/sessions.js'
+import type { ServiceContext } from '../context.js'
 import { storeSeed } from './seed.js'
 
 /** Opens the storage once and closes it when the last request is done. */

@@ -1,5 +1,5 @@
-import { compareText } from '../filter/compare.js'
-import { isObject } from '../filter/read-path.js'
+import { compareText } from './compare-text.js'
+import { isObject } from './own-properties.js'
 
 /**
  * The same JSON with the properties of every object in the order of their names. Storages keep properties in different

@@ -1,5 +1,5 @@
-import { everything } from '../filter/filter.js'
-import type { StorageAdapter, WriteStep } from '../storage.js'
+import { everything } from '../../filter/filter.js'
+import type { StorageAdapter, WriteStep } from '../../storage.js'
 
 /** What became of documents to begin with. */
 export type SeedOutcome = 'stored' | 'skipped'

@@ -1,7 +1,7 @@
-import { isObject, readOwn } from '../filter/read-path.js'
-import { isSystemField } from '../schema/names.js'
-import type { StoredDocument } from '../storage.js'
-import type { JsonObject } from '../types.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { isSystemField } from '../../schema/names.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
 
 /**
  * Where hashes lie in a stored document: apart from its fields, under a name that no field can have. So they are never

@@ -1,7 +1,7 @@
-import type { StoredDocument } from '../storage.js'
-import type { RequestScope } from './context.js'
+import type { StoredDocument } from '../../storage.js'
+import type { RequestScope } from '../context.js'
+import type { WriteDocuments } from './print-documents.js'
 import { createTextStream, type TextStream } from './text-stream.js'
-import type { WriteDocuments } from './write-documents.js'
 
 /** A piece of a text, and the documents that it has come to the end of. */
 export interface Piece {

@@ -1,0 +1,15 @@
+import { isObject } from './own-properties.js'
+
+/** Whether two JSON values are the same, whatever the order of their properties. */
+export function isEqualJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((element, i) => isEqualJson(element, b[i]))
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  const names = Object.keys(a)
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isEqualJson(a[name], b[name]))
+  )
+}

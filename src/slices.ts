@@ -11,7 +11,7 @@ export interface Slice {
 /** Work that may be long: it yields wherever its slice is used up, and goes on with a new one. */
 export type Sliced<T> = Generator<void, T, void>
 
-/** Steps between two turns of the event loop, over all requests of the process: some 10 ms (contract §6, "Fairness"). */
+/** Steps between two turns of the event loop, over all requests of the process: some 10 ms (CONTRACT.md §6, "Fairness"). */
 export const SLICE = 200_000
 
 /** Steps that work may take at once, before it waits for its turn: some 0.5 ms, so that what is short never waits. */

@@ -3,7 +3,7 @@ import type { Logger } from '../types.js'
 import { type AttemptCounter, createAttemptCounter } from './attempt-counter.js'
 
 /**
- * Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (contract §4). No more
+ * Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (CONTRACT.md §4). No more
  * attempts run at a time than may still fail; others wait for their turn.
  */
 export interface Throttle {

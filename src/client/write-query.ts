@@ -56,7 +56,7 @@ function checkFilled(at: string, value: unknown): string {
   return at
 }
 
-/** Writes the parameters of a list as a query string (contract §3). Throws `TypeError` for what it has no words for. */
+/** Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for what it has no words for. */
 export function writeQuery(parameters: object): string {
   const pairs: string[] = []
   const add: Add = (name, text) => pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)

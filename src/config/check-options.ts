@@ -16,7 +16,7 @@ const isLogger = (value: unknown): boolean =>
   value !== null &&
   ['info', 'warn', 'error'].every((name) => ['function', 'undefined'].includes(typeof (value as never)[name]))
 
-/** What each option of `createCollectionService` may be (contract §7). */
+/** What each option of `createCollectionService` may be (CONTRACT.md §7). */
 const OPTIONS: { readonly [name: string]: Expectation } = {
   authenticate: [isFunction, 'a function of a request'],
   accounts: [isBoolean, 'true or false'],

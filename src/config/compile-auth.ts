@@ -30,7 +30,7 @@ const CREDENTIALS: readonly Credential[] = [
 ]
 
 /**
- * Finds out how accounts work (contract §4, "Registration"): `null` where `users` has no hash field and `auth` names
+ * Finds out how accounts work (CONTRACT.md §4, "Registration"): `null` where `users` has no hash field and `auth` names
  * neither field, so that the service keeps no accounts.
  */
 export function compileAuth(

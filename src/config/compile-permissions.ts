@@ -30,7 +30,7 @@ export interface RuleScope extends WhereScope {
   readonly faults: ConfigFault[]
 }
 
-/** Resolves the grants of a collection into one table by operation (contract §5). */
+/** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */
 export function compilePermissions(
   permissions: NonNullable<CollectionConfig['permissions']>,
   scope: RuleScope,

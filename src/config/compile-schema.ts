@@ -45,7 +45,7 @@ export function compileSchema(
   return { fields, paths, validate, storage: { name, indexes } }
 }
 
-/** No two names may differ by case alone, nor a name from a reserved one (contract §1). */
+/** No two names may differ by case alone, nor a name from a reserved one (CONTRACT.md §1). */
 export function checkCase(
   names: readonly string[],
   reserved: readonly string[],

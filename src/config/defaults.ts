@@ -1,6 +1,6 @@
 import type { AuthConfig, Limits } from '../types.js'
 
-/** Contract §1. */
+/** CONTRACT.md §1. */
 export const DEFAULT_LIMITS: Limits = {
   defaultLimit: null,
   maxLimit: null,
@@ -15,7 +15,7 @@ export const DEFAULT_LIMITS: Limits = {
   requestSeconds: 10,
 }
 
-/** Contract §1; which fields hold the identifier, the secret and the role is found in the schema of `users`. */
+/** CONTRACT.md §1; which fields hold the identifier, the secret and the role is found in the schema of `users`. */
 export const DEFAULT_AUTH: Required<Pick<AuthConfig, 'register' | 'sessionDays' | 'cost'>> = {
   register: true,
   sessionDays: 30,

@@ -12,7 +12,7 @@ import { USERS } from '../schema/names.js'
 import type { CollectionConfig, Config, Limits } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 
-/** What a sound configuration says that its author may not have meant (contract §1, §5). */
+/** What a sound configuration says that its author may not have meant (CONTRACT.md §1, §5). */
 export function findWarnings(
   written: Config['collections'],
   collections: ReadonlyMap<string, Collection>,

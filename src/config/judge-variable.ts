@@ -7,7 +7,7 @@ import { isUnsurePath } from './settle-shape.js'
 
 /**
  * The judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a host's callers may
- * have any field, in any form (contract §5).
+ * have any field, in any form (CONTRACT.md §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,

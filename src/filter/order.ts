@@ -13,7 +13,7 @@ export interface OrderKey {
 /** Compares two things: negative, zero or positive. It takes its steps from the slice. */
 export type Compare<T> = (a: T, b: T, slice: Slice) => number
 
-/** The order of things (contract §3.6) whose value in the `i`th key `readers[i]` gives. */
+/** The order of things (CONTRACT.md §3.6) whose value in the `i`th key `readers[i]` gives. */
 export function compileOrder<T>(
   sort: readonly { readonly descending: boolean }[],
   readers: readonly ((item: T) => Ordered)[],

@@ -19,7 +19,7 @@ export const parseInTurn = (bytes: Uint8Array, signal: () => AbortSignal): Maybe
     return parseBody(bytes)
   }, signal)
 
-/** The body as an object, judged as a whole. Throws `invalid_json` and `validation_failed` (contract §4). */
+/** The body as an object, judged as a whole. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4). */
 export function parseBody(bytes: Uint8Array): JsonObject {
   const text = decode(bytes)
   if (isNestedTooDeep(text)) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)
@@ -93,7 +93,7 @@ const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
 const MAX_CONTENT_TYPE = 256
 
 /**
- * Refuses a body that does not count as JSON (contract §4). `text/plain` and no type at all count, unless the host
+ * Refuses a body that does not count as JSON (CONTRACT.md §4). `text/plain` and no type at all count, unless the host
  * supplies identities: a page of another origin may send those without asking first. Throws `unsupported_media_type`.
  */
 export function checkMediaType(

@@ -18,7 +18,7 @@ const ANONYMOUS: Identity = { caller: null }
 
 const BEARER = /^bearer +(\S+) *$/i
 
-/** Identifies by the service's own tokens, by the host's `authenticate`, or by both (contract §4, "Own accounts"). */
+/** Identifies by the service's own tokens, by the host's `authenticate`, or by both (CONTRACT.md §4, "Own accounts"). */
 export function createIdentify(
   context: ServiceContext,
   authenticate: ServiceOptions['authenticate'],

@@ -80,7 +80,7 @@ async function readBody(exchange: Exchange): Promise<JsonObject> {
   return parseInTurn(bytes, () => scope.signal)
 }
 
-/** Performs what a route and a method ask for, in the order of faults of contract §2. `method` is allowed there. */
+/** Performs what a route and a method ask for, in the order of faults of CONTRACT.md §2. `method` is allowed there. */
 export async function perform(exchange: Exchange, route: Route, method: Method): Promise<Answer> {
   const { context, scope, identity } = exchange
   const { caller } = identity
@@ -129,7 +129,7 @@ export async function perform(exchange: Exchange, route: Route, method: Method):
   }
 }
 
-/** What there is for this caller (contract §7). */
+/** What there is for this caller (CONTRACT.md §7). */
 function describeRoot({ context, identity, prefix, hasAccountRoutes }: Exchange): JsonObject {
   const collections = listOperations(context, identity.caller).map(({ name, operations }) => ({
     name,

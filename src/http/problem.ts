@@ -57,7 +57,7 @@ const STORAGE_DETAILS: { readonly [code: string]: string } = {
 export const isAnswerable = ({ code }: ServiceError): boolean =>
   code !== 'internal_error' && Object.hasOwn(STATUS, code)
 
-/** An error as `application/problem+json` (RFC 9457, contract §6). */
+/** An error as `application/problem+json` (RFC 9457, CONTRACT.md §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
   const { code, errors } = error
   const [status, title] = STATUS[code]

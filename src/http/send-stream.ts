@@ -1,6 +1,6 @@
 import type { TextStream } from '../service/read/text-stream.js'
 
-/** Contract §6: how long a client may take nothing of a stream, in milliseconds. */
+/** CONTRACT.md §6: how long a client may take nothing of a stream, in milliseconds. */
 export const IDLE_MILLISECONDS = 30_000
 
 /** Characters that are written at once: few enough that a slow client is seen to take them. */

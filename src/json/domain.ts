@@ -12,7 +12,7 @@ export const isStorableNumber = (value: number): boolean =>
 /** Takes a fault; false when there is room for no more. */
 export type AddFault = (fault: Fault) => boolean
 
-/** Contract §4: levels of nesting, the body itself the first. */
+/** CONTRACT.md §4: levels of nesting, the body itself the first. */
 export const MAX_DEPTH = 32
 
 /**

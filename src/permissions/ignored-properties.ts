@@ -5,7 +5,7 @@ import type { JsonObject } from '../types.js'
 const MAX_NAMES = 20
 
 /**
- * The properties of a body that were not kept, as far as an answer names them (contract §7): what a field could be
+ * The properties of a body that were not kept, as far as an answer names them (CONTRACT.md §7): what a field could be
  * called, and system fields. It depends on nothing but the body and the rule that ran.
  */
 export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>

@@ -40,7 +40,7 @@ export interface ReadAccess extends Readable {
   readonly filter: Filter
   /** Whether the caller may read this document at all. */
   isReadable(document: StoredDocument): boolean
-  /** A readable document as the caller may read it, in the order of contract §1. */
+  /** A readable document as the caller may read it, in the order of CONTRACT.md §1. */
   show(document: StoredDocument): Document
   /** The same as JSON text. */
   write(document: StoredDocument): string
@@ -58,7 +58,7 @@ interface BoundRule {
   readonly where: Filter
 }
 
-/** Resolves reading rights (contract §5): they add up. All that does not depend on who exactly asks is computed once. */
+/** Resolves reading rights (CONTRACT.md §5): they add up. All that does not depend on who exactly asks is computed once. */
 export function createReadGate(collection: GatedCollection): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
   const known = new Map<string, ReadAccess>()

@@ -5,7 +5,7 @@ import type { KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
 /**
- * The rules under which a caller may try one operation, in the order of contract §5: the caller's roles decide if one
+ * The rules under which a caller may try one operation, in the order of CONTRACT.md §5: the caller's roles decide if one
  * of them mentions the operation, else `user`, else `*`; `owner` comes last. None: the operation is denied.
  */
 export function selectWriteRules(
@@ -40,7 +40,7 @@ export interface Kept {
 export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
   includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
 
-/** Drops system fields, what `accepts` refuses, and what `set` overwrites (contract §4 and §5). */
+/** Drops system fields, what `accepts` refuses, and what `set` overwrites (CONTRACT.md §4 and §5). */
 export function keepProperties(
   body: JsonObject,
   accepts: (name: string) => boolean,

@@ -30,7 +30,7 @@ export interface Readable {
   readonly paths: readonly string[]
 }
 
-/** A query understood: what contract §3 makes of it for one caller. */
+/** A query understood: what CONTRACT.md §3 makes of it for one caller. */
 export interface Query {
   readonly filter: Filter
   readonly sort: readonly SortKey[]
@@ -178,7 +178,7 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
   return { field: field.ref, descending }
 }
 
-/** Ends the order with `_id`, in the direction of the last key: then it is total (contract §3.6). */
+/** Ends the order with `_id`, in the direction of the last key: then it is total (CONTRACT.md §3.6). */
 function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
   const place = keys.findIndex(({ field }) => field.path === idField.path)
   // Behind an `_id` there are no ties to order.

@@ -16,7 +16,7 @@ export class ConditionFault extends Error {
   }
 }
 
-/** What an operator takes and how repeating it in a query string joins its values (contract §3.3). */
+/** What an operator takes and how repeating it in a query string joins its values (CONTRACT.md §3.3). */
 interface Operator {
   readonly operand: 'scalar' | 'ordered' | 'list' | 'pattern' | 'flag'
   /** Repeated: `any` value is enough, `all` must hold, or it may not be repeated. */
@@ -61,7 +61,7 @@ export const elementOf = (field: Field): Field => field.items ?? field
 const isComparable = (field: Field): boolean => traitsOf(elementOf(field).type).isScalar
 
 /**
- * Builds the filter of one condition from an operand that is already JSON (contract §3.2 to §3.4). Strings are
+ * Builds the filter of one condition from an operand that is already JSON (CONTRACT.md §3.2 to §3.4). Strings are
  * normalised as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
  */
 export function buildCondition(

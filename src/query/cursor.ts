@@ -62,7 +62,7 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * What comes behind a place (contract §3.7), as ranges in their order, disjoint: each fixes the first keys and bounds
+ * What comes behind a place (CONTRACT.md §3.7), as ranges in their order, disjoint: each fixes the first keys and bounds
  * the next one, so that an index can seek, however many documents share the first keys.
  */
 export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {

@@ -4,7 +4,7 @@ import { ConditionFault, elementOf, type OperatorName, operatorOf } from './cond
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /**
- * Reads the text of a query value as JSON, as far as contract §3.1 says it is: what begins with `"`, `[` or `{` must
+ * Reads the text of a query value as JSON, as far as CONTRACT.md §3.1 says it is: what begins with `"`, `[` or `{` must
  * be JSON; for fields that hold strings any other text but `null` is text. Throws `ConditionFault`.
  */
 export function readOperand(field: Field, operator: OperatorName, text: string): unknown {

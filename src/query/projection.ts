@@ -25,7 +25,7 @@ export function createProjection(paths: readonly string[]): Projection {
   return root as Projection
 }
 
-/** The projected part of a document, in its order; `_id` always. A missing parent stays absent (contract §3.8). */
+/** The projected part of a document, in its order; `_id` always. A missing parent stays absent (CONTRACT.md §3.8). */
 export const project = (document: JsonObject, projection: Projection): JsonObject =>
   projectInside(document, new Map([...projection, ['_id', true]]))
 

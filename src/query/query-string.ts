@@ -31,7 +31,7 @@ const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
 
-/** Contract §3.3: groups within groups. */
+/** CONTRACT.md §3.3: groups within groups. */
 const MAX_LEVELS = 4
 
 const parsed = createBoundedMap<string, RawQuery>(1024)
@@ -40,7 +40,7 @@ const parsed = createBoundedMap<string, RawQuery>(1024)
 const MAX_REMEMBERED = 1024
 
 /**
- * Takes a query string apart (contract §3). A closed grammar of keys stands before the parser, and as many values must
+ * Takes a query string apart (CONTRACT.md §3). A closed grammar of keys stands before the parser, and as many values must
  * come out of it as went in, so that nothing is dropped, folded or renamed on the way. Throws `invalid_query`, and
  * `query_too_long` beyond `queryBytes`.
  */

@@ -44,7 +44,7 @@ export interface WhereScope {
   readonly isUnsure: (path: string) => boolean
 }
 
-/** Parses a filter in the words of the query language as JSON (contract §5), adding what is wrong to `faults`. */
+/** Parses a filter in the words of the query language as JSON (CONTRACT.md §5), adding what is wrong to `faults`. */
 export function parseWhere(where: JsonObject, scope: WhereScope, at: string, faults: WhereFault[]): Where {
   const parts = Object.entries(where).map(([name, condition]) => {
     const place = at + toPointerPart(name)

@@ -3,9 +3,9 @@ import type { FieldDefinition } from '../types.js'
 import type { Field } from './field.js'
 import type { JsonSchema } from './json-schema.js'
 
-/** Contract §1: a unique or indexed string, in bytes. */
+/** CONTRACT.md §1: a unique or indexed string, in bytes. */
 export const MAX_INDEXED_BYTES = 1024
-/** Contract §4: bcrypt ignores what lies beyond. */
+/** CONTRACT.md §4: bcrypt ignores what lies beyond. */
 export const MAX_SECRET_BYTES = 72
 
 /**

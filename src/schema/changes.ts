@@ -7,7 +7,7 @@ import type { Field } from './field.js'
 
 /**
  * Whether an update answers for a fault: of what it changes, of what it removes though required, and of a name that it
- * must not use. What was stored before and stays as it is may break a rule that the configuration has now (contract §2).
+ * must not use. What was stored before and stays as it is may break a rule that the configuration has now (CONTRACT.md §2).
  */
 export function isChange(
   { path, code }: Fault,

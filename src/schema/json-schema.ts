@@ -20,7 +20,7 @@ export interface Violation {
   readonly schema?: JsonSchema
 }
 
-/** Formats of strings, as in contract §1. */
+/** Formats of strings, as in CONTRACT.md §1. */
 export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
 const encoder = new TextEncoder()

@@ -1,8 +1,8 @@
 import { closestMatch } from 'leven'
 
-/** Contract §1: names of collections. */
+/** CONTRACT.md §1: names of collections. */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
-/** Contract §1: names of fields. */
+/** CONTRACT.md §1: names of fields. */
 export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
 
 /** The collection of accounts. */

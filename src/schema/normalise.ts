@@ -7,7 +7,7 @@ import { parseTimestamp } from './timestamp.js'
 
 /**
  * Brings a value into the form in which it is stored: `trim`, `lowercase`, timestamps in UTC, −0 as 0, a `null` of a
- * nullable field as `undefined`. What does not fit the type is left for validation. Contract §1.
+ * nullable field as `undefined`. What does not fit the type is left for validation. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
   runAtOnce((slice) => normaliseInSlices(field, value, slice))

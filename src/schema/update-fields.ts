@@ -32,7 +32,7 @@ export function normaliseUpdate(
   )
 }
 
-/** The fields after an update, the declared ones in the schema's order; secrets among them in clear (contract §2). */
+/** The fields after an update, the declared ones in the schema's order; secrets among them in clear (CONTRACT.md §2). */
 export function updateFields(
   fields: readonly Field[],
   before: JsonObject,

@@ -11,7 +11,7 @@ import type { Field } from './field.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
 
-/** Contract §4. */
+/** CONTRACT.md §4. */
 export const MAX_FAULTS = 50
 /** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
 const MAX_PATH = 256

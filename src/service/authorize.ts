@@ -7,13 +7,13 @@ import { selectWriteRules } from '../permissions/write-rules.js'
 import { USERS } from '../schema/names.js'
 import { isAccounts, type ServiceContext } from './context.js'
 
-/** Contract §5, "Denied": nobody signed in, or somebody who may not. */
+/** CONTRACT.md §5, "Denied": nobody signed in, or somebody who may not. */
 export const denied = (caller: KnownCaller | null): ServiceError =>
   caller === null
     ? new ServiceError('unauthenticated', 'Sign in to do this.')
     : new ServiceError('forbidden', 'You may not do this.')
 
-/** A `check` that failed, or a `set` that cannot be: for everyone the same (contract §5). */
+/** A `check` that failed, or a `set` that cannot be: for everyone the same (CONTRACT.md §5). */
 export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
 
 export const notFound = (detail = 'There is nothing here.'): ServiceError =>
@@ -55,7 +55,7 @@ export function authorizeRead(
   return access
 }
 
-/** Whether strangers may not create here, whatever the rules say: it would be a registration (contract §4). */
+/** Whether strangers may not create here, whatever the rules say: it would be a registration (CONTRACT.md §4). */
 export const isClosedTo = (
   context: ServiceContext,
   collection: Collection,

@@ -105,7 +105,7 @@ test('the package is small, without maps to what is not there', async () => {
 
 /** What a text points at inside the package: links, files by their names, sections of a contract. */
 const CITATION =
-  /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)|(contract §[\d.]*)/g
+  /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)|(CONTRACT.md §[\d.]*)/g
 
 test('whatever the documents and the types cite is in the package', async () => {
   const files = (await readdir(installed, { recursive: true })).filter(

@@ -124,7 +124,7 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
 }
 
 /**
- * Non-interference (contract §5, "No leak"): two stores that show a caller the same documents and fields give that
+ * Non-interference (CONTRACT.md §5, "No leak"): two stores that show a caller the same documents and fields give that
  * caller byte-identical answers, each what the oracle says. Throws on a counterexample.
  */
 export async function checkNonInterference(

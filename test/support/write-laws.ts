@@ -89,7 +89,7 @@ async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
   return { status, code, comparable: JSON.stringify([status, kept, known]) }
 }
 
-/** What may account for a difference (contract §5, "No leak"). */
+/** What may account for a difference (CONTRACT.md §5, "No leak"). */
 export type Account = 'uniqueness' | 'references' | 'where' | 'check'
 
 /** Which of the things that may tell two stores apart has done so; `undefined` where nothing should have. */
@@ -152,7 +152,7 @@ export interface Building {
 export type Seen = { [what in Account | 'pairs' | 'same' | 'written']: number }
 
 /**
- * Non-interference of writes (contract §5, "No leak"): two stores that show a caller the same answer every write of that
+ * Non-interference of writes (CONTRACT.md §5, "No leak"): two stores that show a caller the same answer every write of that
  * caller identically, and show the same afterwards, unless uniqueness, references, `where` or `check` account for it.
  * Throws on a counterexample. The worlds are the same in every run.
  */

@@ -16,7 +16,7 @@ const schema = {
   at: { type: 'timestamp' },
 }
 
-/** A rule of contract §5 about writing, as a create: what is stored under these permissions, or the refusal. */
+/** A rule of CONTRACT.md §5 about writing, as a create: what is stored under these permissions, or the refusal. */
 export interface WriteCase {
   readonly rule: string
   readonly permissions: { readonly [subject: string]: unknown }

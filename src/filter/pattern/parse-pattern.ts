@@ -5,11 +5,11 @@ import { foldRanges } from './letter-case.js'
 import type { Pattern } from './pattern.js'
 import { findPositions } from './positions.js'
 
-/** Contract §3.5: characters of a pattern. */
+/** CONTRACT.md §3.5: characters of a pattern. */
 const MAX_CHARACTERS = 512
-/** Contract §3.5: nodes of a pattern after expanding repeats. */
+/** CONTRACT.md §3.5: nodes of a pattern after expanding repeats. */
 const MAX_NODES = 1000
-/** Contract §3.5: pairs of these of which one can follow the other. */
+/** CONTRACT.md §3.5: pairs of these of which one can follow the other. */
 const MAX_PAIRS = 20_000
 
 /** Why a text is no portable pattern. */
@@ -20,7 +20,7 @@ const KEPT_BYTES = 2 * 1024 * 1024
 
 const kept = createBoundedMap<string, Pattern>(KEPT_BYTES, countBytes)
 
-/** Parses a portable pattern (contract §3.5). Throws `PatternFault` for anything outside the portable core. */
+/** Parses a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for anything outside the portable core. */
 export function parsePattern(source: string, options: { readonly ignoreCase: boolean }): Pattern {
   if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)

@@ -17,7 +17,7 @@ import { readHash, readStamp } from '../write/stored-document.js'
 import { removeExpired, type SignedIn, showAccount } from './account.js'
 
 /**
- * Opens a session for the right secret (contract §4, "Login"). An unknown identifier and a wrong secret take the same
+ * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret take the same
  * steps and get the same `invalid_credentials`. Throws `validation_failed` for a body that is no pair of credentials,
  * `too_many_attempts`, and `overloaded`.
  */

@@ -27,7 +27,7 @@ export interface Registered extends Ignoring {
 }
 
 /**
- * Creates an account (contract §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
+ * Creates an account (CONTRACT.md §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
  * `document_too_large`, `unique_violation`, `overloaded`.
  */
 export async function register(

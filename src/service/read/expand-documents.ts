@@ -29,7 +29,7 @@ interface Slot {
 /** Text that is known, or a place in it. */
 type Part = string | Slot
 
-/** Writes documents with those that their references name in the place of ids, as the caller may read them (contract §2). */
+/** Writes documents with those that their references name in the place of ids, as the caller may read them (CONTRACT.md §2). */
 export function createExpandingWriter(
   context: ServiceContext,
   scope: RequestScope,

@@ -41,10 +41,10 @@ export interface Page {
   readonly total?: number
 }
 
-/** Contract §3.7: the largest page that has a next one. */
+/** CONTRACT.md §3.7: the largest page that has a next one. */
 const MAX_PAGE = 1000
 
-/** The documents that the caller may read and asks for, in order (contract §2 and §3). */
+/** The documents that the caller may read and asks for, in order (CONTRACT.md §2 and §3). */
 export async function listDocuments(
   context: ServiceContext,
   scope: RequestScope,

@@ -31,7 +31,7 @@ import { checkStoredSize, prepareWritten, type Writing, type Written } from './w
 const DOCUMENTS = 'documents'
 
 /**
- * Creates all documents of a body `{ "documents": [...] }` or none (contract §2, "Bulk"), each under the first rule that
+ * Creates all documents of a body `{ "documents": [...] }` or none (CONTRACT.md §2, "Bulk"), each under the first rule that
  * fits it. Throws `validation_failed` with the faults of all of them, `forbidden`, `document_too_large`,
  * `unique_violation`.
  */

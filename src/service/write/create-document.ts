@@ -34,7 +34,7 @@ export interface Creation extends Writer {
 }
 
 /**
- * Creates a document under a new `_id` and the first of the rules that fits (contract §4, §5). Returns it as the caller
+ * Creates a document under a new `_id` and the first of the rules that fits (CONTRACT.md §4, §5). Returns it as the caller
  * may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
  */
 export function createDocument(
@@ -55,7 +55,7 @@ export interface Claim {
 
 /**
  * Creates a document under the `_id` that its client has chosen, so that a create whose outcome is unknown can be
- * repeated (contract §2). Throws what `createDocument` does, `not_found` for an `_id` that no document can have, and
+ * repeated (CONTRACT.md §2). Throws what `createDocument` does, `not_found` for an `_id` that no document can have, and
  * `precondition_failed` wherever it exists, whoever may read it.
  */
 export async function createClaimed(

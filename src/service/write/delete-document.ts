@@ -7,7 +7,7 @@ import { isAccounts, type RequestScope, type ServiceContext } from '../context.j
 import { lazySignal, listStored } from '../find-documents.js'
 import { findTarget, MAX_ATTEMPTS, overtaken, type Target } from './update-document.js'
 
-/** Contract §2: how many documents may go with one that is deleted. */
+/** CONTRACT.md §2: how many documents may go with one that is deleted. */
 const MAX_CASCADE = 1000
 
 /**

@@ -99,7 +99,7 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   return byCollection
 }
 
-/** One and the same fault for what does not exist and for what may not be read (contract §2). */
+/** One and the same fault for what does not exist and for what may not be read (CONTRACT.md §2). */
 const unknownReference = ({ path, collection }: Reference): Fault => ({
   path,
   code: 'unknown_reference',

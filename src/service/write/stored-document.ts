@@ -5,11 +5,11 @@ import type { JsonObject } from '../../types.js'
 
 /**
  * Where hashes lie in a stored document: apart from its fields, under a name that no field can have. So they are never
- * shown, compared or copied, whatever a later configuration declares (contract §1).
+ * shown, compared or copied, whatever a later configuration declares (CONTRACT.md §1).
  */
 const HASHES = '_hashes'
 
-/** Where a user document holds its stamp. A session counts only while it holds the same one (contract §4). */
+/** Where a user document holds its stamp. A session counts only while it holds the same one (CONTRACT.md §4). */
 const STAMP = '_stamp'
 
 /** What the service itself puts into a document. Times in stored form. */

@@ -20,7 +20,7 @@ import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-updat
 import { updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type Writer, type Written } from './written.js'
 
-/** Contract §2: how often a document is read again when somebody else writes it at the same time. */
+/** CONTRACT.md §2: how often a document is read again when somebody else writes it at the same time. */
 export const MAX_ATTEMPTS = 10
 
 /** Who changes which document, under which rules. */
@@ -44,7 +44,7 @@ interface Found {
 }
 
 /**
- * Finds the document and judges the caller's right to change it, in the order of contract §2: 404 · 403 · 412. Throws
+ * Finds the document and judges the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 · 412. Throws
  * `not_found`, `forbidden` (`unauthenticated` for nobody) and `precondition_failed`.
  */
 export async function findTarget(
@@ -75,7 +75,7 @@ export async function refuseUnauthorized(
 }
 
 /**
- * Changes a document (contract §2, "Update"). Every attempt reads, authorises, drops and validates anew, until nobody
+ * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates anew, until nobody
  * has come first. Throws what `findTarget` does, and `validation_failed`, `forbidden`, `document_too_large`,
  * `unique_violation`, `overloaded`.
  */

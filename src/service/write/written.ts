@@ -31,7 +31,7 @@ export interface Writing extends Ignoring {
   readonly at?: string
 }
 
-/** The answer to a write that is about to be made. Throws `document_too_large` where it leaves too much behind (contract §2). */
+/** The answer to a write that is about to be made. Throws `document_too_large` where it leaves too much behind (CONTRACT.md §2). */
 export function prepareWritten(
   context: ServiceContext,
   { collection, caller }: Writer,
@@ -72,7 +72,7 @@ export function checkDocumentSize(
   })
 }
 
-/** Contract §6: what one write stores, in bytes. */
+/** CONTRACT.md §6: what one write stores, in bytes. */
 const MAX_STORED = 16 * 1024 * 1024
 
 /** Throws `document_too_large` where the documents of one write, hidden parts included, are too much together. */

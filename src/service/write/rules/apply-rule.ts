@@ -50,7 +50,7 @@ export interface Draft {
 
 /**
  * What comes of a body under the rule that runs: rules that drop nothing of it go first. The faults of the first rule
- * tried are the answer; a later one that is invalid is passed over (contract §5). Throws `validation_failed` and
+ * tried are the answer; a later one that is invalid is passed over (CONTRACT.md §5). Throws `validation_failed` and
  * `forbidden`.
  */
 export function* chooseRule<T>(
@@ -76,7 +76,7 @@ export function* chooseRule<T>(
   throw refused()
 }
 
-/** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (contract §4, §5). */
+/** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (CONTRACT.md §4, §5). */
 export function* applyRule(
   collection: Collection,
   rule: Rule,

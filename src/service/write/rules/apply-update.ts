@@ -46,7 +46,7 @@ export interface Updated {
 }
 
 /**
- * Applies what a rule kept of a body to a stored document, validates what that changes, and checks it (contract §2, §5).
+ * Applies what a rule kept of a body to a stored document, validates what that changes, and checks it (CONTRACT.md §2, §5).
  * It is judged on the document as its caller sees it, and then done to the one that is stored: so nothing but the
  * `check` can tell what the caller may not read.
  */

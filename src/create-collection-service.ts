@@ -11,9 +11,15 @@ import { createIdentify, type Identify, identifyAs } from './http/identify.js'
 import { calledByNode, findNodeResponse } from './http/misuse.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond } from './http/respond.js'
-import { createClock, createGates, createIdSource, type ServiceContext } from './service/context.js'
+import { createRoutes } from './http/routes/find-route.js'
+import { attachSessions } from './service/accounts/sessions.js'
+import { compileRules, type Service } from './service/call.js'
+import type { Deadline } from './service/deadline.js'
+import { createClock } from './service/start/clock.js'
+import { createIdSource } from './service/start/id-source.js'
 import { createLifecycle } from './service/start/lifecycle.js'
 import { createLogger } from './service/start/logger.js'
+import { createStore } from './service/store.js'
 import type { StorageAdapter } from './storage.js'
 import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
 
@@ -40,34 +46,35 @@ export function createCollectionService<const C extends Config | { readonly [key
   const logger = createLogger(options.logger)
   for (const warning of plan.warnings) logger.warn(warning)
 
-  const keepsAccounts =
-    plan.auth !== null && (options.authenticate === undefined || options.accounts === true)
+  const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
+  const accounts = isHostsAlone ? null : plan.auth
   const now = options.now ?? Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)
-  const context: ServiceContext = {
+  const service: Service = {
     plan,
-    adapter,
+    accounts,
     hasher,
+    decoy: createDecoy(hasher),
     logger,
     throttle: createThrottle({ now, logger }),
     now,
     clock: createClock(now),
     createId: createIdSource(now),
-    gates: createGates(plan.collections.values()),
-    keepsAccounts,
+    ...compileRules(plan.collections.values()),
+    attachments: new Map(accounts ? [[accounts.users.name, attachSessions(accounts)]] : []),
   }
-  const life = createLifecycle(context)
-  const decoy = createDecoy(hasher)
+  const life = createLifecycle(service, adapter)
   const shared = {
-    service: options,
+    routes: createRoutes(service),
+    host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
-    decoy,
+    createStore: (deadline: Deadline) => createStore(adapter, deadline),
     track: life.track,
   }
   const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler<C> => {
-    const respond = createRespond(context, { ...shared, identify, hasAccountRoutes })
+    const respond = createRespond(service, { ...shared, identify, hasAccountRoutes })
     const fail = (cause: unknown): Answer => {
       const requestId = crypto.randomUUID()
       logger.error('request failed', { requestId, cause })
@@ -94,7 +101,7 @@ export function createCollectionService<const C extends Config | { readonly [key
       as: (caller: Caller | null) => createHandler(identifyAs(caller), false),
     })
   }
-  return createHandler(createIdentify(context, options.authenticate), keepsAccounts)
+  return createHandler(createIdentify(service, options.authenticate), accounts !== null)
 }
 
 const DEFAULT_COST = 12

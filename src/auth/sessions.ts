@@ -25,6 +25,12 @@ export interface IssuedSession {
   readonly expiresAt: string
 }
 
+/** Who a token stands for. */
+export interface Session {
+  readonly id: string
+  readonly user: StoredDocument
+}
+
 /** A new session of a user with a stamp, and the step that stores it. Times in milliseconds since 1970. */
 export function issueSession(
   userId: string,

@@ -2,6 +2,8 @@ import { access } from 'node:fs/promises'
 import { compileConfig } from '../config/compile-config.js'
 import type { StorageAdapter } from '../index.js'
 import { findRoles, grantRole, type RoleGrant } from '../service/accounts/grant-role.js'
+import { UNHURRIED } from '../service/deadline.js'
+import { createStore } from '../service/store.js'
 import { createStorage } from './create-storage.js'
 import type { GrantArguments, StorageArguments } from './parse-arguments.js'
 import { FileError, readJsonFile } from './read-json-file.js'
@@ -21,7 +23,7 @@ export async function grant(
   const clock = (): string => new Date().toISOString()
   const { isNew } = await usingStorage(adapter, async () => {
     await adapter.open([roles.auth.users.storage])
-    return grantRole(adapter, roles, wanted, clock)
+    return grantRole(createStore(adapter, UNHURRIED), roles, wanted, clock)
   })
   print(describeGrant(wanted, isNew))
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.js'
 import { MAX_DEPTH } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
-import { invalid } from '../service/write/rules/apply-rule.js'
+import { invalid } from '../service/refusals.js'
 import { runSliced } from '../slices.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 

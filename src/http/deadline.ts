@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../errors.js'
-import type { RequestScope, Wait } from '../service/context.js'
+import type { Deadline, Wait } from '../service/deadline.js'
 
 /** What is answered when the time is over, by what the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
@@ -17,12 +17,12 @@ function late(wait: Wait): ServiceError {
 
 /**
  * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. `work` that ignores
- * its scope's signal goes on by itself; its result is then given to `discard`.
+ * the signal of its deadline goes on by itself; its result is then given to `discard`.
  */
 export function runWithDeadline<T>(
   seconds: number,
   onGone: (listener: () => void) => () => void,
-  work: (scope: RequestScope) => Promise<T>,
+  work: (deadline: Deadline) => Promise<T>,
   discard: (result: T) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -30,7 +30,7 @@ export function runWithDeadline<T>(
     let isOver = false
     let current: Wait = 'host'
     let stopListening = (): void => {}
-    const scope: RequestScope = {
+    const deadline: Deadline = {
       enter(wait) {
         if (isOver) throw late(current)
         current = wait
@@ -54,7 +54,7 @@ export function runWithDeadline<T>(
     const timer = setTimeout(giveUp, seconds * 1000)
     stopListening = onGone(giveUp)
     if (isOver) return finish()
-    work(scope).then(
+    work(deadline).then(
       (result) => {
         if (isOver) discard(result)
         resolve(result)

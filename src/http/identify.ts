@@ -1,45 +1,50 @@
+import type { Session } from '../auth/sessions.js'
 import { isStorableText } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
-import { findSession, invalidToken, type Session } from '../service/accounts/account.js'
-import type { RequestScope, ServiceContext } from '../service/context.js'
+import { callerOf } from '../service/accounts/account.js'
+import { findSession } from '../service/accounts/sessions.js'
+import type { Service } from '../service/call.js'
+import type { Deadline } from '../service/deadline.js'
+import { invalidToken } from '../service/refusals.js'
+import type { Store } from '../service/store.js'
 import type { Caller, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
 /** Who sends a request; `session` where the service's own token says so. */
 export interface Identity {
   readonly caller: KnownCaller | null
-  readonly session?: Session
+  readonly session: Session | undefined
 }
 
-export type Identify = (incoming: IncomingRequest, scope: RequestScope) => Promise<Identity>
+/** Finds out who sends a request. */
+export type Identify = (
+  incoming: IncomingRequest,
+  by: { readonly deadline: Deadline; readonly store: Store },
+) => Promise<Identity>
 
-const ANONYMOUS: Identity = { caller: null }
+const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session: undefined })
 
 const BEARER = /^bearer +(\S+) *$/i
 
 /** Identifies by the service's own tokens, by the host's `authenticate`, or by both (CONTRACT.md §4, "Own accounts"). */
-export function createIdentify(
-  context: ServiceContext,
-  authenticate: ServiceOptions['authenticate'],
-): Identify {
-  const { plan, keepsAccounts } = context
-  const auth = keepsAccounts ? plan.auth : null
-  const askHost = async (incoming: IncomingRequest, scope: RequestScope): Promise<Identity> => {
-    if (!authenticate) return ANONYMOUS
-    scope.enter('host')
-    return { caller: await identifyByHost(authenticate, incoming) }
+export function createIdentify(service: Service, authenticate: ServiceOptions['authenticate']): Identify {
+  const auth = service.accounts
+  const askHost = async (incoming: IncomingRequest, deadline: Deadline): Promise<Identity> => {
+    if (!authenticate) return onHostsWord(null)
+    deadline.enter('host')
+    return onHostsWord(await identifyByHost(authenticate, incoming))
   }
-  return async (incoming, scope) => {
+  return async (incoming, { deadline, store }) => {
     const header = auth ? incoming.header('authorization') : undefined
-    if (!auth || header === undefined) return askHost(incoming, scope)
+    if (!auth || header === undefined) return askHost(incoming, deadline)
     const [, token] = BEARER.exec(header) ?? []
     if (token === undefined) {
-      if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, scope)
+      if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
       throw invalidToken()
     }
-    const session = await findSession(context, scope, auth, token)
-    return { caller: session.caller, session }
+    const session = await findSession(service, store, auth, token)
+    return { caller: callerOf(auth, session.user), session }
   }
 }
 
@@ -58,7 +63,8 @@ async function identifyByHost(
 /** Identifies everyone as one caller, on the host's word. */
 export const identifyAs =
   (caller: Caller | null): Identify =>
-  async () => ({ caller: checkCaller(caller) })
+  async () =>
+    onHostsWord(checkCaller(caller))
 
 const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
 

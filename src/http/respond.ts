@@ -1,78 +1,80 @@
 import { isServiceError, ServiceError } from '../errors.js'
-import { notFound } from '../service/authorize.js'
-import type { RequestScope, ServiceContext } from '../service/context.js'
+import { createCall, type Service } from '../service/call.js'
+import type { Deadline } from '../service/deadline.js'
+import { notFound } from '../service/refusals.js'
+import type { Store } from '../service/store.js'
 import type { ServiceOptions } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { createCors } from './cors.js'
 import { runWithDeadline } from './deadline.js'
 import type { Identify } from './identify.js'
-import { NO_STORE, perform } from './operations.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
-import {
-  allowedMethods,
-  findRoute,
-  joinPrefix,
-  METHODS,
-  type Method,
-  type Route,
-  splitTarget,
-} from './router.js'
+import { NO_STORE } from './routes/answers.js'
+import { createExchange } from './routes/create-exchange.js'
+import type { Routes } from './routes/find-route.js'
+import type { Method } from './routes/route.js'
 import { observeStream } from './send-stream.js'
+import { joinPrefix, splitTarget } from './target.js'
 
 /** Answers a request. Never rejects. */
 export type Respond = (incoming: IncomingRequest) => Promise<Answer>
 
 export interface RespondOptions {
+  readonly routes: Routes
   readonly identify: Identify
   readonly hasAccountRoutes: boolean
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
-  readonly service: ServiceOptions
+  readonly host: ServiceOptions
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
-  readonly decoy: () => Promise<string>
+  readonly createStore: (deadline: Deadline) => Store
   /** Counts work under way, also that which a deadline has given up. */
   readonly track: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** The service over plain requests and answers: routing, the order of faults, and what every answer carries. */
-export function createRespond(context: ServiceContext, options: RespondOptions): Respond {
-  const { service } = options
-  const { logger } = context
-  const { basePath } = options
-  const cors = createCors(service.cors)
-  const onlyJson = service.authenticate !== undefined
+export function createRespond(service: Service, options: RespondOptions): Respond {
+  const { host, basePath, routes, hasAccountRoutes } = options
+  const { logger } = service
+  const cors = createCors(host.cors)
+  const onlyJson = host.authenticate !== undefined
   const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors.varies ? ['Origin'] : [])].join(
     ', ',
   )
   const always = { 'x-content-type-options': 'nosniff', vary }
 
-  const answer = async (incoming: IncomingRequest, scope: RequestScope): Promise<Answer> => {
+  const answer = async (incoming: IncomingRequest, deadline: Deadline): Promise<Answer> => {
     const prefix = joinPrefix(incoming.mountPath, basePath)
     const target = splitTarget(incoming.target, prefix)
-    const route = target && findRoute(target.path, context.plan.collections, options)
-    if (!route) throw notFound()
+    const found = target && routes.find(target.path, options)
+    if (!found) throw notFound()
+    const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
-    if (method === 'OPTIONS') return answerOptions(incoming, route)
-    if (!isAllowed(route, method)) return refuseMethod(route)
-    scope.enter('read')
+    if (method === 'OPTIONS') return answerOptions(incoming, allow)
+    // Methods come from outside: `toString` is not one.
+    const endpoint = Object.hasOwn(methods, method) ? methods[method as Method] : undefined
+    if (!endpoint) return refuseMethod(allow)
+    deadline.enter('read')
     await options.open()?.catch((cause: unknown) => {
       throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
     })
-    const identity = await options.identify(incoming, scope)
-    const { query } = target
-    const login = { decoy: options.decoy, client: () => readClient(service, incoming) }
-    const { hasAccountRoutes } = options
-    const exchange = {
-      ...{ context, scope, incoming, identity, query, prefix, onlyJson, hasAccountRoutes },
-      origin: login,
-    }
-    const answered = await perform(exchange, route, method)
-    return identity.caller === null ? answered : addHeaders(answered, NO_STORE)
+    const store = options.createStore(deadline)
+    const call = createCall(service, {
+      deadline,
+      store,
+      ...(await options.identify(incoming, { deadline, store })),
+    })
+    const exchange = createExchange({
+      ...{ routes, endpoint, hasAccountRoutes, onlyJson, call, incoming, prefix },
+      query: target.query,
+      client: () => readClient(host, incoming),
+    })
+    const answered = await endpoint.run(exchange, place)
+    return call.caller === null ? answered : addHeaders(answered, NO_STORE)
   }
 
-  const answerOptions = (incoming: IncomingRequest, route: Route): Answer => {
-    const allow = allowedMethods(route.kind)
+  const answerOptions = (incoming: IncomingRequest, allow: string): Answer => {
     const isPreflight = incoming.header('access-control-request-method') !== undefined
     const granted = isPreflight ? cors.preflight(incoming.header('origin'), allow) : {}
     return { status: 204, headers: { allow, ...granted }, body: null }
@@ -123,7 +125,7 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
   }
 
   return async (incoming) => {
-    const { requestSeconds } = context.plan.limits
+    const { requestSeconds } = service.plan.limits
     let isGone = false
     const onGone = (listener: () => void): (() => void) =>
       incoming.onGone(() => {
@@ -134,9 +136,9 @@ export function createRespond(context: ServiceContext, options: RespondOptions):
     const answered = await runWithDeadline(
       requestSeconds,
       onGone,
-      (scope) =>
+      (deadline) =>
         options.track(async () => {
-          const { body, ...rest } = await answer(incoming, scope)
+          const { body, ...rest } = await answer(incoming, deadline)
           return { ...rest, body: follow(incoming, body) }
         }),
       ({ body }) => {
@@ -166,12 +168,7 @@ const addHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
   headers: { ...answer.headers, ...headers },
 })
 
-function isAllowed(route: Route, method: string): method is Method {
-  return (METHODS[route.kind] as readonly string[]).includes(method)
-}
-
-function refuseMethod(route: Route): Answer {
-  const allow = allowedMethods(route.kind)
+function refuseMethod(allow: string): Answer {
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
   return addHeaders(toProblem(error, crypto.randomUUID()), { allow })
 }

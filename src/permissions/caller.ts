@@ -19,10 +19,20 @@ export const fromHost = (caller: Caller): KnownCaller => ({
 /** Tells the time in stored form. */
 export type Clock = () => string
 
-/** What the variables of a configuration stand for. */
-export const bindingOf = (caller: KnownCaller | null, clock: Clock): Binding => ({
-  user: caller?.fields ?? null,
-  get now() {
-    return clock()
-  },
-})
+/** Who asks, and what the variables of the configuration stand for meanwhile. */
+export interface Asking {
+  readonly caller: KnownCaller | null
+  readonly binding: Binding
+}
+
+/** What the variables stand for. The time is told once, when it is first asked for. */
+export function bindVariables(caller: KnownCaller | null, clock: Clock): Binding {
+  let now: string | undefined
+  return {
+    user: caller?.fields ?? null,
+    get now() {
+      now ??= clock()
+      return now
+    },
+  }
+}

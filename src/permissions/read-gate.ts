@@ -4,14 +4,13 @@ import { compareText } from '../json/compare-text.js'
 import { orderNames } from '../json/order-names.js'
 import { isObject } from '../json/own-properties.js'
 import type { Readable } from '../query/compile-query.js'
-import type { Binding } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { Field } from '../schema/field.js'
 import { SYSTEM_FIELD_PLANS } from '../schema/field.js'
 import { isSystemField } from '../schema/names.js'
-import type { StoredDocument } from '../storage.js'
+import type { CollectionPlan, StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
-import { bindingOf, type Clock, type KnownCaller } from './caller.js'
+import type { Asking, KnownCaller } from './caller.js'
 import {
   type CompiledPermissions,
   EVERYONE,
@@ -25,6 +24,7 @@ import { keepTexts, type WriteText } from './kept-texts.js'
 
 /** What a gate has to know of a collection. */
 export interface GatedCollection {
+  readonly storage: CollectionPlan
   readonly fields: readonly Field[]
   readonly paths: ReadonlyMap<string, Field>
   readonly additionalProperties: boolean
@@ -36,6 +36,8 @@ export interface GatedCollection {
  * `filter`, queries are compiled against it as their `Readable`, documents leave through `show`.
  */
 export interface ReadAccess extends Readable {
+  /** Where the documents lie. */
+  readonly storage: CollectionPlan
   /** The documents that the caller may read. */
   readonly filter: Filter
   /** Whether the caller may read this document at all. */
@@ -49,7 +51,7 @@ export interface ReadAccess extends Readable {
 }
 
 /** Gives a caller's access, or `null` where no grant mentions the caller. */
-export type ReadGate = (caller: KnownCaller | null, clock: Clock) => ReadAccess | null
+export type ReadGate = (asking: Asking) => ReadAccess | null
 
 /** A rule as it holds for one caller. */
 interface BoundRule {
@@ -62,29 +64,21 @@ interface BoundRule {
 export function createReadGate(collection: GatedCollection): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
   const known = new Map<string, ReadAccess>()
-  return (caller, clock) => {
-    const mine = rules.filter(({ subject }) => appliesTo(subject, caller))
+  return (asking) => {
+    const mine = rules.filter(({ subject }) => appliesTo(subject, asking.caller))
     if (mine.length === 0) return null
-    if (mine.some(isPersonal)) {
-      const binding = bindingOf(caller, clock)
-      const bound = mine.map((rule) => bindRule(rule, caller, binding))
-      return createAccess(collection, bound, (write) => write)
-    }
-    const key = subjectsKey(mine)
-    let access = known.get(key)
-    if (!access) {
-      const binding = bindingOf(caller, clock)
-      const bound = mine.map((rule) => bindRule(rule, caller, binding))
-      access = createAccess(collection, bound, keepTexts)
-      known.set(key, access)
-    }
+    const bind = (): readonly BoundRule[] => mine.map((rule) => bindRule(rule, asking))
+    if (mine.some(isPersonal)) return createAccess(collection, bind(), (write) => write)
+    const key = keyOf(rules, mine)
+    const access = known.get(key) ?? createAccess(collection, bind(), keepTexts)
+    known.set(key, access)
     return access
   }
 }
 
-/** Unlike for different sets of subjects, whatever roles are called. */
-const subjectsKey = (rules: readonly { readonly subject: string }[]): string =>
-  JSON.stringify(rules.map(({ subject }) => subject))
+/** Tells apart which of some rules are chosen. */
+const keyOf = <T>(rules: readonly T[], chosen: readonly T[]): string =>
+  rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
 /** Whether what a rule means depends on who exactly asks, or when. */
 const isPersonal = ({ subject, where }: Rule): boolean => subject === OWNER || where.kind === 'bound'
@@ -96,7 +90,7 @@ function appliesTo(subject: string, caller: KnownCaller | null): boolean {
 }
 
 /** A rule's condition for a caller; that of `owner` holds only for documents that the caller created. */
-export function bindRuleWhere(rule: Rule, caller: KnownCaller | null, binding: Binding): Filter {
+function bindRuleWhere(rule: Rule, { caller, binding }: Asking): Filter {
   const where = bindWhere(rule.where, binding)
   if (rule.subject !== OWNER) return where
   return createdBy && caller ? and([{ kind: 'eq', field: createdBy, value: caller.id }, where]) : nothing
@@ -104,10 +98,10 @@ export function bindRuleWhere(rule: Rule, caller: KnownCaller | null, binding: B
 
 const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.ref
 
-const bindRule = (rule: Rule, caller: KnownCaller | null, binding: Binding): BoundRule => ({
+const bindRule = (rule: Rule, asking: Asking): BoundRule => ({
   subject: rule.subject,
   properties: rule.properties,
-  where: bindRuleWhere(rule, caller, binding),
+  where: bindRuleWhere(rule, asking),
 })
 
 const topOf = (path: string): string => {
@@ -120,14 +114,22 @@ type Keep = (write: WriteText) => WriteText
 
 function createAccess(collection: GatedCollection, rules: readonly BoundRule[], keep: Keep): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
-  const matchesFilter = compileFilter(filter)
-  const viewOf = compileViews(collection, rules, keep)
+  let matchesFilter: Predicate | undefined
+  let views: ((document: StoredDocument) => View) | undefined
+  const viewOf = (document: StoredDocument): View => {
+    views ??= compileViews(collection, rules, keep)
+    return views(document)
+  }
   const showing = (name: string): readonly BoundRule[] =>
     name === '_id' ? rules : rules.filter(({ properties }) => includesProperty(properties, name))
   let paths: readonly string[] | undefined
   return {
+    storage: collection.storage,
     filter,
-    isReadable: matchesFilter,
+    isReadable(document) {
+      matchesFilter ??= isEverything(filter) ? () => true : compileFilter(filter)
+      return matchesFilter(document)
+    },
     find(path) {
       const field = collection.paths.get(path)
       return field && showing(topOf(path)).length > 0 ? field : undefined
@@ -182,7 +184,7 @@ function compileViews(
   const views = new Map<string, View>()
   return (document) => {
     const matching = rules.filter((_, i) => predicates[i]?.(document))
-    const key = subjectsKey(matching)
+    const key = keyOf(rules, matching)
     const known = views.get(key)
     if (known) return known
     const view = createView(matching)

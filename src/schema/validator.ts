@@ -14,7 +14,7 @@ import { isFieldName } from './names.js'
 /** CONTRACT.md §4. */
 export const MAX_FAULTS = 50
 /** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
-const MAX_PATH = 256
+export const MAX_PATH = 256
 
 /** Which faults are looked for. */
 export interface FaultOptions {
@@ -65,7 +65,7 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       if ((fault.code === 'forbidden_name' || !options.additionalProperties) && !add(fault)) break
     }
     yield* searchUnstorable(body, '', add, slice)
-    for (const violation of validate(body)) add(describe(violation))
+    for (const violation of validate(body)) add(describeViolation(violation))
     for (const [i, { name }] of fields.entries()) {
       const check = checks[i]
       if (check && Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
@@ -108,7 +108,7 @@ function compilePatternCheck(pattern: string): Check {
       yield
       isFound = search.goOn(slice)
     }
-    if (!isFound) add(describe({ path, keyword: 'pattern', params: { pattern } }))
+    if (!isFound) add(describeViolation({ path, keyword: 'pattern', params: { pattern } }))
   }
 }
 
@@ -134,7 +134,7 @@ function compileArrayCheck(items: Field): Check {
       slice.left -= 2 * stepsToRead(value[i])
       if (slice.left <= 0) yield
       for (const violation of validate(value[i])) {
-        if (!add(describe({ ...violation, path: `${path}/${i}${violation.path}` }))) return
+        if (!add(describeViolation({ ...violation, path: `${path}/${i}${violation.path}` }))) return
       }
       if (check) yield* check(value[i], `${path}/${i}`, add, slice)
     }
@@ -176,7 +176,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   ],
 }
 
-function describe({ path, keyword, params }: Violation): Fault {
+export function describeViolation({ path, keyword, params }: Violation): Fault {
   const [code, message] = DESCRIPTIONS[keyword]?.(params) ?? ['invalid', 'is not valid']
   return { path, code, message }
 }

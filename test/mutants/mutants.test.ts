@@ -40,8 +40,9 @@ const breakAccess =
         return (...who) => {
           const access = gate(...who)
           if (!access) return access
-          const { filter, isReadable, find, isShownAlways, guard, show, write, isShown } = access
+          const { storage, filter, isReadable, find, isShownAlways, guard, show, write, isShown } = access
           const whole = {
+            storage,
             filter,
             isReadable,
             find,
@@ -107,9 +108,8 @@ const readMutants: readonly Mutant[] = [
       const real = (await original()) as typeof ListDocuments
       return {
         ...real,
-        countDocuments: (
-          ...[context, scope, collection, access, query]: Parameters<typeof real.countDocuments>
-        ) => real.countDocuments(context, scope, collection, { ...access, filter: everything }, query),
+        countDocuments: (...[call, access, filter]: Parameters<typeof real.countDocuments>) =>
+          real.countDocuments(call, { ...access, filter: everything }, filter),
       }
     },
   ],
@@ -184,19 +184,19 @@ type Update = Parameters<typeof ApplyUpdate.applyUpdate>
 
 /** An update whose draft is broken in one way. */
 const breakDraft =
-  (break_: (...update: Update) => Partial<Draft>) =>
+  (break_: (trial: Update[1], draft: Draft) => Partial<Draft>) =>
   async (original: () => Promise<unknown>): Promise<object> => {
     const real = (await original()) as typeof ApplyUpdate
     return {
       ...real,
-      applyUpdate: (...[collection, rule, kept, draft]: Update) =>
-        real.applyUpdate(collection, rule, kept, { ...draft, ...break_(collection, rule, kept, draft) }),
+      applyUpdate: (...[call, trial, draft]: Update) =>
+        real.applyUpdate(call, trial, { ...draft, ...break_(trial, draft) }),
     }
   }
 
 /** Something that a body or a rule gives to a field that its caller may not read. */
 interface Given {
-  readonly field: Update[0]['fields'][number]
+  readonly field: Update[1]['collection']['fields'][number]
   readonly value: unknown
   readonly stored: unknown
   readonly mode: Draft['mode']
@@ -206,7 +206,7 @@ interface Given {
 
 /** An update that is judged on some of what its caller may not read. */
 const judgeHidden = (isJudged: (given: Given) => boolean) =>
-  breakDraft((collection, rule, kept, { stored, shown, isShown, mode }) => {
+  breakDraft(({ collection, rule, kept }, { stored, shown, isShown, mode }) => {
     const given: { readonly [name: string]: unknown } = { ...kept.body, ...Object.fromEntries(rule.set) }
     const seen = collection.fields
       .filter(({ name }) => Object.hasOwn(given, name) && !isShown(name))
@@ -261,14 +261,14 @@ const updateMutants: readonly Mutant[] = [
   [
     'a hidden reference that is there already is not judged',
     APPLY_UPDATE,
-    breakDraft((_collection, _rule, _kept, { stored, judgeReferences }) => ({
+    breakDraft((_trial, { stored, judgeReferences }) => ({
       judgeReferences: (_before, after) => judgeReferences(readFields(stored), after),
     })),
   ],
   [
     'what is no longer declared makes a value another one',
     APPLY_UPDATE,
-    breakDraft((_collection, _rule, _kept, { stored, shown }) => ({
+    breakDraft((_trial, { stored, shown }) => ({
       shown: {
         ...shown,
         ...Object.fromEntries(Object.keys(shown).map((name) => [name, stored[name]])),
@@ -283,8 +283,8 @@ const updateMutants: readonly Mutant[] = [
       const real = (await original()) as typeof Written
       return {
         ...real,
-        prepareWritten: (...[context, writer, writing]: Parameters<typeof real.prepareWritten>) => {
-          const written = real.prepareWritten(context, writer, writing)
+        prepareWritten: (...[call, writing]: Parameters<typeof real.prepareWritten>) => {
+          const written = real.prepareWritten(call, writing)
           const hidden = Object.keys(readFields(writing.document)).filter(
             (name) => !written.text.includes(`"${name}":`),
           )
@@ -300,9 +300,9 @@ const updateMutants: readonly Mutant[] = [
       const real = (await original()) as typeof Written
       return {
         ...real,
-        prepareWritten: (...[context, writer, writing]: Parameters<typeof real.prepareWritten>) => {
+        prepareWritten: (...[call, writing]: Parameters<typeof real.prepareWritten>) => {
           const given = { ...readFields(writing.document), ...writing.given }
-          return real.prepareWritten(context, writer, { ...writing, given })
+          return real.prepareWritten(call, { ...writing, given })
         },
       }
     },

@@ -1,15 +1,14 @@
 import type { AuthPlan, ServicePlan } from '../../config/plan.js'
 import { ConfigError, ServiceError } from '../../errors.js'
-import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { Clock } from '../../permissions/caller.js'
 import type { Field } from '../../schema/field.js'
 import { normalise } from '../../schema/normalise.js'
-import type { StorageAdapter, StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { conflict } from '../write/create-document.js'
+import type { Attempt, Store } from '../store.js'
 import { readFields, updateStoredDocument } from '../write/stored-document.js'
+import { findUser } from './login.js'
 
 /** Accounts that can hold a role, and the field in which they do. */
 export interface RolePlan {
@@ -35,55 +34,34 @@ export interface RoleGrant {
   readonly role: string
 }
 
-/** How often an account is read again when somebody else writes it at the same time. */
-const MAX_ATTEMPTS = 10
-
 /**
  * Gives an account a role in the operator's own right, whatever the permissions say: the value of a role field that
  * holds one, one more element of a list. Whether anything had to be written. Throws `not_found` for an identifier that
  * no account has, `validation_failed` for a role that the field does not take, `unique_violation`, `overloaded`.
  *
- * @param adapter open for the collection of accounts
+ * @param store open for the collection of accounts
  */
-export async function grantRole(
-  adapter: StorageAdapter,
+export const grantRole = (
+  store: Store,
   { auth, field }: RolePlan,
   { identifier, role }: RoleGrant,
   clock: Clock,
-): Promise<{ readonly isNew: boolean }> {
-  const { users } = auth
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const user = await findAccount(adapter, auth, identifier)
+): Promise<{ readonly isNew: boolean }> =>
+  store.write(async (): Promise<Attempt<{ readonly isNew: boolean }>> => {
+    const { users } = auth
+    const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
     if (!user) {
       const name = JSON.stringify(identifier)
       throw new ServiceError('not_found', `No account has the ${auth.identifier.name} ${name}.`)
     }
     const before = readOwn(user, field.name)
     const after = addRole(field, before, role)
-    if (JSON.stringify(after) === JSON.stringify(before)) return { isNew: false }
+    if (JSON.stringify(after) === JSON.stringify(before)) return { steps: [], done: { isNew: false } }
     const fields: JsonObject = { ...readFields(user), [field.name]: after }
     checkRole({ auth, field }, fields)
-    const document = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
-    const result = await adapter.write([{ in: users.name, replace: document, version: user._version }], {})
-    if (result.ok) return { isNew: true }
-    if (result.reason === 'unique') throw conflict(result.fields ?? [])
-  }
-  throw new ServiceError('overloaded', 'Others keep writing this account. Try again.')
-}
-
-async function findAccount(
-  adapter: StorageAdapter,
-  { users, identifier: field }: AuthPlan,
-  identifier: string,
-): Promise<StoredDocument | undefined> {
-  const { ref } = field
-  const value = String(normalise(field, identifier))
-  // What no document can hold is not asked for.
-  if (!ref || !isStorableText(value)) return undefined
-  const query = { filter: { kind: 'eq', field: ref, value }, sort: [], skip: 0, limit: 1 } as const
-  const [user] = await adapter.list(users.name, query)
-  return user
-}
+    const replace = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
+    return { steps: [{ in: users.name, replace, version: user._version }], done: { isNew: true } }
+  })
 
 /** The content of the role field with one role more; what is not of its type counts as missing. */
 function addRole(field: Field, before: unknown, role: string): unknown {

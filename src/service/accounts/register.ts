@@ -1,25 +1,21 @@
 import { issueSession } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
-import { bindingOf } from '../../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../permissions/grants.js'
 import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
 import { ANYWHERE } from '../../query/where.js'
-import { runSliced } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
-import { refused, registrationClosed } from '../authorize.js'
-import type { RequestScope, ServiceContext } from '../context.js'
-import { buildDocument, createSystemFields, storeNew, withNewId } from '../write/create-document.js'
+import { type Call, createCall, runWithin } from '../call.js'
+import { invalid, refused } from '../refusals.js'
+import type { Attempt } from '../store.js'
+import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
 import { findReferable, judgeReferences } from '../write/references.js'
-import { applyRule, type Ignoring, invalid } from '../write/rules/apply-rule.js'
+import { applyCreate } from '../write/rules/apply-create.js'
+import type { Ignoring } from '../write/rules/choose-rule.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize } from '../write/written.js'
-import { type SignedIn, showAccount } from './account.js'
-
-/** Throws `forbidden` where strangers may not register. */
-export function authorizeRegistration(auth: AuthPlan): void {
-  if (!auth.register) throw registrationClosed()
-}
+import { showAccount } from './account.js'
+import type { SignedIn } from './login.js'
 
 /** A new account, signed in. */
 export interface Registered extends Ignoring {
@@ -27,15 +23,16 @@ export interface Registered extends Ignoring {
 }
 
 /**
- * Creates an account (CONTRACT.md §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails,
- * `document_too_large`, `unique_violation`, `overloaded`.
+ * Creates an account as a stranger does, also where the caller has one (CONTRACT.md §4, "Registration"). Throws `validation_failed`, `forbidden` where
+ * a `check` fails, `document_too_large`, `unique_violation`, `overloaded`.
  */
-export async function register(
-  context: ServiceContext,
-  scope: RequestScope,
-  auth: AuthPlan,
-  body: JsonObject,
-): Promise<Registered> {
+export function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
+  const stranger = createCall(call.service, { ...call, caller: null, session: undefined })
+  return call.store.write(() => planRegistration(stranger, auth, body))
+}
+
+async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): Promise<Attempt<Registered>> {
+  const { service } = call
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
   const rule = users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
@@ -43,35 +40,25 @@ export async function register(
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users.roleField))
   const kept = keepProperties(body, accepts, rule.set)
-  return withNewId(context, async (id) => {
-    const system = createSystemFields(context, users, null, id)
-    const referable = await findReferable(
-      context,
-      scope,
-      { collection: users, caller: null, rules: [rule] },
-      [body],
-    )
-    const draft = {
-      system,
-      binding: bindingOf(null, context.clock),
-      required,
-      judgeReferences: (fields: JsonObject) => judgeReferences(users, {}, fields, referable),
-    }
-    const applied = await runSliced(
-      (slice) => applyRule(users, rule, kept.body, { ...draft, slice }),
-      () => scope.signal,
-    )
-    if (applied.kind === 'invalid') throw invalid(applied.faults)
-    if (applied.kind === 'refused') throw refused()
-    const user = await buildDocument(context, scope, users, system, applied.fields)
-    const shown = showAccount(context, auth, user)
-    const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
-    checkDocumentSize(context.plan.limits.documentBytes, JSON.stringify(shown), Object.fromEntries(unread))
-    const session = issueSession(id, readStamp(user), context.now(), auth.sessionMilliseconds)
-    const stored = await storeNew(context, scope, users, user, [session.step])
-    if (!stored) return undefined
-    return { account: { user: shown, ...session.issued }, ignored: listIgnored(body, kept.body) }
-  })
+  const system = createSystemFields(call, users, service.createId())
+  const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
+  const draft = {
+    ...{ system, required },
+    judgeReferences: (fields: JsonObject) => judgeReferences(users, {}, fields, referable),
+  }
+  const trial = { collection: users, rule, kept }
+  const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
+  if (applied.kind === 'invalid') throw invalid(applied.faults)
+  if (applied.kind === 'refused') throw refused()
+  const user = await buildDocument(call, users, { system, fields: applied.fields })
+  const shown = showAccount(service, auth, user)
+  const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
+  checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
+  const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
+  return {
+    ...planInsert(users, user, [session.step]),
+    done: { account: { user: shown, ...session.issued }, ignored: listIgnored(body, kept.body) },
+  }
 }
 
 const NO_PROPERTIES: Rule = {

@@ -1,11 +1,9 @@
 import { isObject } from '../../json/own-properties.js'
-import type { KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import type { Field } from '../../schema/field.js'
 import { isUuid } from '../../schema/names.js'
 import type { JsonObject } from '../../types.js'
-import { gateOf } from '../authorize.js'
-import type { RequestScope, ServiceContext } from '../context.js'
+import type { Call } from '../call.js'
 import { createPace, stepsToWrite } from '../pace.js'
 import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
 import { createLookAhead } from './look-ahead.js'
@@ -30,19 +28,18 @@ interface Slot {
 type Part = string | Slot
 
 /** Writes documents with those that their references name in the place of ids, as the caller may read them (CONTRACT.md §2). */
-export function createExpandingWriter(
-  context: ServiceContext,
-  scope: RequestScope,
-  caller: KnownCaller | null,
+export function createExpandingPrinter(
+  call: Call,
   fields: readonly Field[],
 ): (documents: Iterable<JsonObject>) => AsyncGenerator<string, void, undefined> {
-  const pace = createPace(() => scope.signal)
-  const limit = context.plan.limits.expanded
+  const pace = createPace(() => call.deadline.signal)
+  const limit = call.service.plan.limits.expanded
   return async function* (documents) {
     const expansions: Expansions = new Map()
     for (const field of fields) {
-      const target = accessTo(context, field, caller)
-      if (target) place(expansions, field.path.split('.'), createExpandedTexts(context, scope, target))
+      const access = accessTo(call, field)
+      if (access)
+        place(expansions, field.path.split('.'), createExpandedTexts(call.store.read(access), access))
     }
     const parts = createLookAhead(writeAll(documents, expansions, limit))
     let text = ''
@@ -64,16 +61,10 @@ export function createExpandingWriter(
   }
 }
 
-/** What a field refers to, as far as the caller may read anything of it. */
-function accessTo(
-  context: ServiceContext,
-  { definition, items }: Field,
-  caller: KnownCaller | null,
-): { readonly name: string; readonly access: ReadAccess } | undefined {
+/** What the caller may read of the collection to which a field refers. */
+function accessTo(call: Call, { definition, items }: Field): ReadAccess | null {
   const inner = items?.definition ?? definition
-  const target = inner.type === 'reference' ? context.plan.collections.get(inner.collection) : undefined
-  const access = target && gateOf(context, target, caller)
-  return target && access ? { name: target.name, access } : undefined
+  return inner.type === 'reference' ? call.access({ name: inner.collection }) : null
 }
 
 function place(expansions: Expansions, [name = '', ...rest]: readonly string[], texts: ExpandedTexts): void {

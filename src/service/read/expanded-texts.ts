@@ -1,7 +1,6 @@
-import { and, isId, or } from '../../filter/filter.js'
+import { isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
-import type { RequestScope, ServiceContext } from '../context.js'
-import { BATCH_BYTES, listStored } from '../find-documents.js'
+import { BATCH_BYTES, type Reader } from '../store.js'
 
 /** Ids that are asked for at once. */
 const MAX_IDS = 1000
@@ -21,11 +20,7 @@ export interface ExpandedTexts {
   find(ids: readonly string[]): Promise<void>
 }
 
-export function createExpandedTexts(
-  context: ServiceContext,
-  scope: RequestScope,
-  { name, access }: { readonly name: string; readonly access: ReadAccess },
-): ExpandedTexts {
+export function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
   /** `undefined`: there is none, or none that may be read. Oldest first. */
   const texts = new Map<string, string | undefined>()
   let characters = 0
@@ -45,9 +40,7 @@ export function createExpandedTexts(
   }
   /** Asks for documents and writes them, in the order of need, until it is enough at once. */
   const ask = async (ids: readonly string[]): Promise<void> => {
-    const filter = and([access.filter, or(ids.map(isId))])
-    const query = { filter, sort: [], skip: 0, limit: null, bytes: BATCH_BYTES }
-    const listed = await listStored(context, scope, name, query)
+    const listed = await reader.list({ filter: or(ids.map(isId)), bytes: BATCH_BYTES })
     const unread = new Set(listed.rest)
     const documents = new Map(listed.map((document) => [document._id, document]))
     let written = 0

@@ -1,6 +1,7 @@
 import type { StoredDocument } from '../../storage.js'
-import type { RequestScope } from '../context.js'
-import type { WriteDocuments } from './print-documents.js'
+import type { Call } from '../call.js'
+import type { Deadline } from '../deadline.js'
+import type { PrintDocuments } from './print-documents.js'
 import { createTextStream, type TextStream } from './text-stream.js'
 
 /** A piece of a text, and the documents that it has come to the end of. */
@@ -17,18 +18,19 @@ const MAX_HELD = { characters: 1024 * 1024, documents: 1000 }
  * request's own time.
  */
 export async function holdOrStream(
-  scope: RequestScope,
-  begin: (current: RequestScope) => AsyncGenerator<Piece, void, undefined>,
+  call: Call,
+  begin: (current: Call) => AsyncGenerator<Piece, void, undefined>,
 ): Promise<string | TextStream> {
+  const { deadline } = call
   const stream = createTextStream()
-  // Whoever waits for the first pieces may give up, and whoever reads the rest may leave.
-  const current: RequestScope = {
+  // Who waits for the first pieces may give up, and who reads the rest may leave.
+  const current: Deadline = {
     signal: stream.signal,
-    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : scope.enter(wait)),
+    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : deadline.enter(wait)),
   }
-  const pieces = begin(current)
+  const pieces = begin(call.within(current))
   const stop = (): void => stream.cancel()
-  scope.signal.addEventListener('abort', stop, { once: true })
+  deadline.signal.addEventListener('abort', stop, { once: true })
   try {
     let held = ''
     let documents = 0
@@ -44,7 +46,7 @@ export async function holdOrStream(
     await pieces.return()
     throw thrown
   } finally {
-    scope.signal.removeEventListener('abort', stop)
+    deadline.signal.removeEventListener('abort', stop)
   }
 }
 
@@ -57,13 +59,13 @@ async function* joinPieces(
 }
 
 /** The array of all documents of some batches, none of which is empty. */
-export async function* writeArray(
+export async function* printArray(
   batches: AsyncIterable<readonly StoredDocument[]>,
-  write: WriteDocuments,
+  print: PrintDocuments,
 ): AsyncGenerator<Piece, void, undefined> {
   let before = '['
   for await (const batch of batches) {
-    for await (const text of write(batch)) {
+    for await (const text of print(batch)) {
       yield { text: before + text, documents: 0 }
       before = ''
     }
@@ -74,9 +76,9 @@ export async function* writeArray(
 }
 
 /** The text of one document. */
-export async function* writeAlone(
+export async function* printAlone(
   document: StoredDocument,
-  write: WriteDocuments,
+  print: PrintDocuments,
 ): AsyncGenerator<Piece, void, undefined> {
-  for await (const text of write([document])) yield { text, documents: 0 }
+  for await (const text of print([document])) yield { text, documents: 0 }
 }

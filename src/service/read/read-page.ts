@@ -1,7 +1,6 @@
-import { and, isId } from '../../filter/filter.js'
+import { and, type Filter, isId } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
-import type { RequestScope, ServiceContext } from '../context.js'
-import { listStored } from '../find-documents.js'
+import type { Reader } from '../store.js'
 import { type Beginning, readByIds, readFirst, type Walk } from './read-batches.js'
 
 /** A page of a walk. Of large documents only the first are there, of the others their ids. */
@@ -12,32 +11,25 @@ export interface PageOfWalk extends Beginning {
   readonly last: StoredDocument | undefined
 }
 
-export async function readPage(
-  context: ServiceContext,
-  scope: RequestScope,
-  walk: Walk,
-  limit: number,
-): Promise<PageOfWalk> {
+export async function readPage(reader: Reader, walk: Walk, limit: number): Promise<PageOfWalk> {
   // One more shows whether there is a next page.
-  const found = await readFirst(context, scope, walk, limit + 1)
+  const found = await readFirst(reader, walk, limit + 1)
   const documents = found.documents.slice(0, limit)
   const rest = found.rest.slice(0, limit - documents.length)
   const size = documents.length + rest.length
   const hasNext = found.documents.length + found.rest.length > limit
-  const last = hasNext ? ((await findLast(context, scope, walk, rest)) ?? documents.at(-1)) : undefined
+  const last = hasNext ? ((await findLast(reader, walk.filter, rest)) ?? documents.at(-1)) : undefined
   return { documents, rest, size, last }
 }
 
-/** The last document of some ids that is still there. */
+/** The last document of some ids that is still there, and still matches. */
 async function findLast(
-  context: ServiceContext,
-  scope: RequestScope,
-  { collection, filter }: Walk,
+  reader: Reader,
+  filter: Filter,
   ids: readonly string[],
 ): Promise<StoredDocument | undefined> {
   for (const id of [...ids].reverse()) {
-    const query = { filter: and([filter, isId(id)]), sort: [], skip: 0, limit: 1 }
-    const [document] = await listStored(context, scope, collection.name, query)
+    const document = await reader.first(and([filter, isId(id)]))
     if (document) return document
   }
   return undefined
@@ -45,11 +37,10 @@ async function findLast(
 
 /** The documents of a page, in batches. */
 export async function* readPageBatches(
-  context: ServiceContext,
-  scope: RequestScope,
+  reader: Reader,
   walk: Walk,
   { documents, rest }: Beginning,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
   if (documents.length > 0) yield documents
-  yield* readByIds(context, scope, walk, rest)
+  yield* readByIds(reader, walk, rest)
 }

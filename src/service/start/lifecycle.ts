@@ -1,5 +1,6 @@
 import { SESSIONS_PLAN } from '../../auth/sessions.js'
-import type { ServiceContext } from '../context.js'
+import type { StorageAdapter } from '../../storage.js'
+import type { Service } from '../call.js'
 import { storeSeed } from './seed.js'
 
 /** Opens the storage once and closes it when the last request is done. */
@@ -14,8 +15,8 @@ export interface Lifecycle {
 /** Milliseconds between attempts to open a storage. */
 const PAUSE = 1000
 
-export function createLifecycle(context: ServiceContext): Lifecycle {
-  const { adapter, plan, keepsAccounts } = context
+export function createLifecycle(service: Service, adapter: StorageAdapter): Lifecycle {
+  const { plan, accounts } = service
   let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
   let opening: Promise<void> | undefined
   let failedAt = 0
@@ -26,8 +27,8 @@ export function createLifecycle(context: ServiceContext): Lifecycle {
   const openStorage = async (): Promise<void> => {
     const plans = [...plan.collections.values()].map(({ storage }) => storage)
     try {
-      await adapter.open(keepsAccounts ? [...plans, SESSIONS_PLAN] : plans)
-      await storeSeed(context)
+      await adapter.open(accounts ? [...plans, SESSIONS_PLAN] : plans)
+      await storeSeed(service, adapter)
       state = 'open'
     } catch (cause) {
       state = 'failed'

@@ -10,10 +10,13 @@ import { parseTimestamp } from '../../schema/timestamp.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import type { RequestScope, ServiceContext } from '../context.js'
-import { buildDocument, conflict, createSystemFields } from '../write/create-document.js'
-import { brokenReference, requireReference } from '../write/references.js'
-import { invalid, judgeBody } from '../write/rules/apply-rule.js'
+import { type Call, createCall, type Service } from '../call.js'
+import { UNHURRIED } from '../deadline.js'
+import { brokenReference, conflict, invalid } from '../refusals.js'
+import { createStore } from '../store.js'
+import { buildDocument, createSystemFields } from '../write/new-document.js'
+import { requireReference } from '../write/references.js'
+import { judgeBody } from '../write/rules/apply-create.js'
 
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
@@ -22,19 +25,20 @@ const seeded = new WeakMap<StorageAdapter, Promise<void>>()
  * bodies by an all-powerful caller, except that `_id`, `createdAt`, `updatedAt` and `createdBy` are kept. Throws
  * `validation_failed` with every fault, `path` a JSON pointer into the seed, or `unique_violation`.
  */
-export function storeSeed(context: ServiceContext): Promise<void> {
-  const { adapter } = context
+export function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const known = seeded.get(adapter)
   if (known) return known
-  const storing = storeAll(context, adapter.seed)
+  const store = createStore(adapter, UNHURRIED)
+  const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
+  const storing = storeAll(call, adapter.seed)
   seeded.set(adapter, storing)
   // What failed is tried again with the next opening.
   storing.catch(() => seeded.delete(adapter))
   return storing
 }
 
-async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
-  const { adapter, plan } = context
+async function storeAll(call: Call, seed: unknown): Promise<void> {
+  const { plan } = call.service
   if (seed === undefined) return
   if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
@@ -53,7 +57,7 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
     }
     for (const [i, document] of documents.entries()) {
       const place = at + toPointerPart(i)
-      const stored = await prepare(context, collection, document, place, faults)
+      const stored = await prepare(call, collection, document, place, faults)
       if (!stored) continue
       inserts.push({ in: name, insert: stored })
       places.push(place)
@@ -61,25 +65,19 @@ async function storeAll(context: ServiceContext, seed: unknown): Promise<void> {
     }
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
-  if (inserts.length === 0) return
-  // They may refer to each other, whichever comes first.
-  const result = await adapter.write([...inserts, ...references.map(requireReference)], {})
-  if (result.ok) return
-  if (result.reason === 'missing') throw brokenReference(references[result.step - inserts.length])
-  throw conflict(result.fields ?? [], places[result.step])
-}
-
-/** Nobody waits for the start: it has no deadline. */
-const UNHURRIED: RequestScope = {
-  // Not while the module loads: some runtimes allow no such thing there.
-  get signal() {
-    return new AbortController().signal
-  },
-  enter() {},
+  await call.store.write(() => ({
+    // They may refer to each other, whichever comes first.
+    steps: [...inserts, ...references.map(requireReference)],
+    done: undefined,
+    refuse({ reason, step, fields = [] }) {
+      if (reason === 'missing') throw brokenReference(references[step - inserts.length])
+      throw conflict(fields, places[step])
+    },
+  }))
 }
 
 async function prepare(
-  context: ServiceContext,
+  call: Call,
   collection: Collection,
   document: unknown,
   at: string,
@@ -95,14 +93,14 @@ async function prepare(
   if (faults.length > before) return undefined
   const given = readSystemFields(document, at, faults)
   const system = {
-    ...createSystemFields(context, collection, null, given._id ?? context.createId()),
+    ...createSystemFields(call, collection, given._id ?? call.service.createId()),
     ...given,
   }
-  const judged = judgeBody(collection, keepProperties(document, () => true).body, context.clock())
+  const judged = judgeBody(collection, keepProperties(document, () => true).body, call.service.clock())
   faults.push(...judged.faults.map((fault) => ({ ...fault, path: at + fault.path })))
   // Hashing takes long: not for a seed that will be refused.
   if (faults.length > 0) return undefined
-  return buildDocument(context, UNHURRIED, collection, system, judged.fields)
+  return buildDocument(call, collection, { system, fields: judged.fields })
 }
 
 interface GivenSystemFields {

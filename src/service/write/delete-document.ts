@@ -1,11 +1,11 @@
-import { SESSIONS, sessionsOf } from '../../auth/sessions.js'
-import type { Collection } from '../../config/plan.js'
+import type { Collection, Referrer } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
-import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
-import { isAccounts, type RequestScope, type ServiceContext } from '../context.js'
-import { lazySignal, listStored } from '../find-documents.js'
-import { findTarget, MAX_ATTEMPTS, overtaken, type Target } from './update-document.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Call, Service } from '../call.js'
+import { inUse } from '../refusals.js'
+import type { Attempt } from '../store.js'
+import { findTarget, type Target } from './find-target.js'
 
 /** CONTRACT.md §2: how many documents may go with one that is deleted. */
 const MAX_CASCADE = 1000
@@ -15,30 +15,19 @@ const MAX_CASCADE = 1000
  * with `cascade`, a user's sessions. One write. Throws what `findTarget` does, and `reference_in_use`,
  * `cascade_too_large`, `overloaded`.
  */
-export async function deleteDocument(
-  context: ServiceContext,
-  scope: RequestScope,
-  target: Target,
-): Promise<void> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { stored } = await findTarget(context, scope, target)
-    const doomed = await findDoomed(context, scope, target.collection, stored)
-    const { steps, restricts } = planRemoval(context, target.collection, stored, doomed)
-    scope.enter('write')
-    const result = await context.adapter.write(steps, lazySignal(scope))
-    if (result.ok) return
-    if (isRestricted(result, restricts)) throw inUse()
-  }
-  throw overtaken()
-}
+export const deleteDocument = (call: Call, target: Target): Promise<void> =>
+  call.store.write(async () => {
+    const { stored } = await findTarget(call, target)
+    const doomed = await findDoomed(call, target.collection, stored)
+    return planRemoval(call.service, target.collection, stored, doomed)
+  })
 
 /** The ids that go, by collection. */
 type Doomed = ReadonlyMap<string, ReadonlySet<string>>
 
 /** What refers to a document with `cascade`, and what refers to that, and so on. In the service's own right. */
 async function findDoomed(
-  context: ServiceContext,
-  scope: RequestScope,
+  { service, store }: Call,
   { name }: Collection,
   { _id }: StoredDocument,
 ): Promise<Doomed> {
@@ -48,14 +37,10 @@ async function findDoomed(
   while (wave.length > 0) {
     const next: [string, string[]][] = []
     for (const [collection, ids] of wave) {
-      for (const { collection: from, field } of referrersOf(context, collection, 'cascade')) {
+      for (const { collection: from, field } of referrersOf(service, collection, 'cascade')) {
         const known = doomed.get(from) ?? new Set<string>()
-        const found = await listStored(context, scope, from, {
-          filter: refersTo(field, ids),
-          sort: [],
-          skip: 0,
-          limit: MAX_CASCADE + 1 + known.size,
-        })
+        const limit = MAX_CASCADE + 1 + known.size
+        const found = await store.own(from).list({ filter: refersTo(field, ids), limit })
         const fresh = found.map((document) => document._id).filter((id) => !known.has(id))
         count += fresh.length
         if (count > MAX_CASCADE) throw tooLarge()
@@ -69,7 +54,11 @@ async function findDoomed(
   return doomed
 }
 
-const referrersOf = ({ plan }: ServiceContext, collection: string, onDelete: 'restrict' | 'cascade') =>
+const referrersOf = (
+  { plan }: Service,
+  collection: string,
+  onDelete: Referrer['onDelete'],
+): readonly Referrer[] =>
   (plan.referrers.get(collection) ?? []).filter((referrer) => referrer.onDelete === onDelete)
 
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
@@ -77,36 +66,34 @@ const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
 
 /** The removal of all that go; then nothing may refer to any of them any more. */
 function planRemoval(
-  context: ServiceContext,
+  { plan, attachments }: Service,
   collection: Collection,
   stored: StoredDocument,
   doomed: Doomed,
-): { readonly steps: readonly WriteStep[]; readonly restricts: ReadonlySet<number> } {
+): Attempt<void> {
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
   for (const [name, ids] of doomed) {
     const others = [...ids].filter((id) => name !== collection.name || id !== stored._id)
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(isId)) })
-    const users = context.plan.collections.get(name)
-    if (users && isAccounts(context, users) && ids.size > 0)
-      steps.push({ in: SESSIONS, remove: or([...ids].map(sessionsOf)) })
+    if (ids.size > 0) steps.push(...(attachments.get(name)?.takeWithDelete(ids) ?? []))
   }
   const restricts = new Set<number>()
   for (const [name, ids] of doomed) {
-    for (const { collection: from, field, onDelete } of context.plan.referrers.get(name) ?? []) {
+    for (const { collection: from, field, onDelete } of plan.referrers.get(name) ?? []) {
       if (ids.size === 0) continue
       // What came to refer to them meanwhile is found by the next attempt.
       if (onDelete === 'restrict') restricts.add(steps.length)
       steps.push({ in: from, refuse: refersTo(field, ids) })
     }
   }
-  return { steps, restricts }
+  return {
+    steps,
+    done: undefined,
+    refuse({ reason, step }) {
+      if (reason === 'found' && restricts.has(step)) throw inUse()
+    },
+  }
 }
-
-const isRestricted = (result: WriteResult, restricts: ReadonlySet<number>): boolean =>
-  !result.ok && result.reason === 'found' && restricts.has(result.step)
-
-const inUse = (): ServiceError =>
-  new ServiceError('reference_in_use', 'Other documents refer to this one, or to one that would go with it.')
 
 const tooLarge = (): ServiceError =>
   new ServiceError('cascade_too_large', `More than ${MAX_CASCADE} other documents would go with this one.`)

@@ -1,8 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
-import { and, isId, or } from '../../filter/filter.js'
-import { bindingOf, type KnownCaller } from '../../permissions/caller.js'
-import type { Rule } from '../../permissions/grants.js'
+import { isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { bindSet } from '../../permissions/write-rules.js'
 import { isUuid } from '../../schema/names.js'
@@ -16,10 +14,9 @@ import {
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { WriteStep } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { gateOf } from '../authorize.js'
-import type { RequestScope, ServiceContext } from '../context.js'
-import { listStored } from '../find-documents.js'
-import { invalid } from './rules/apply-rule.js'
+import type { Permit } from '../authorize.js'
+import type { Call } from '../call.js'
+import { unknownReference } from '../refusals.js'
 
 /** Whether a caller may refer to what a reference names: that it exists and may be read. */
 export type Referable = (reference: Reference) => boolean
@@ -32,15 +29,13 @@ export const anyReferable: Referable = () => true
  * query for each collection that is named.
  */
 export async function findReferable(
-  context: ServiceContext,
-  scope: RequestScope,
-  { collection, caller, rules }: Referring,
+  call: Call,
+  { collection, rules }: Permit,
   bodies: readonly JsonObject[],
 ): Promise<Referable> {
   if (!collection.hasReferences) return anyReferable
-  const binding = bindingOf(caller, context.clock)
-  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, binding) ?? {})
-  const now = context.clock()
+  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call.binding) ?? {})
+  const now = call.service.clock()
   const fields = collection.fields.filter(holdsReference)
   // Whatever a rule drops makes room for a default: without any of them there are all defaults.
   const references = [{}, ...bodies, ...sets].flatMap((one) => {
@@ -50,19 +45,10 @@ export async function findReferable(
   })
   const found = new Map<string, ReadonlySet<string>>()
   for (const [name, ids] of groupIds(references)) {
-    const target = context.plan.collections.get(name)
-    const access = target && gateOf(context, target, caller)
-    if (!access) continue
-    found.set(name, await findReadable(context, scope, name, access, ids))
+    const access = call.access({ name })
+    if (access) found.set(name, await findReadable(call, access, ids))
   }
   return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
-}
-
-/** Who writes where, under which rules. */
-export interface Referring {
-  readonly collection: Collection
-  readonly caller: KnownCaller | null
-  readonly rules: readonly Rule[]
 }
 
 /** Ids that are asked for at once: more than a body of the default size can hold, fewer than engines take. */
@@ -70,19 +56,16 @@ const MAX_IDS = 30_000
 
 /** Which of these ids belong to documents that may be read with an access to their collection. */
 async function findReadable(
-  context: ServiceContext,
-  scope: RequestScope,
-  name: string,
+  { store }: Call,
   access: ReadAccess,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   const possible = [...ids].filter(isUuid)
   for (let i = 0; i < possible.length; i += MAX_IDS) {
-    const filter = and([access.filter, or(possible.slice(i, i + MAX_IDS).map(isId))])
+    const filter = or(possible.slice(i, i + MAX_IDS).map(isId))
     // Only the ids are of interest: what need not be read is not.
-    const query = { filter, sort: [], skip: 0, limit: null, bytes: 1 }
-    const listed = await listStored(context, scope, name, query)
+    const listed = await store.read(access).list({ filter, bytes: 1 })
     for (const { _id } of listed) found.add(_id)
     for (const id of listed.rest ?? []) found.add(id)
   }
@@ -99,13 +82,6 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   return byCollection
 }
 
-/** One and the same fault for what does not exist and for what may not be read (CONTRACT.md §2). */
-const unknownReference = ({ path, collection }: Reference): Fault => ({
-  path,
-  code: 'unknown_reference',
-  message: `must be the _id of a document of ${collection} that you may read`,
-})
-
 /** The faults of references that are new in `after`. */
 export const judgeReferences = (
   collection: Collection,
@@ -121,26 +97,20 @@ export const judgeReferences = (
     : []
 
 /** References that must hold when a write takes effect, each of them once. */
-export function referencesToHold(
+export const referencesToHold = (
   collection: Collection,
   before: JsonObject,
   after: JsonObject,
-): readonly Reference[] {
-  if (!collection.hasReferences) return []
-  const references = findNewReferences(collection.fields, before, after)
-  return [
-    ...new Map(
-      references.map((reference) => [`${reference.collection} ${reference.id}`, reference]),
-    ).values(),
-  ]
-}
+): readonly Reference[] =>
+  collection.hasReferences ? eachOnce(findNewReferences(collection.fields, before, after)) : []
+
+/** The references to different documents. */
+export const eachOnce = (references: readonly Reference[]): readonly Reference[] => [
+  ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
+]
 
 /** The step that has a reference hold. */
 export const requireReference = ({ collection, id }: Reference): WriteStep => ({
   in: collection,
   require: id,
 })
-
-/** What is answered where a document was deleted while another was to refer to it. */
-export const brokenReference = (reference: Reference | undefined) =>
-  invalid(reference ? [unknownReference(reference)] : [])

@@ -20,14 +20,20 @@ export interface SystemFields {
   readonly createdBy: string | null
 }
 
+/** What a document holds that no field does. */
+interface Marks {
+  /** By field. */
+  readonly hashes?: JsonObject
+  readonly stamp?: string | undefined
+}
+
 /** A document as it is stored for the first time. */
 export function createStoredDocument(
   { _id, ...system }: SystemFields,
   fields: JsonObject,
-  hashes: JsonObject,
-  stamp: string | undefined,
+  { hashes, stamp }: Marks,
 ): StoredDocument {
-  const marked = Object.keys(hashes).length > 0 ? { [HASHES]: hashes } : {}
+  const marked = hashes ? { [HASHES]: hashes } : {}
   const stamped = stamp === undefined ? {} : { [STAMP]: stamp }
   return { _id, ...fields, ...system, _version: 1, ...marked, ...stamped }
 }
@@ -55,7 +61,7 @@ export const readFields = (document: JsonObject): JsonObject =>
 export interface MarkedChanges {
   readonly hashes: ReadonlyMap<string, string | null>
   /** A new stamp, where the secret is another. */
-  readonly stamp?: string
+  readonly stamp?: string | undefined
 }
 
 /** The document with other fields, as the version that follows. `updatedAt` in stored form. */

@@ -1,11 +1,9 @@
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
-import type { KnownCaller } from '../../permissions/caller.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { gateOf } from '../authorize.js'
-import type { ServiceContext } from '../context.js'
-import type { Ignoring } from './rules/apply-rule.js'
+import type { Call } from '../call.js'
+import type { Ignoring } from './rules/choose-rule.js'
 
 /** A document just written, as its writer may read it: `_id` always, the rest as far as a grant shows it. */
 export interface Written extends Ignoring {
@@ -14,14 +12,9 @@ export interface Written extends Ignoring {
   readonly text: string
 }
 
-/** Who writes where. */
-export interface Writer {
-  readonly collection: Collection
-  readonly caller: KnownCaller | null
-}
-
 /** A document about to be written. */
 export interface Writing extends Ignoring {
+  readonly collection: Collection
   readonly document: StoredDocument
   /** What the body and the rule's `set` gave. */
   readonly given: JsonObject
@@ -33,33 +26,38 @@ export interface Writing extends Ignoring {
 
 /** The answer to a write that is about to be made. Throws `document_too_large` where it leaves too much behind (CONTRACT.md §2). */
 export function prepareWritten(
-  context: ServiceContext,
-  { collection, caller }: Writer,
-  { document, given, ignored, before, at }: Writing,
+  call: Call,
+  { collection, document, given, ignored, before, at }: Writing,
 ): Written {
   const { _id } = document
-  const access = gateOf(context, collection, caller)
+  const access = call.access(collection)
   const isReadable = access?.isReadable(document) ?? false
   const text = access && isReadable ? access.write(document) : JSON.stringify({ _id })
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const unread = Object.entries(given).filter(
     ([name]) => !isReadable || isHash(name) || !access?.isShown(document, name),
   )
-  checkDocumentSize(context.plan.limits.documentBytes, text, Object.fromEntries(unread), { before, at })
+  checkDocumentSize(call, { text, unread: Object.fromEntries(unread), before, at })
   return { _id, text, ignored }
+}
+
+/** What counts of a document's size. */
+interface Sized {
+  /** The document as its writer may read it. */
+  readonly text: string
+  /** What the writer gave and may not read. */
+  readonly unread: JsonObject
+  readonly before?: Writing['before'] | undefined
+  readonly at?: string | undefined
 }
 
 /**
  * Throws `document_too_large` for a document that as its writer may read it, with what the writer gave and may not
- * read, has more than `limit` bytes as JSON, and more than before. What else is stored does not count: it would be told
- * by its size.
+ * read, has more than `limits.documentBytes` as JSON, and more than before. What else is stored does not count: it would
+ * be told by its size.
  */
-export function checkDocumentSize(
-  limit: number,
-  text: string,
-  unread: JsonObject,
-  { before, at }: { readonly before?: Writing['before']; readonly at?: string | undefined } = {},
-): void {
+export function checkDocumentSize({ service }: Call, { text, unread, before, at }: Sized): void {
+  const limit = service.plan.limits.documentBytes
   const more = Object.keys(unread).length > 0 ? `,${JSON.stringify(unread).slice(1)}` : ''
   const whole = more === '' ? text : text.slice(0, -1) + more
   // A character has three bytes at most: small documents need no counting.

@@ -7,6 +7,8 @@ import {
   type StorageAdapter,
 } from '../../../src/index.js'
 import { findRoles, grantRole } from '../../../src/service/accounts/grant-role.js'
+import { UNHURRIED } from '../../../src/service/deadline.js'
+import { createStore } from '../../../src/service/store.js'
 import { idOf, LONG_AGO, openStored, readStored } from '../../support/stored.js'
 
 type Json = { readonly [name: string]: unknown }
@@ -34,7 +36,7 @@ async function open(
   return {
     ...service,
     grant: (role: string, identifier = 'ann@b.co') =>
-      grantRole(service.adapter, roles, { identifier, role }, () => NOW),
+      grantRole(createStore(service.adapter, UNHURRIED), roles, { identifier, role }, () => NOW),
     read: (n = 1) => readStored(service, 'users', idOf(n)),
   }
 }

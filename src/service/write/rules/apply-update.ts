@@ -2,9 +2,7 @@ import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import { isObject } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
-import type { Rule } from '../../../permissions/grants.js'
-import { acceptsProperty, bindSet, type Kept } from '../../../permissions/write-rules.js'
-import type { Binding } from '../../../query/variable.js'
+import { acceptsProperty, bindSet } from '../../../permissions/write-rules.js'
 import { findImmutableChanges, holdsImmutable, immutable, isChange } from '../../../schema/changes.js'
 import type { Field } from '../../../schema/field.js'
 import { isFieldName } from '../../../schema/names.js'
@@ -13,8 +11,9 @@ import { MAX_FAULTS } from '../../../schema/validator.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
+import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
-import { type Applied, blame, isChecked } from './apply-rule.js'
+import { type Applied, blame, type Trial } from './choose-rule.js'
 
 /** An update to be. */
 export interface UpdateDraft {
@@ -27,7 +26,6 @@ export interface UpdateDraft {
   readonly isShown: (name: string) => boolean
   /** The time in stored form. */
   readonly now: string
-  readonly binding: Binding
   /** What judging takes its steps from. */
   readonly slice: Slice
   /** The faults of what the document would refer to, and did not before. */
@@ -50,34 +48,30 @@ export interface Updated {
  * It is judged on the document as its caller sees it, and then done to the one that is stored: so nothing but the
  * `check` can tell what the caller may not read.
  */
-export function* applyUpdate(
-  collection: Collection,
-  rule: Rule,
-  kept: Kept,
-  draft: UpdateDraft,
-): Sliced<Applied<Updated>> {
-  const { stored, binding, now, mode } = draft
+export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Sliced<Applied<Updated>> {
+  const { collection, rule, kept } = trial
+  const { stored, now, mode } = draft
   const writes = mode === 'put' || Object.keys(kept.body).length > 0
   if (!writes) return { kind: 'fits', writes, fields: readFields(stored), secrets: new Map(), given: {} }
-  const set = bindSet(rule, binding)
+  const set = bindSet(rule, call.binding)
   if (!set) return { kind: 'refused' }
   const given: JsonObject = { ...kept.body, ...set }
   const update: Update = {
     mode,
     named: normaliseUpdate(collection.fields, mode, given),
-    replaced: mode === 'put' ? findReplaced(collection, rule, draft) : new Set(),
+    replaced: mode === 'put' ? findReplaced(trial, draft) : new Set(),
     now,
   }
   const faults = yield* judgeUpdate(collection, given, update, draft)
-  if (faults.length > 0) return blame(collection, rule, faults)
+  if (faults.length > 0) return blame(trial, faults)
 
   const after = updateFields(collection.fields, readFields(stored), update)
   const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
   const secrets = new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
   const fields = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
   const { _id, createdAt, createdBy } = stored
-  if (!isChecked(rule, { ...fields, _id, createdAt, createdBy, updatedAt: now }, binding))
-    return { kind: 'refused' }
+  const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
+  if (!call.judge.admits(rule, document)) return { kind: 'refused' }
   return { kind: 'fits', writes, fields, secrets, given }
 }
 
@@ -119,11 +113,7 @@ const omitFields = (values: JsonObject, fields: readonly Field[]): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([name]) => fields.every((field) => field.name !== name)))
 
 /** What a PUT takes the place of: all that its rule accepts and its caller may read, but what is set once or by few. */
-function findReplaced(
-  collection: Collection,
-  rule: Rule,
-  { shown, isShown }: UpdateDraft,
-): ReadonlySet<string> {
+function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDraft): ReadonlySet<string> {
   const kept = new Set(
     collection.fields.flatMap(({ name, type, definition }) =>
       type === 'hash' || definition.immutable ? [name] : [],

@@ -1,7 +1,6 @@
-import type { KnownCaller } from '../permissions/caller.js'
-import { selectWriteRules } from '../permissions/write-rules.js'
-import { gateOf, isClosedTo } from './authorize.js'
-import type { ServiceContext } from './context.js'
+import { selectWriteRules } from '../../permissions/write-rules.js'
+import { isClosedTo } from '../authorize.js'
+import type { Call } from '../call.js'
 
 /** What may be done with a collection, as far as that does not depend on its documents. */
 export interface Permitted {
@@ -9,15 +8,15 @@ export interface Permitted {
   readonly operations: readonly ('list' | 'create' | 'read' | 'update' | 'delete')[]
 }
 
-/** The collections of which some rule grants a caller something, in the order of the configuration. */
-export const listOperations = (context: ServiceContext, caller: KnownCaller | null): readonly Permitted[] =>
-  [...context.plan.collections.values()].flatMap((collection): readonly Permitted[] => {
-    const isReadable = gateOf(context, collection, caller) !== null
+/** The collections of which some rule grants the caller something, in the order of the configuration. */
+export const listOperations = (call: Call): readonly Permitted[] =>
+  [...call.service.plan.collections.values()].flatMap((collection): readonly Permitted[] => {
+    const isReadable = call.access(collection) !== null
     const grants = (operation: 'create' | 'update' | 'delete'): boolean =>
-      selectWriteRules(collection.permissions[operation], caller).length > 0
+      selectWriteRules(collection.permissions[operation], call.caller).length > 0
     const granted = {
       list: isReadable,
-      create: grants('create') && !isClosedTo(context, collection, caller),
+      create: grants('create') && !isClosedTo(call, collection),
       read: isReadable,
       // Nobody may change what they may not read.
       update: isReadable && grants('update'),

@@ -1,0 +1,65 @@
+import type { Session } from '../../auth/sessions.js'
+import { envelope } from '../../schema/envelope.js'
+import { showAccount } from '../../service/accounts/account.js'
+import { login as signIn } from '../../service/accounts/login.js'
+import { register as signUp } from '../../service/accounts/register.js'
+import { endAllSessions, endSession } from '../../service/accounts/sessions.js'
+import { authorizeRegistration } from '../../service/authorize.js'
+import type { Call } from '../../service/call.js'
+import { denied } from '../../service/refusals.js'
+import { answerJson, NO_STORE, NOTHING, tellIgnored } from './answers.js'
+import type { Endpoint } from './route.js'
+
+/** The session of a caller who is signed in by a token. Throws `unauthenticated`. */
+function requireSession({ session }: Call): Session {
+  if (!session) throw denied(null)
+  return session
+}
+
+export const register: Endpoint<'auth'> = {
+  async run(exchange, { auth }) {
+    const { call } = exchange
+    authorizeRegistration(call)
+    const { account, ignored } = await signUp(call, auth, await exchange.readBody())
+    return answerJson(201, account, { ...NO_STORE, ...tellIgnored(ignored) })
+  },
+}
+
+export const login: Endpoint<'auth'> = {
+  envelope({ accounts }) {
+    const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
+    return envelope(Object.fromEntries(names.map((name) => [name, { type: 'string' }])))
+  },
+  async run(exchange, { auth }) {
+    const body = await exchange.readBody()
+    const [identifier, secret] = [auth.identifier, auth.secret].map(({ name }) => String(body[name]))
+    const credentials = { identifier: identifier ?? '', secret: secret ?? '', client: exchange.client() }
+    return answerJson(200, await signIn(exchange.call, auth, credentials), NO_STORE)
+  },
+}
+
+export const logout: Endpoint = {
+  async run(exchange) {
+    const session = requireSession(exchange.call)
+    exchange.readQuery()
+    await endSession(exchange.call.store, session)
+    return NOTHING
+  },
+}
+
+export const logoutAll: Endpoint<'auth'> = {
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    exchange.readQuery()
+    await endAllSessions(exchange.call.store, auth, session)
+    return NOTHING
+  },
+}
+
+export const me: Endpoint<'auth'> = {
+  run(exchange, { auth }) {
+    const { user } = requireSession(exchange.call)
+    exchange.readQuery()
+    return answerJson(200, showAccount(exchange.call.service, auth, user))
+  },
+}

@@ -1,0 +1,38 @@
+import { parseQueryString } from '../../query/query-string.js'
+import { invalid } from '../../service/refusals.js'
+import { checkMediaType, parseInTurn } from '../body.js'
+import type { Routes } from './find-route.js'
+import type { Endpoint, Exchange, Place } from './route.js'
+
+/** What an exchange is made of. */
+interface Parts extends Omit<Exchange, 'readQuery' | 'readBody' | 'accountPaths'> {
+  readonly routes: Routes
+  readonly endpoint: Endpoint<keyof Place>
+  readonly hasAccountRoutes: boolean
+  /** Only JSON types count as JSON. */
+  readonly onlyJson: boolean
+}
+
+export function createExchange({ routes, endpoint, hasAccountRoutes, onlyJson, ...rest }: Parts): Exchange {
+  const { call, incoming, query } = rest
+  const { deadline, service } = call
+  const { limits } = service.plan
+  const readQuery: Exchange['readQuery'] = () => parseQueryString(query, endpoint.parameters ?? [], limits)
+  return {
+    ...rest,
+    accountPaths: hasAccountRoutes ? routes.accountPaths : [],
+    readQuery,
+    async readBody() {
+      readQuery()
+      checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
+      deadline.enter('body')
+      const bytes = await incoming.readBody(limits.bodyBytes, deadline.signal)
+      // It has arrived: what is waited for from here on is the service.
+      deadline.enter('read')
+      const body = await parseInTurn(bytes, () => deadline.signal)
+      const faults = routes.judgeBody(endpoint, body)
+      if (faults.length > 0) throw invalid(faults)
+      return body
+    },
+  }
+}

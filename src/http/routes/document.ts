@@ -1,0 +1,78 @@
+import { authorizeClaim, authorizeRead, authorizeWrite } from '../../service/authorize.js'
+import { understandQuery } from '../../service/read/list-documents.js'
+import { readDocument, readExpanded } from '../../service/read/read-document.js'
+import { notFound } from '../../service/refusals.js'
+import { createClaimed } from '../../service/write/create-document.js'
+import { deleteDocument } from '../../service/write/delete-document.js'
+import { refuseUnauthorized } from '../../service/write/find-target.js'
+import { type Change, updateDocument } from '../../service/write/update-document.js'
+import type { Answer } from '../answer.js'
+import { etagOfText, expectsNothing, isKnown, readExpectation } from '../etag.js'
+import { answerCreated, answerText, answerWritten, NOTHING } from './answers.js'
+import type { Endpoint, Exchange, Place } from './route.js'
+
+type DocumentEndpoint = Endpoint<'collection' | 'id'>
+type DocumentPlace = Pick<Place, 'collection' | 'id'>
+
+export const read: DocumentEndpoint = {
+  parameters: ['project', 'expand'],
+  async run(exchange, { collection, id }) {
+    const { call, incoming } = exchange
+    const access = authorizeRead(call, collection)
+    const reading = { access, query: understandQuery(call, access, exchange.readQuery()) }
+    // What lies in other documents may change without this one: there is no ETag.
+    if (reading.query.expand.length > 0) {
+      const expanded = await readExpanded(call, reading, id)
+      if (expanded === undefined) throw notFound()
+      return answerText(200, expanded)
+    }
+    const found = await readDocument(call, reading, id)
+    if (!found) throw notFound()
+    const etag = etagOfText(found.whole)
+    if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
+    return answerText(200, found.asked, { etag })
+  },
+}
+
+export const patch: DocumentEndpoint = {
+  run: (exchange, place) => update(exchange, place, 'patch'),
+}
+
+export const put: DocumentEndpoint = {
+  run: (exchange, place) =>
+    expectsNothing(exchange.incoming) ? claim(exchange, place) : update(exchange, place, 'put'),
+}
+
+export const remove: DocumentEndpoint = {
+  async run(exchange, { collection, id }) {
+    const { call, incoming } = exchange
+    const permit = authorizeWrite(call, collection, 'delete')
+    if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
+    const isExpected = readExpectation(incoming)
+    exchange.readQuery()
+    await deleteDocument(call, { ...permit, id, isExpected })
+    return NOTHING
+  },
+}
+
+async function update(
+  exchange: Exchange,
+  { collection, id }: DocumentPlace,
+  mode: Change['mode'],
+): Promise<Answer> {
+  const { call, incoming } = exchange
+  const permit = authorizeWrite(call, collection, 'update')
+  if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
+  const isExpected = readExpectation(incoming)
+  const body = await exchange.readBody()
+  return answerWritten(await updateDocument(call, { ...permit, id, isExpected }, { mode, body }))
+}
+
+/** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
+async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {
+  const { call, incoming } = exchange
+  const permit = authorizeClaim(call, collection)
+  const isExpected = incoming.header('if-match') === undefined
+  const body = await exchange.readBody()
+  return answerCreated(exchange, collection, await createClaimed(call, permit, { id, isExpected }, body))
+}

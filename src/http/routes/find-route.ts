@@ -1,0 +1,82 @@
+import type { Fault } from '../../errors.js'
+import { compileEnvelope } from '../../schema/envelope.js'
+import type { Service } from '../../service/call.js'
+import type { JsonObject } from '../../types.js'
+import { decodePart } from '../target.js'
+import type { Endpoint, Place, Route } from './route.js'
+import { ROUTES } from './table.js'
+
+/** Where a request has come to. */
+export interface FoundRoute {
+  /** The value of `Allow`. */
+  readonly allow: string
+  /** By method. What the path names lies in `place`. */
+  readonly methods: Route['methods']
+  readonly place: Place
+}
+
+/** The table of routes as a service uses it. */
+export interface Routes {
+  /** Finds the route of a path below the base path; the empty one is the root. `undefined` where there is none. */
+  find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
+  /** The faults of a body as its endpoint takes it. */
+  judgeBody(endpoint: Endpoint<keyof Place>, body: JsonObject): readonly Fault[]
+  /** What lies below `/auth` and is open. */
+  readonly accountPaths: readonly string[]
+}
+
+interface CompiledRoute extends Route {
+  readonly parts: readonly string[]
+  readonly allow: string
+}
+
+const compileRoute = (route: Route): CompiledRoute => {
+  const methods = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
+  return { ...route, parts: route.path.split('/').slice(1), allow: [...methods, 'OPTIONS'].join(', ') }
+}
+
+const COMPILED = ROUTES.map(compileRoute)
+
+export function createRoutes(service: Service): Routes {
+  const { accounts, plan } = service
+  const validators = new Map<Endpoint<keyof Place>, (body: JsonObject) => readonly Fault[]>()
+  return {
+    find(path, { hasAccountRoutes }) {
+      const parts = splitPath(path)
+      const auth = hasAccountRoutes ? accounts : null
+      for (const route of COMPILED) {
+        if (!fits(route, parts)) continue
+        const [name, id] = parts
+        if (name === 'auth' && !auth) return undefined
+        const collection = plan.collections.get(name ?? '')
+        const isNamed = route.parts[0] === ':collection'
+        if (isNamed && (!collection || route.isIn?.(collection) === false)) continue
+        // What a path names is there: `fits` and the two lines above see to it.
+        return { allow: route.allow, methods: route.methods, place: { collection, id, auth } as Place }
+      }
+      return undefined
+    },
+    judgeBody(endpoint, body) {
+      if (!endpoint.envelope) return []
+      const validate = validators.get(endpoint) ?? compileEnvelope(endpoint.envelope(service))
+      validators.set(endpoint, validate)
+      return validate(body)
+    },
+    accountPaths: accounts
+      ? ROUTES.filter(({ path, isOpen }) => path.startsWith('/auth/') && isOpen?.(accounts) !== false).map(
+          ({ path }) => path,
+        )
+      : [],
+  }
+}
+
+/** The parts of a path, decoded; `undefined` for what cannot be. A slash at the end says nothing. */
+function splitPath(path: string): readonly (string | undefined)[] {
+  const parts = path.split('/').slice(1)
+  if (parts.length > 1 && parts[0] !== '' && parts.at(-1) === '') parts.pop()
+  return parts.length === 0 ? [''] : parts.map(decodePart)
+}
+
+const fits = ({ parts }: CompiledRoute, found: readonly (string | undefined)[]): boolean =>
+  parts.length === found.length &&
+  parts.every((part, i) => (part[0] === ':' ? !!found[i] : part === found[i]))

@@ -1,0 +1,20 @@
+import { login, logout, logoutAll, me, register } from './accounts.js'
+import { bulk, count, create, list } from './collection.js'
+import { patch, put, read, remove } from './document.js'
+import { root } from './root.js'
+import { type Route, route } from './route.js'
+
+/** All that the service answers. The first path that fits is taken. HEAD goes with GET, and OPTIONS with all. */
+export const ROUTES: readonly Route[] = [
+  route('/', { GET: root }),
+  route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
+  route('/auth/login', { POST: login }),
+  route('/auth/logout', { POST: logout }),
+  route('/auth/logout-all', { POST: logoutAll }),
+  route('/auth/me', { GET: me }),
+  route('/:collection', { GET: list, POST: create }),
+  route('/:collection/count', { GET: count }),
+  // Secrets are hashed one by one: there is no bulk of them.
+  route('/:collection/bulk', { POST: bulk }, { isIn: ({ hashes }) => hashes.length === 0 }),
+  route('/:collection/:id', { GET: read, PATCH: patch, PUT: put, DELETE: remove }),
+]

@@ -1,0 +1,37 @@
+import { compileFilter, type Predicate } from '../filter/matches.js'
+import { readOwn } from '../json/own-properties.js'
+import { bindWhere, type Where } from '../query/where.js'
+import type { StoredDocument } from '../storage.js'
+import type { JsonObject } from '../types.js'
+import type { Asking } from './caller.js'
+import { OWNER, type Rule } from './grants.js'
+
+/** Judges documents by the conditions of rules, as they hold for one caller. */
+export interface RuleJudge {
+  /** Whether a stored document is one that the rule speaks of. */
+  appliesTo(rule: Rule, stored: StoredDocument): boolean
+  /** Whether the rule's `check` holds for a document as it would be stored. */
+  admits(rule: Rule, document: JsonObject): boolean
+}
+
+/** A judge for each caller. A condition is compiled once: for good where it is fixed, for its caller where it is not. */
+export function createRuleJudges(): (asking: Asking) => RuleJudge {
+  const fixed = new WeakMap<Where, Predicate>()
+  return (asking) => {
+    const bound = new Map<Where, Predicate>()
+    const test = (where: Where): Predicate => {
+      const kept = where.kind === 'fixed' ? fixed : bound
+      const predicate = kept.get(where) ?? compileFilter(bindWhere(where, asking.binding))
+      kept.set(where, predicate)
+      return predicate
+    }
+    return {
+      appliesTo: ({ subject, where }, stored) =>
+        (subject !== OWNER || isCreator(asking, stored)) && test(where)(stored),
+      admits: ({ check }, document) => test(check)(document),
+    }
+  }
+}
+
+const isCreator = ({ caller }: Asking, stored: StoredDocument): boolean =>
+  caller !== null && readOwn(stored, 'createdBy') === caller.id

@@ -1,0 +1,97 @@
+import type { Session } from '../auth/sessions.js'
+import type { Throttle } from '../auth/throttle.js'
+import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
+import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
+import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
+import { createReadGate, type ReadAccess, type ReadGate } from '../permissions/read-gate.js'
+import { runSliced, type Slice, type Sliced } from '../slices.js'
+import type { Hasher, Logger, MaybePromise } from '../types.js'
+import type { Attachment } from './attachment.js'
+import type { Deadline } from './deadline.js'
+import type { Store } from './store.js'
+
+/** What every call works with: made once, never changed. */
+export interface Service {
+  readonly plan: ServicePlan
+  /** The accounts that the service keeps, if it does. */
+  readonly accounts: AuthPlan | null
+  readonly hasher: Hasher
+  /** The hash of no secret, at the cost of others. */
+  readonly decoy: () => Promise<string>
+  readonly logger: Logger
+  readonly throttle: Throttle
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** The same in stored form. Throws outside the years 0001 to 9999. */
+  readonly clock: Clock
+  /** A new `_id`. */
+  readonly createId: () => string
+  /** By collection. */
+  readonly gates: ReadonlyMap<string, ReadGate>
+  readonly createRuleJudge: (asking: Asking) => RuleJudge
+  /** By collection: what else belongs to its documents. */
+  readonly attachments: ReadonlyMap<string, Attachment>
+}
+
+/** What a service finds out about its rules before the first call. */
+export const compileRules = (
+  collections: Iterable<Collection>,
+): Pick<Service, 'gates' | 'createRuleJudge'> => ({
+  gates: new Map([...collections].map((collection) => [collection.name, createReadGate(collection)])),
+  createRuleJudge: createRuleJudges(),
+})
+
+/** What a call is made for. */
+interface CallParts {
+  readonly deadline: Deadline
+  readonly store: Store
+  readonly caller: KnownCaller | null
+  /** Where the caller is signed in by one of the service's own tokens. */
+  readonly session: Session | undefined
+}
+
+/** One request on its way through the service: who asks, until when, and what it may use. */
+export interface Call extends CallParts, Asking {
+  readonly service: Service
+  readonly judge: RuleJudge
+  /** What the caller may read of a collection; `null` for nothing. */
+  access(collection: Pick<Collection, 'name'>): ReadAccess | null
+  /** The same call with another time. */
+  within(deadline: Deadline): Call
+}
+
+/** All that depends on the caller is made once, when it is first asked for. */
+export function createCall(service: Service, { deadline, store, caller, session }: CallParts): Call {
+  const binding = bindVariables(caller, service.clock)
+  const asking: Asking = { caller, binding }
+  const accesses = new Map<string, ReadAccess | null>()
+  let judge: RuleJudge | undefined
+  const call: Call = {
+    service,
+    deadline,
+    store,
+    caller,
+    session,
+    binding,
+    get judge() {
+      judge ??= service.createRuleJudge(asking)
+      return judge
+    },
+    access({ name }) {
+      let access = accesses.get(name)
+      if (access === undefined) {
+        access = service.gates.get(name)?.(asking) ?? null
+        accesses.set(name, access)
+      }
+      return access
+    },
+    within: (other) => ({ ...call, deadline: other, store: store.within(other) }),
+  }
+  return call
+}
+
+/** Runs work in slices, until the time of a call is over. */
+export const runWithin = <T>(
+  { deadline }: Pick<Call, 'deadline'>,
+  start: (slice: Slice) => Sliced<T>,
+): MaybePromise<T> => runSliced(start, () => deadline.signal)

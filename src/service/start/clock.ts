@@ -1,0 +1,11 @@
+import type { Clock } from '../../permissions/caller.js'
+import { formatTimestamp } from '../../schema/timestamp.js'
+
+/** Tells `now`, in milliseconds since 1970, in stored form. */
+export const createClock =
+  (now: () => number): Clock =>
+  () => {
+    const time = formatTimestamp(now())
+    if (time === undefined) throw new RangeError('the clock is outside the years 0001 to 9999')
+    return time
+  }

@@ -1,0 +1,136 @@
+import { and, everything, type Filter, isId } from '../filter/filter.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
+import { isUuid } from '../schema/names.js'
+import type { Listed, ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import type { Deadline } from './deadline.js'
+import { isOrderIndexed } from './order-index.js'
+import { conflict, overtaken } from './refusals.js'
+
+/** What of some documents is asked for. Default: all of them, in any order. */
+export type StoreQuery = Partial<Omit<ListQuery, 'signal'>>
+
+/** Documents that may be read. What it is asked for is narrowed to them. */
+export interface Reader {
+  /** The document of an `_id`. */
+  find(id: string): Promise<StoredDocument | undefined>
+  /** The first document that matches, if any. */
+  first(filter: Filter): Promise<StoredDocument | undefined>
+  list(query: StoreQuery): Promise<Listed>
+  count(filter: Filter): Promise<number>
+  /** The same as `list` in batches, where no index gives the order and the storage can. */
+  stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]> | undefined
+}
+
+/** Why a write did not take effect. */
+export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
+
+/** One attempt at a write. */
+export interface Attempt<T> {
+  /** All take effect, or none; where there are none, nothing is written. */
+  readonly steps: readonly WriteStep[]
+  /** What the write comes to where it takes effect. */
+  readonly done: T
+  /** Throws where another attempt is of no use. Default: for what is taken. */
+  readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
+}
+
+/** The only door to the storage. */
+export interface Store {
+  /** What an access allows to be read. */
+  read(access: ReadAccess): Reader
+  /** What the service reads in its own right, whoever may read it: sessions, accounts, what refers to a document. */
+  own(collection: string): Reader
+  /**
+   * Writes, and makes another attempt where somebody else came first. Every attempt has to read anew. Throws
+   * `unique_violation`, `overloaded`, and what `attempt` throws.
+   */
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T>
+  /** The same storage, with another time for it. */
+  within(deadline: Deadline): Store
+}
+
+/** CONTRACT.md §2, "Concurrency": attempts at one write. */
+const MAX_ATTEMPTS = 10
+
+/** Bytes of documents that are read at once, where they are brought into memory for it. */
+export const BATCH_BYTES = 1024 * 1024
+
+/** `adapter` as it may be used until `deadline`. */
+export function createStore(adapter: StorageAdapter, deadline: Deadline): Store {
+  return {
+    read: (access) => createReader(adapter, deadline, access),
+    own: (name) => createReader(adapter, deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED }),
+    async write(attempt) {
+      for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+        const { steps, done, refuse = refuseTaken } = await attempt()
+        if (steps.length === 0) return done
+        deadline.enter('write')
+        const result = await adapter.write(steps, signalOf(deadline))
+        if (result.ok) return done
+        await refuse(result)
+      }
+      throw overtaken()
+    },
+    within: (other) => createStore(adapter, other),
+  }
+}
+
+type Allowed = Pick<ReadAccess, 'storage' | 'filter' | 'isReadable'>
+
+const UNRESTRICTED: Omit<Allowed, 'storage'> = { filter: everything, isReadable: () => true }
+
+function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allowed): Reader {
+  const { storage, filter: mine } = allowed
+  /** The conditions that are asked for lead: a page by key begins with a bound on its order. */
+  const narrow = (filter: Filter): Filter => and([filter, mine])
+  const ask = (asked: StoreQuery, filter: Filter): ListQuery => {
+    const { sort = [], skip = 0, limit = null, bytes } = asked
+    deadline.enter('read')
+    return {
+      filter,
+      sort,
+      skip,
+      limit,
+      ...(bytes === undefined ? {} : { bytes }),
+      get signal() {
+        return deadline.signal
+      },
+    }
+  }
+  return {
+    async find(id) {
+      if (!isUuid(id)) return undefined
+      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, isId(id)))
+      return document && allowed.isReadable(document) ? document : undefined
+    },
+    async first(filter) {
+      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, narrow(filter)))
+      return document
+    },
+    async list(query) {
+      return adapter.list(storage.name, ask(query, narrow(query.filter ?? everything)))
+    },
+    async count(filter) {
+      deadline.enter('read')
+      return adapter.count(storage.name, narrow(filter), signalOf(deadline))
+    },
+    stream(query) {
+      const filter = narrow(query.filter ?? everything)
+      if (!adapter.stream || isOrderIndexed(storage, filter, query.sort ?? [])) return undefined
+      return adapter.stream(storage.name, ask(query, filter))
+    },
+  }
+}
+
+/** What is taken stays taken. Anything else may be another one by now. */
+const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
+  if (reason === 'unique') throw conflict(fields)
+}
+
+/** A signal costs: it is made only for an adapter that looks at it. */
+const signalOf = (deadline: Deadline): { readonly signal: AbortSignal } => ({
+  get signal() {
+    return deadline.signal
+  },
+})

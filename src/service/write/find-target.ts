@@ -1,0 +1,47 @@
+import type { Rule } from '../../permissions/grants.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import type { StoredDocument } from '../../storage.js'
+import type { Document } from '../../types.js'
+import type { Permit } from '../authorize.js'
+import type { Call } from '../call.js'
+import { denied, notFound, unexpected } from '../refusals.js'
+
+/** A document that is to be changed, and under which rules. */
+export interface Target extends Permit {
+  readonly id: string
+  /** Whether what the request says of the document's state holds for it as the caller may read it. */
+  readonly isExpected: (shown: Document) => boolean
+}
+
+/** A document found, readable, and open to at least one rule. */
+export interface Found {
+  readonly stored: StoredDocument
+  readonly access: ReadAccess
+  /** The document as the caller may read it. */
+  readonly shown: Document
+  readonly rules: readonly Rule[]
+}
+
+/**
+ * Finds the document and judges the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 · 412. Throws
+ * `not_found`, `forbidden` (`unauthenticated` for nobody) and `precondition_failed`.
+ */
+export async function findTarget(call: Call, target: Target): Promise<Found> {
+  const access = call.access(target.collection)
+  const stored = access
+    ? await call.store.read(access).find(target.id)
+    : // It takes as long to be told of nothing.
+      await call.store.own(target.collection.name).find(target.id)
+  if (!access || !stored) throw notFound()
+  const rules = target.rules.filter((rule) => call.judge.appliesTo(rule, stored))
+  if (rules.length === 0) throw denied(call.caller)
+  const shown = access.show(stored)
+  if (!target.isExpected(shown)) throw unexpected()
+  return { stored, access, shown, rules }
+}
+
+/** What a caller whom no rule grants the operation gets, whatever the body: 404 or 403. Always throws. */
+export async function refuseUnauthorized(call: Call, permit: Permit, id: string): Promise<never> {
+  await findTarget(call, { ...permit, id, isExpected: () => true })
+  throw denied(call.caller)
+}

@@ -1,0 +1,60 @@
+import type { Collection } from '../../config/plan.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import type { Call } from '../call.js'
+import { brokenReference, conflict } from '../refusals.js'
+import type { Attempt } from '../store.js'
+import { hashSecrets } from './hash-secrets.js'
+import { referencesToHold, requireReference } from './references.js'
+import { createStoredDocument, type SystemFields } from './stored-document.js'
+import { checkStoredSize } from './written.js'
+
+/** What the service puts into a new document. An account is its own creator. */
+export function createSystemFields(
+  { caller, service }: Call,
+  { name }: Collection,
+  _id: string,
+): SystemFields {
+  const now = service.clock()
+  const createdBy = service.attachments.has(name) ? _id : (caller?.id ?? null)
+  return { _id, createdAt: now, updatedAt: now, createdBy }
+}
+
+/** The document to store: secrets among its fields become hashes. Throws `overloaded`. */
+export async function buildDocument(
+  call: Call,
+  collection: Collection,
+  { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
+): Promise<StoredDocument> {
+  const stamp = call.service.attachments.get(collection.name)?.createStamp()
+  const secrets = collection.hashes.flatMap(({ name }): [string, string][] =>
+    Object.hasOwn(fields, name) ? [[name, String(fields[name])]] : [],
+  )
+  if (secrets.length === 0) return createStoredDocument(system, fields, { stamp })
+  const hashes = Object.fromEntries(await hashSecrets(call, secrets))
+  const plain = Object.entries(fields).filter(([name]) => !Object.hasOwn(hashes, name))
+  return createStoredDocument(system, Object.fromEntries(plain), { hashes, stamp })
+}
+
+/**
+ * The steps that store a new document and what belongs to it. Where its `_id` is taken, it takes another attempt. Throws
+ * `document_too_large`; then `unique_violation`, and `validation_failed` where what it refers to is gone.
+ */
+export function planInsert(
+  collection: Collection,
+  document: StoredDocument,
+  others: readonly WriteStep[] = [],
+): Required<Omit<Attempt<never>, 'done'>> {
+  checkStoredSize([document])
+  const references = referencesToHold(collection, {}, document)
+  return {
+    steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
+    refuse({ reason, step, fields = [] }) {
+      if (reason === 'missing') throw brokenReference(references[step])
+      if (!isIdTaken(fields)) throw conflict(fields)
+    },
+  }
+}
+
+/** Whether it is the `_id` of a new document that another one has. */
+export const isIdTaken = (fields: readonly string[]): boolean => fields.length === 1 && fields[0] === '_id'

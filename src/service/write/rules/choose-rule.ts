@@ -1,0 +1,89 @@
+import type { Collection } from '../../../config/plan.js'
+import type { Fault } from '../../../errors.js'
+import { toPointerPart } from '../../../json/pointer.js'
+import type { Rule } from '../../../permissions/grants.js'
+import { listIgnored } from '../../../permissions/ignored-properties.js'
+import { acceptsProperty, type Kept, keepProperties } from '../../../permissions/write-rules.js'
+import { findVariables } from '../../../query/variable.js'
+import { suggest } from '../../../schema/names.js'
+import type { Sliced } from '../../../slices.js'
+import type { JsonObject } from '../../../types.js'
+import type { Permit } from '../../authorize.js'
+import { invalid, refused } from '../../refusals.js'
+
+/** A rule, and what it keeps of a body. */
+export interface Trial {
+  readonly collection: Collection
+  readonly rule: Rule
+  readonly kept: Kept
+}
+
+/** What comes of a body under one rule. */
+export type Applied<T> = Fitting<T> | Unfitting
+
+/** A body that a rule does not let in. */
+type Unfitting =
+  | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
+  | { readonly kind: 'refused' }
+
+/** A body that a rule lets in. */
+export type Fitting<T> = { readonly kind: 'fits' } & T
+
+/** What a rule that lets a body in has taken from it, by name. */
+export interface Ignoring {
+  readonly ignored: readonly string[]
+}
+
+/**
+ * What comes of a body under the rule that runs: rules that drop nothing of it go first. The faults of the first rule
+ * tried are the answer; a later one that is invalid is passed over (CONTRACT.md §5). Throws `validation_failed` and
+ * `forbidden`.
+ */
+export function* chooseRule<T>(
+  { collection, rules }: Permit,
+  body: JsonObject,
+  apply: (trial: Trial) => Sliced<Applied<T>>,
+): Sliced<Fitting<T> & Ignoring> {
+  const { roleField } = collection
+  const trials = rules.map((rule): Trial => {
+    const accepts = (name: string): boolean => acceptsProperty(rule, name, roleField)
+    return { collection, rule, kept: keepProperties(body, accepts, rule.set) }
+  })
+  const ordered = [
+    ...trials.filter(({ kept }) => kept.isWhole),
+    ...trials.filter(({ kept }) => !kept.isWhole),
+  ]
+  for (const [i, trial] of ordered.entries()) {
+    const applied = yield* apply(trial)
+    if (applied.kind === 'fits') return { ...applied, ignored: listIgnored(body, trial.kept.body) }
+    if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
+  }
+  throw refused()
+}
+
+/** What the caller holds in a form that a field cannot take is not a fault of the body: the rule does not run. */
+export function blame({ collection, rule }: Trial, faults: readonly Fault[]): Unfitting {
+  const own = faults.filter((fault) => !comesFromVariable(rule, fault))
+  return own.length > 0 ? { kind: 'invalid', faults: explain(collection, rule, own) } : { kind: 'refused' }
+}
+
+function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
+  for (const [name, value] of set) {
+    const pointer = toPointerPart(name)
+    const isIts = path === pointer || path.startsWith(`${pointer}/`)
+    if (isIts && findVariables(value).length > 0) return true
+  }
+  return false
+}
+
+/** Adds the nearest name to faults of undeclared properties, among those that the rule accepts. */
+function explain(collection: Collection, rule: Rule, faults: readonly Fault[]): readonly Fault[] {
+  const accepted = collection.fields
+    .map(({ name }) => name)
+    .filter((name) => acceptsProperty(rule, name, collection.roleField))
+  return faults.map((fault) =>
+    fault.code === 'unknown_property'
+      ? { ...fault, message: fault.message + suggest(fault.path.slice(1), accepted) }
+      : fault,
+  )
+}

@@ -141,6 +141,56 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
+/** What the rooms of the service may import of each other, beside the floor on which they stand. */
+const ROOMS: { readonly [room: string]: readonly string[] } = {
+  service: [],
+  'service/read': ['service'],
+  'service/write': ['service'],
+  'service/accounts': ['service', 'service/write'],
+  'service/start': ['service', 'service/write'],
+}
+
+const roomOf = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, 2)
+    .join('/')
+    .replace(/\/[^/]*\.ts$/, '')
+
+/** Arrows between rooms that `ROOMS` does not draw. */
+const findWrongRooms = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ from }) => {
+      if (layerOf(path) !== 'service' || !isRelative(from)) return []
+      const target = resolve(path, from)
+      const [room, other] = [roomOf(path), roomOf(target)]
+      if (layerOf(target) !== 'service' || room === other || ROOMS[room]?.includes(other)) return []
+      return [`${path} → ${target}`]
+    }),
+  )
+
+/** Who may know that there is a storage: what makes one, starts one, tests one, or is the door to it. */
+const DOORS: readonly string[] = [
+  'storage.ts',
+  'index.ts',
+  'create-collection-service.ts',
+  'service/store.ts',
+  'service/start/',
+  'cli/',
+  'testing/',
+  'adapters/',
+]
+
+/** Ways to the storage beside the door, and reads without an access where a caller gets to see what was read. */
+const findBackDoors = (files: readonly SourceFile[]): readonly string[] =>
+  files.flatMap(({ path, names }) => {
+    const isDoor = DOORS.some((door) => path.startsWith(door))
+    const past = !isDoor && names.has('StorageAdapter') ? [`${path}: StorageAdapter`] : []
+    const isShown = path.startsWith('service/read/') || path.startsWith('http/')
+    const own = [...names].filter((name) => isShown && /\.own$/.test(name))
+    return [...past, ...own.map((name) => `${path}: ${name}`)]
+  })
+
 /** Files that import each other in a circle, types or not; each circle once. */
 function findCycles(files: readonly SourceFile[]): readonly string[] {
   const targets = new Map(
@@ -214,7 +264,17 @@ const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>
           .map((name) => `${path}: ${name}`),
   )
 
-const PURE_LAYERS = ['errors', 'types', 'filter', 'storage', 'schema', 'query', 'permissions', 'config']
+const PURE_LAYERS = [
+  'errors',
+  'types',
+  'json',
+  'filter',
+  'storage',
+  'schema',
+  'query',
+  'permissions',
+  'config',
+]
 
 /** A clock or chance where the same input must give the same output. */
 const findImpure = (files: readonly SourceFile[]): readonly string[] =>
@@ -346,6 +406,37 @@ const RULES: readonly Rule[] = [
       'mounts/node.ts → service/list.ts',
       'cli/main.ts → testing/index.ts',
       'elsewhere/file.ts → errors.ts',
+    ],
+  ],
+  [
+    'arrows between the rooms of the service point one way',
+    findWrongRooms,
+    {
+      'service/store.ts': `import './read/read-page.js'\nimport './deadline.js'`,
+      'service/read/list.ts': `import '../store.js'\nimport { write } from '../write/written.js'`,
+      'service/write/rules/choose-rule.ts': `import '../../call.js'\nimport '../../accounts/login.js'`,
+      'service/accounts/login.ts': `import '../write/stored-document.js'\nimport '../start/seed.js'`,
+    },
+    [
+      'service/store.ts → service/read/read-page.ts',
+      'service/read/list.ts → service/write/written.ts',
+      'service/write/rules/choose-rule.ts → service/accounts/login.ts',
+      'service/accounts/login.ts → service/start/seed.ts',
+    ],
+  ],
+  [
+    'storage has one door, and what a caller gets to see is read with an access',
+    findBackDoors,
+    {
+      'service/store.ts': `export const createStore = (adapter: StorageAdapter) => adapter.list`,
+      'service/read/list.ts': `const { list }: StorageAdapter = call.store.own('users')`,
+      'service/write/delete.ts': `call.store.own('users')`,
+      'http/respond.ts': `import type { StorageAdapter } from '../storage.js'`,
+    },
+    [
+      'service/read/list.ts: StorageAdapter',
+      'service/read/list.ts: call.store.own',
+      'http/respond.ts: StorageAdapter',
     ],
   ],
   [

@@ -6,9 +6,8 @@ import { checkOptions } from './config/check-options.js'
 import { compileConfig } from './config/compile-config.js'
 import type { Answer } from './http/answer.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
-import { fromRequest, toResponse } from './http/fetch-edge.js'
+import { createFetchHandler } from './http/fetch-edge.js'
 import { createIdentify, type Identify, identifyAs } from './http/identify.js'
-import { calledByNode, findNodeResponse } from './http/misuse.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
@@ -73,29 +72,15 @@ export function createCollectionService<const C extends Config | { readonly [key
     createStore: (deadline: Deadline) => createStore(adapter, deadline),
     track: life.track,
   }
-  const createHandler = (identify: Identify, hasAccountRoutes: boolean): Handler<C> => {
+  const createHandler = (identify: Identify | undefined, hasAccountRoutes: boolean): Handler<C> => {
     const respond = createRespond(service, { ...shared, identify, hasAccountRoutes })
     const fail = (cause: unknown): Answer => {
       const requestId = crypto.randomUUID()
       logger.error('request failed', { requestId, cause })
       return internalProblem(requestId)
     }
-    const handle = async (request: Request, second?: unknown): Promise<Response> => {
-      try {
-        const response = findNodeResponse(request, second)
-        if (!response) return toResponse(await respond(fromRequest(request)), request.method)
-        const { status, headers, body } = fail(calledByNode())
-        // Else whoever asked would wait for ever.
-        response.writeHead(status, headers)
-        response.end(String(body))
-        return new Response(null, { status })
-      } catch (cause) {
-        // What was passed in is no request, or the runtime refuses the answer.
-        return toResponse(fail(cause), 'GET')
-      }
-    }
     const edge: PlainEdge = { [RESPOND]: respond }
-    return Object.assign(handle, edge, {
+    return Object.assign(createFetchHandler(respond, fail), edge, {
       ready: async () => life.open(),
       close: life.close,
       as: (caller: Caller | null) => createHandler(identifyAs(caller), false),

@@ -9,8 +9,7 @@ export {
   isServiceError,
   ServiceError,
 } from './errors.js'
-export { compare, type Ordered } from './filter/compare.js'
-export { compileField } from './filter/compile-field.js'
+export { compare, compileField, type Ordered } from './filter/compare.js'
 export type { FieldRef, Filter, Scalar, ValueType } from './filter/filter.js'
 export { compileFilter, matches } from './filter/matches.js'
 export type {

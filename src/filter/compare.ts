@@ -1,5 +1,7 @@
 import { compareText } from '../json/compare-text.js'
-import type { Scalar, ValueType } from './filter.js'
+import { compilePath } from '../json/own-properties.js'
+import type { JsonObject } from '../types.js'
+import type { FieldRef, Scalar, ValueType } from './filter.js'
 
 /** A value that can be ordered; `undefined` is a missing one. */
 export type Ordered = string | number | boolean | undefined
@@ -19,6 +21,16 @@ const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
 
 /** The test of whether a stored value is of a declared type; one that is not counts as missing. */
 export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
+
+/** Compiles a field to a getter of its value. One of another type than declared counts as missing: `undefined`. */
+export function compileField({ path, type }: FieldRef): (document: JsonObject) => Ordered {
+  const read = compilePath(path)
+  const holds = holdsType(type)
+  return (document) => {
+    const value = read(document)
+    return holds(value) ? (value as Ordered) : undefined
+  }
+}
 
 const JS_TYPES: { readonly [type in ValueType]?: string } = {
   string: 'string',

@@ -1,7 +1,6 @@
 import type { Slice, Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
-import { compare, type Ordered } from './compare.js'
-import { compileField } from './compile-field.js'
+import { compare, compileField, type Ordered } from './compare.js'
 import type { FieldRef } from './filter.js'
 
 /** One key of an order. */

@@ -16,8 +16,10 @@ export interface Cors {
   readonly varies: boolean
 }
 
-export function createCors(cors: ServiceOptions['cors']): Cors {
+/** `undefined` where no other origin may read answers. */
+export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   const origins = cors?.origins ?? []
+  if (origins.length === 0) return undefined
   const allowed = (origin: string | undefined): string | undefined => {
     if (origin === undefined) return undefined
     if (origins === '*') return '*'
@@ -37,6 +39,6 @@ export function createCors(cors: ServiceOptions['cors']): Cors {
         'access-control-max-age': '600',
       }
     },
-    varies: origins !== '*' && origins.length > 0,
+    varies: origins !== '*',
   }
 }

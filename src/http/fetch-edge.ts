@@ -1,10 +1,30 @@
 import { ServiceError } from '../errors.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
+import { calledByNode, findNodeResponse } from './misuse.js'
+import type { Respond } from './respond.js'
 import { toReadableStream } from './send-stream.js'
 
+/** A handler of web-standard requests. `fail` gives the answer to what cannot be one. */
+export const createFetchHandler =
+  (respond: Respond, fail: (cause: unknown) => Answer) =>
+  async (request: Request, second?: unknown): Promise<Response> => {
+    try {
+      const response = second === undefined ? undefined : findNodeResponse(request, second)
+      if (!response) return toResponse(await respond(fromRequest(request)), request.method)
+      const { status, headers, body } = fail(calledByNode())
+      // Else the client would wait for ever.
+      response.writeHead(status, headers)
+      response.end(String(body))
+      return new Response(null, { status })
+    } catch (cause) {
+      // What was passed in is not a request, or the runtime refuses the answer.
+      return toResponse(fail(cause), 'GET')
+    }
+  }
+
 /** A web-standard request in plain data. */
-export function fromRequest(request: Request): IncomingRequest {
+function fromRequest(request: Request): IncomingRequest {
   const { url } = request
   return {
     method: request.method,
@@ -77,7 +97,7 @@ async function collectBytes(
 }
 
 /** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
-export function toResponse(answer: Answer, method: string): Response {
+function toResponse(answer: Answer, method: string): Response {
   const body = method === 'HEAD' ? null : answer.body
   return new Response(typeof body === 'string' || body === null ? body : toReadableStream(body), {
     status: answer.status,

@@ -23,15 +23,22 @@ export type Identify = (
   by: { readonly deadline: Deadline; readonly store: Store },
 ) => Promise<Identity>
 
+/** Who sends a request where nobody is known. */
+export const NOBODY: Identity = { caller: null, session: undefined }
+
 const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session: undefined })
 
 const BEARER = /^bearer +(\S+) *$/i
 
-/** Identifies by the service's own tokens, by the host's `authenticate`, or by both (CONTRACT.md §4, "Own accounts"). */
-export function createIdentify(service: Service, authenticate: ServiceOptions['authenticate']): Identify {
+/** `undefined` where nobody is known; else it identifies by the service's own tokens, by the host's `authenticate`, or by both (CONTRACT.md §4, "Own accounts"). */
+export function createIdentify(
+  service: Service,
+  authenticate: ServiceOptions['authenticate'],
+): Identify | undefined {
   const auth = service.accounts
+  if (!auth && !authenticate) return undefined
   const askHost = async (incoming: IncomingRequest, deadline: Deadline): Promise<Identity> => {
-    if (!authenticate) return onHostsWord(null)
+    if (!authenticate) return NOBODY
     deadline.enter('host')
     return onHostsWord(await identifyByHost(authenticate, incoming))
   }

@@ -7,7 +7,7 @@ import type { ServiceOptions } from '../types.js'
 import type { Answer, IncomingRequest } from './answer.js'
 import { createCors } from './cors.js'
 import { runWithDeadline } from './deadline.js'
-import type { Identify } from './identify.js'
+import { type Identify, NOBODY } from './identify.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { NO_STORE } from './routes/answers.js'
 import { createExchange } from './routes/create-exchange.js'
@@ -21,7 +21,8 @@ export type Respond = (incoming: IncomingRequest) => Promise<Answer>
 
 export interface RespondOptions {
   readonly routes: Routes
-  readonly identify: Identify
+  /** `undefined` where nobody is known. */
+  readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
@@ -39,7 +40,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   const { logger } = service
   const cors = createCors(host.cors)
   const onlyJson = host.authenticate !== undefined
-  const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors.varies ? ['Origin'] : [])].join(
+  const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors?.varies ? ['Origin'] : [])].join(
     ', ',
   )
   const always = { 'x-content-type-options': 'nosniff', vary }
@@ -60,11 +61,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
     })
     const store = options.createStore(deadline)
-    const call = createCall(service, {
-      deadline,
-      store,
-      ...(await options.identify(incoming, { deadline, store })),
-    })
+    const identity = (await options.identify?.(incoming, { deadline, store })) ?? NOBODY
+    const call = createCall(service, { deadline, store, ...identity })
     const exchange = createExchange({
       ...{ routes, endpoint, hasAccountRoutes, onlyJson, call, incoming, prefix },
       query: target.query,
@@ -76,7 +74,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
 
   const answerOptions = (incoming: IncomingRequest, allow: string): Answer => {
     const isPreflight = incoming.header('access-control-request-method') !== undefined
-    const granted = isPreflight ? cors.preflight(incoming.header('origin'), allow) : {}
+    const granted = isPreflight && cors ? cors.preflight(incoming.header('origin'), allow) : {}
     return { status: 204, headers: { allow, ...granted }, body: null }
   }
 
@@ -145,7 +143,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         if (typeof body === 'object') body?.cancel()
       },
     ).catch((thrown: unknown) => addHeaders(fail(thrown, isGone), NO_STORE))
-    const headers = { ...always, ...cors.answer(incoming.header('origin')), ...answered.headers }
+    const headers = { ...always, ...cors?.answer(incoming.header('origin')), ...answered.headers }
     return { status: answered.status, headers, body: answered.body }
   }
 }

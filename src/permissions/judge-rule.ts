@@ -1,6 +1,6 @@
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import { readOwn } from '../json/own-properties.js'
-import { bindWhere, type Where } from '../query/where.js'
+import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import type { Asking } from './caller.js'
@@ -27,8 +27,8 @@ export function createRuleJudges(): (asking: Asking) => RuleJudge {
     }
     return {
       appliesTo: ({ subject, where }, stored) =>
-        (subject !== OWNER || isCreator(asking, stored)) && test(where)(stored),
-      admits: ({ check }, document) => test(check)(document),
+        (subject !== OWNER || isCreator(asking, stored)) && (isAnywhere(where) || test(where)(stored)),
+      admits: ({ check }, document) => isAnywhere(check) || test(check)(document),
     }
   }
 }

@@ -1,5 +1,4 @@
-import { holdsType } from '../filter/compare.js'
-import { compileField } from '../filter/compile-field.js'
+import { compileField, holdsType } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
 import { isStorableNumber, isStorableText } from '../json/domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'

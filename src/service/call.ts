@@ -4,6 +4,7 @@ import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
 import { createReadGate, type ReadAccess, type ReadGate } from '../permissions/read-gate.js'
+import type { Binding } from '../query/variable.js'
 import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Hasher, Logger, MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
@@ -62,8 +63,14 @@ export interface Call extends CallParts, Asking {
 
 /** All that depends on the caller is made once, when it is first asked for. */
 export function createCall(service: Service, { deadline, store, caller, session }: CallParts): Call {
-  const binding = bindVariables(caller, service.clock)
-  const asking: Asking = { caller, binding }
+  let binding: Binding | undefined
+  const asking: Asking = {
+    caller,
+    get binding() {
+      binding ??= bindVariables(caller, service.clock)
+      return binding
+    },
+  }
   const accesses = new Map<string, ReadAccess | null>()
   let judge: RuleJudge | undefined
   const call: Call = {
@@ -72,7 +79,9 @@ export function createCall(service: Service, { deadline, store, caller, session 
     store,
     caller,
     session,
-    binding,
+    get binding() {
+      return asking.binding
+    },
     get judge() {
       judge ??= service.createRuleJudge(asking)
       return judge

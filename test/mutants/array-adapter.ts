@@ -1,5 +1,4 @@
-import { compare, type Ordered } from '../../src/filter/compare.js'
-import { compileField } from '../../src/filter/compile-field.js'
+import { compare, compileField, type Ordered } from '../../src/filter/compare.js'
 import type { FieldRef, Filter, Leaf } from '../../src/filter/filter.js'
 import { compileFilter, type Predicate } from '../../src/filter/matches.js'
 import type {

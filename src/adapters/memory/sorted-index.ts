@@ -1,5 +1,4 @@
-import { compare, type Ordered } from '../../filter/compare.js'
-import { compileField } from '../../filter/compile-field.js'
+import { compare, compileField, type Ordered } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
 import { compareText } from '../../json/compare-text.js'
 import type { Row } from './row.js'

@@ -1,4 +1,4 @@
-import { compileField } from '../../filter/compile-field.js'
+import { compileField } from '../../filter/compare.js'
 import type { FieldRef, Scalar } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
 

@@ -1,4 +1,4 @@
-import { compileField } from '../../filter/compile-field.js'
+import { compileField } from '../../filter/compare.js'
 import { and, type FieldRef, type Filter, isId, not } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
 

@@ -1,5 +1,5 @@
 import type { Ordered } from '../../filter/compare.js'
-import { compileField } from '../../filter/compile-field.js'
+import { compileField } from '../../filter/compare.js'
 import { type Compare, compileDocumentOrder, compileOrder } from '../../filter/order.js'
 import type { Slice } from '../../slices.js'
 import type { SortKey, StoredDocument } from '../../storage.js'

@@ -1,12 +1,18 @@
+import type { Collection } from '../../config/plan.js'
 import { envelope } from '../../schema/envelope.js'
 import { authorizeCreate, authorizeList } from '../../service/authorize.js'
-import { countDocuments, listDocuments, understandQuery } from '../../service/read/list-documents.js'
+import {
+  countDocuments,
+  listDocuments,
+  type Page,
+  understandQuery,
+} from '../../service/read/list-documents.js'
 import { createBulk } from '../../service/write/create-bulk.js'
 import { createDocument } from '../../service/write/create-document.js'
 import type { JsonObject } from '../../types.js'
+import type { Answer } from '../answer.js'
 import { answerCreated, answerJson, answerText, tellIgnored } from './answers.js'
-import { headPage } from './page-headers.js'
-import type { Endpoint } from './route.js'
+import type { Endpoint, Exchange } from './route.js'
 
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
@@ -17,6 +23,25 @@ export const list: Endpoint<'collection'> = {
     const page = await listDocuments(call, { access, query })
     return answerText(200, page.json, headPage(exchange, collection, page))
   },
+}
+
+/** `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, by `skip` where that would be too long. */
+function headPage(
+  { call, prefix, query }: Exchange,
+  { name }: Collection,
+  { next, total }: Page,
+): Answer['headers'] {
+  const headers = total === undefined ? {} : { 'x-total-count': String(total) }
+  if (!next) return headers
+  // What a client need not encode in a query could end the target of a link.
+  const written = query.replace(/["<>\\^`{|}]/g, encodeURIComponent)
+  const others = written
+    .split('&')
+    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
+  const target = [`after=${next.cursor}`, `skip=${next.skip}`]
+    .map((place) => [...others, place].join('&'))
+    .find((parameters) => parameters.length <= call.service.plan.limits.queryBytes)
+  return target === undefined ? headers : { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
 }
 
 export const count: Endpoint<'collection'> = {

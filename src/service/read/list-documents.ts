@@ -8,8 +8,7 @@ import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
 import { createPrinter, printShortArray, type Reading } from './print-documents.js'
-import { readBatches } from './read-batches.js'
-import { readPage, readPageBatches } from './read-page.js'
+import { readBatches, readPage, readPageBatches } from './read-batches.js'
 import type { TextStream } from './text-stream.js'
 
 const [ID_FIELD] = SYSTEM_FIELD_PLANS

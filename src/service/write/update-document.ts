@@ -30,10 +30,13 @@ export function updateDocument(call: Call, target: Target, change: Change): Prom
     const { stored, access } = found
     if (!updated.writes)
       return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored: updated.ignored } }
-    const hashes = await hashSecrets(call, updated.secrets, hashed)
+    const { secrets } = updated
+    const hashes = secrets.size > 0 ? await hashSecrets(call, secrets, hashed) : NO_HASHES
     return planReplacement(call, target, { ...updated, found, hashes, now })
   })
 }
+
+const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 
 /** A change of a document that was found. */
 interface FoundChange extends Change {

@@ -1,5 +1,4 @@
-import { compare } from '../../filter/compare.js'
-import { compileField } from '../../filter/compile-field.js'
+import { compare, compileField } from '../../filter/compare.js'
 import { compileFilter } from '../../filter/matches.js'
 import type { ListQuery, SortKey, StorageAdapter, StoredDocument } from '../../storage.js'
 import { checkSame, isSame, printShort } from './check.js'

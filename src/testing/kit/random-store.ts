@@ -1,4 +1,4 @@
-import { compileField } from '../../filter/compile-field.js'
+import { compileField } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
 import type { IndexPlan, StoredDocument } from '../../storage.js'
 import { documentOf, fieldOf } from './documents.js'

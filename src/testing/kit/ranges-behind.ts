@@ -1,4 +1,4 @@
-import { compileField } from '../../filter/compile-field.js'
+import { compileField } from '../../filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../filter/filter.js'
 import type { SortKey, StoredDocument } from '../../storage.js'
 

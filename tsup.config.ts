@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
@@ -7,20 +7,22 @@ import { defineConfig } from 'tsup'
 import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/config-schema.js'
 
+/** The files that hold the text of a module: one for both formats, because it is as large as what uses it. */
+const rawFileOf = (name: string): string => `${name}-text.cjs`
+
 /** `import text from 'package?raw'`: the text of a module, as vite gives it in tests, in as few bytes as it needs. */
 const rawText: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'raw-text',
   setup(build) {
-    build.onResolve({ filter: /\?raw$/ }, ({ path }) => ({
-      path: fileURLToPath(import.meta.resolve(path.replace(/\?raw$/, ''))),
-      namespace: 'raw-text',
-    }))
-    build.onLoad({ filter: /.*/, namespace: 'raw-text' }, async ({ path }) => {
-      const { code } = await transform(await readFile(path, 'utf8'), {
+    build.onResolve({ filter: /^\w+\?raw$/ }, async ({ path }) => {
+      const name = path.replace(/\?raw$/, '')
+      const { code } = await transform(await readFile(fileURLToPath(import.meta.resolve(name)), 'utf8'), {
         minify: true,
         legalComments: 'inline',
       })
-      return { contents: code, loader: 'text' }
+      await mkdir('dist', { recursive: true })
+      await writeFile(`dist/${rawFileOf(name)}`, `module.exports=${JSON.stringify(code)}\n`)
+      return { path: `./${rawFileOf(name)}`, external: true }
     })
   },
 }

@@ -16,8 +16,11 @@ export function describeService(plan: ServicePlan, origin: string): string {
   const accounts = plan.auth
     ? [describeAccounts(plan.auth.identifier.name, plan.auth.secret.name, plan.auth.register)]
     : []
-  return [...lines, ...accounts, '', `Try: ${exampleOf(collections, origin)}`].join('\n')
+  return [describeRoot(width), ...lines, ...accounts, '', `Try: ${exampleOf(collections, origin)}`].join('\n')
 }
+
+const describeRoot = (width: number): string =>
+  `  /${' '.repeat(width)}  GET lists the collections and operations that its caller may use`
 
 const describeAccounts = (identifier: string, secret: string, isOpen: boolean): string =>
   `  /auth  ${isOpen ? 'register, ' : ''}login, logout, logout-all, me · with ${identifier} and ${secret}`

@@ -49,6 +49,12 @@ describe('the command', () => {
     expect(serving.stderr()).toBe('')
   })
 
+  test('says at its start where a client can ask what there is', async () => {
+    expect(serving.stdout()).toMatch(/^ {2}\/ +GET .+\n {2}\/users /m)
+    const { collections } = await (await fetch(`${origin}/`)).json()
+    expect(collections).toContainEqual({ name: 'articles', href: '/articles', operations: ['list', 'read'] })
+  })
+
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'answers the request in flight on %s and ends with 0',
     async (signal) => {

@@ -1,12 +1,16 @@
 /** Blocks of the README that are neither compiled nor run by `npm run test:examples`, by their first line, and why. */
 export const NOT_RUN = {
-  'npm ci && npm start   # serves examples/config.json with a few documents on http://localhost:3000':
-    'serves until it is stopped, in a clone: .ci/run does the same, and test/examples/readme.test.ts asks that service',
+  'npx collection-service --seed documents.json --watch':
+    'serves until it is stopped: test/cli/init.test.ts serves what init has written',
+  'cp -r node_modules/collection-service/examples/team . && cd team':
+    'serves until it is stopped: test/examples/readme.test.ts asks that service',
   'npx collection-service config.json --data app.db':
     'serves until it is stopped, and needs a native package: test/cli/storage.test.ts runs both commands',
+  'npm ci && npm start   # in a clone: serves examples/config.json on http://localhost:3000':
+    'serves until it is stopped, in a clone: .ci/run does the same',
 }
 
-/** Languages of blocks that are no code of their own. */
+/** Languages of blocks that hold no code of their own: test/examples/readme.test.ts asks them. */
 const OTHERS = new Set(['console', 'json', 'text', ''])
 
 /** The blocks of ts, js and sh that must work. Throws when an exception is not needed, or a language is unknown. */

@@ -6,11 +6,12 @@ import { type Serving, serve } from '../../src/cli/serve.js'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
+const page = await readFile(new URL('README.md', root), 'utf8')
 let serving: Serving
 
 beforeAll(async () => {
   const inRoot = (path: string): string => new URL(path, root).pathname
-  const files = { config: inRoot('examples/config.json'), seed: inRoot('examples/documents.json') }
+  const files = { config: inRoot('examples/team/config.json'), seed: inRoot('examples/team/documents.json') }
   const args = { ...files, port: 0, host: 'localhost', watch: false, cors: [] }
   serving = await serve(args, { print: () => {}, complain: () => {} })
 }, 60_000)
@@ -18,9 +19,10 @@ beforeAll(async () => {
 afterAll(() => serving.stop())
 
 /** Each `$ command` of the page with the lines printed below it. */
-function readSession(page: string): readonly { readonly command: string; readonly printed: string }[] {
-  const [, session = ''] = /```console\n(.*?)```/s.exec(page) ?? []
-  return session
+function readSession(): readonly { readonly command: string; readonly printed: string }[] {
+  const sessions = [...page.matchAll(/^```console\n(.*?)```$/gms)].map(([, session]) => session)
+  return sessions
+    .join('')
     .split(/^\$ /m)
     .slice(1)
     .map((part) => {
@@ -30,8 +32,8 @@ function readSession(page: string): readonly { readonly command: string; readonl
 }
 
 test('the commands of the README print what the README says', async () => {
-  const steps = readSession(await readFile(new URL('README.md', root), 'utf8'))
-  expect(steps.length).toBeGreaterThan(5)
+  const steps = readSession()
+  expect(steps.length).toBeGreaterThan(10)
   // One shell for all, because they share a variable; a mark stands between what they print.
   const script = steps
     .map(({ command }) => command.replaceAll('http://localhost:3000', serving.origin))
@@ -43,3 +45,15 @@ test('the commands of the README print what the README says', async () => {
     expect(printed.trim(), steps[i]?.command).toMatch(new RegExp(`^${pattern.join('[^"]+')}$`))
   }
 }, 60_000)
+
+test('the rules that the README explains are those of the example', async () => {
+  const [, block = ''] = /^```json\n(.*?)```$/ms.exec(page) ?? []
+  const text = await readFile(new URL('examples/team/config.json', root), 'utf8')
+  expect(JSON.parse(text).collections.tasks).toEqual(JSON.parse(block))
+})
+
+test('the README stays short, and code begins at once', () => {
+  const lines = page.split('\n')
+  expect(lines.length).toBeLessThanOrEqual(250)
+  expect(lines.findIndex((line) => line.startsWith('```'))).toBeLessThan(15)
+})

@@ -621,13 +621,15 @@ async function useCompiler() {
       compile('tsconfig.alone.json', { module, moduleResolution, skipLibCheck: false }, include),
     )
   }
+  // A folder in which nothing is but the package: what a page tells a newcomer begins there.
+  const empty = await createProject(join(folder, 'readme'), { tarball })
   for (const [i, { language, text, title }] of blocks.entries()) {
     if (language === 'js') {
       await writeFile(join(project, `readme-${i}.mjs`), text)
       await check(`README: ${title}`, () => runSound(process.execPath, [`readme-${i}.mjs`], { cwd: project }))
     }
     if (language === 'sh') {
-      await check(`README: ${title}`, () => runSound('sh', ['-euc', text], { cwd: project, seconds: 60 }))
+      await check(`README: ${title}`, () => runSound('sh', ['-euc', text], { cwd: empty, seconds: 60 }))
     }
   }
 }

@@ -88,7 +88,9 @@ test('the package holds what is built and what describes it, nothing else', asyn
     (file) =>
       !/^dist(\/[\w-]+\.(js|cjs|d\.ts|d\.cts|schema\.json))?$/.test(file) &&
       !/^examples(\/|$)/.test(file) &&
-      !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|src|src\/storage\.ts)$/.test(file),
+      !/^(package\.json|LICENSE|README\.md|src|src\/storage\.ts|test|test\/contract|test\/contract\/CONTRACT\.md)$/.test(
+        file,
+      ),
   )
   expect(others).toEqual([])
   expect(files).toEqual(expect.arrayContaining(['package.json', 'LICENSE', 'dist/config.schema.json']))
@@ -103,9 +105,14 @@ test('the package is small, without maps to what is not there', async () => {
   }
 })
 
-/** What a text points at inside the package: links, files by their names, sections of a contract. */
-const CITATION =
-  /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)|(CONTRACT.md §[\d.]*)/g
+/** What a text points at inside the package: links, files by their names. */
+const CITATION = /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)/g
+
+/** Where a name may stand for a file: in the package, beside what cites it, and, for the contract, where it lies. */
+const placesOf = (file: string, name: string): readonly string[] =>
+  ['', dirname(file), ...(name === 'CONTRACT.md' ? ['test/contract'] : [])].map((place) =>
+    join(installed, place, name),
+  )
 
 test('whatever the documents and the types cite is in the package', async () => {
   const files = (await readdir(installed, { recursive: true })).filter(
@@ -115,12 +122,11 @@ test('whatever the documents and the types cite is in the package', async () => 
   const missing: string[] = []
   for (const file of files) {
     const text = await readFile(join(installed, file), 'utf8')
-    for (const [cited, ...names] of text.matchAll(CITATION)) {
-      const name = names.find((one) => one !== undefined) ?? cited
-      const places = [join(installed, name), join(installed, dirname(file), name)]
-      const found = await Promise.any(places.map((place) => access(place).then(() => true))).catch(
-        () => false,
-      )
+    for (const [cited, link, plain] of text.matchAll(CITATION)) {
+      const name = link ?? plain ?? cited
+      const found = await Promise.any(
+        placesOf(file, name).map((place) => access(place).then(() => true)),
+      ).catch(() => false)
       if (!found) missing.push(`${file}: ${name}`)
     }
   }

@@ -42,27 +42,19 @@ const fileText: typeof rawText = {
   },
 }
 
-export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    node: 'src/mounts/node.ts',
-    testing: 'src/testing/index.ts',
-    sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
-    postgres: 'src/adapters/postgres/postgres-adapter.ts',
-    client: 'src/client/client.ts',
-    cli: 'src/cli/main.ts',
-  },
+/** What has types, by the name of its files. */
+const ENTRIES = {
+  index: 'src/index.ts',
+  node: 'src/mounts/node.ts',
+  testing: 'src/testing/index.ts',
+  sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
+  postgres: 'src/adapters/postgres/postgres-adapter.ts',
+  client: 'src/client/client.ts',
+}
+
+const code: Options = {
+  entry: { ...ENTRIES, cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
-  dts: {
-    entry: {
-      index: 'src/index.ts',
-      node: 'src/mounts/node.ts',
-      testing: 'src/testing/index.ts',
-      sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
-      postgres: 'src/adapters/postgres/postgres-adapter.ts',
-      client: 'src/client/client.ts',
-    },
-  },
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
@@ -79,5 +71,12 @@ export default defineConfig({
   minify: true,
   async onSuccess() {
     await writeFile('dist/config.schema.json', JSON.stringify(publishedConfigSchema()))
+    // Types are written once: a module may take those of CommonJS, not the reverse.
+    for (const name of Object.keys(ENTRIES))
+      await writeFile(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)
   },
-})
+}
+
+const types: Options = { entry: ENTRIES, format: ['cjs'], dts: { only: true }, silent: true }
+
+export default defineConfig([code, types])

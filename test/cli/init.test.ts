@@ -7,6 +7,8 @@ import { TEMPLATE_NAMES, TEMPLATES } from '../../src/cli/templates.js'
 import { compileConfig } from '../../src/config/compile-config.js'
 import { ORIGIN, root, STACK, useCommand } from '../support/command.js'
 
+// CONTRACT.md §7, "The command"
+
 const { folder, start, startIn, run } = useCommand()
 const execute = promisify(execFile)
 

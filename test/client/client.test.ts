@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { caught, createService, createSpiedClient } from './support/service.js'
 
+// CONTRACT.md §7, "The client"
+
 const setUp = () => {
   const spied = createSpiedClient()
   return { ...spied, notes: spied.client.collection('notes') }

@@ -11,6 +11,8 @@ import { createTestService, faultsOf, type Sent, type TestService } from '../sup
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
+// CONTRACT.md §2, "Bulk"
+
 type Json = { readonly [name: string]: unknown }
 
 const storages = useStorages()

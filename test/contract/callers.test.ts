@@ -3,6 +3,8 @@ import type { Caller, StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
+// CONTRACT.md §4, "Own accounts"
+
 const config = {
   collections: {
     notes: {

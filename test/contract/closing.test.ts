@@ -3,6 +3,8 @@ import { createMemoryAdapter, type Filter, type Hasher, type StorageAdapter } fr
 import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
+// CONTRACT.md §7, "Handler"
+
 const config = {
   collections: {
     things: {

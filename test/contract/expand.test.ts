@@ -5,6 +5,8 @@ import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf, LONG_AGO, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
+// CONTRACT.md §2, "Expand"
+
 type Json = { readonly [name: string]: unknown }
 
 const storages = useStorages()

@@ -3,6 +3,8 @@ import type { Hasher } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
 import { createTestService } from '../support/service.js'
 
+// CONTRACT.md §4, "Login", "Throttle", "Sessions"
+
 const config = {
   collections: {
     users: {

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type Filter, isServiceError, type ServiceError } from '../../src/index.js'
 import { createTestService, type TestService } from '../support/service.js'
 
+// CONTRACT.md §4, "Own accounts", §7, "Seeds"
+
 const everything: Filter = { kind: 'and', filters: [] }
 
 const schema = {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyConfig, createTestService, type SendOptions } from '../support/service.js'
 
+// CONTRACT.md §6, "Headers"
+
 const TEXT = { type: 'string' }
 
 const config: AnyConfig = {

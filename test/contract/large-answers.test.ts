@@ -10,6 +10,8 @@ import { closeAfterEach, type Storage, useStorages } from '../support/storages.j
 import { idOf, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
+// CONTRACT.md §6, "Fairness"
+
 type Json = { readonly [name: string]: unknown }
 
 const storages: readonly Storage[] = [...useStorages(), ['a storage that cuts', () => createCuttingAdapter()]]

@@ -7,6 +7,8 @@ import { faultsOf, type TestService } from '../support/service.js'
 import { closeAfterEach, type Storage, useStorages } from '../support/storages.js'
 import { idOf, openStored } from '../support/stored.js'
 
+// CONTRACT.md §6, "Fairness"
+
 type Json = { readonly [name: string]: unknown }
 
 const storages: readonly Storage[] = [...useStorages(), ['a storage that cuts', () => createCuttingAdapter()]]

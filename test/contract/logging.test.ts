@@ -3,6 +3,8 @@ import { createMemoryAdapter, type Logger, ServiceError, type StorageAdapter } f
 import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type SendOptions } from '../support/service.js'
 
+// CONTRACT.md §6, "Deadlines"
+
 const config = {
   collections: {
     things: { schema: { x: { type: 'string' } }, permissions: { '*': { create: true, read: true } } },

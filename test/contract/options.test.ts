@@ -10,6 +10,8 @@ import {
 } from '../../src/index.js'
 import { createTestService, type TestService } from '../support/service.js'
 
+// CONTRACT.md §7, "Options"
+
 const config = {
   collections: {
     things: { schema: { x: { type: 'string' } }, permissions: { '*': { read: true, create: true } } },

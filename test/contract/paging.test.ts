@@ -3,6 +3,8 @@ import { createTestService, faultsOf, type Sent, type TestService } from '../sup
 import { idOf, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 
+// CONTRACT.md §3.7
+
 type Json = { readonly [name: string]: unknown }
 
 const schema = {

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createTestService, faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
+// CONTRACT.md §1, "Limits", §3.5
+
 const storages = useStorages()
 const opened = closeAfterEach()
 

@@ -4,6 +4,8 @@ import { createTestService, faultsOf, type Sent, type TestService } from '../sup
 import { fieldsOf, idOf, openStored, readStored } from '../support/stored.js'
 import { writeCases } from '../support/write-rules.js'
 
+// CONTRACT.md §2, "Order of faults", "Preconditions"
+
 type Json = { readonly [name: string]: unknown }
 
 const NOW = '2026-11-20T08:00:00.000Z'

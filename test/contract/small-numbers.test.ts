@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createTestService, faultsOf } from '../support/service.js'
 
+// CONTRACT.md §3.1
+
 const config = {
   collections: {
     things: {

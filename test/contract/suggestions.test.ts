@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/index.js'
 import { createTestService, faultsOf, type Sent } from '../support/service.js'
 
+// CONTRACT.md §6, "Problems"
+
 const text = { type: 'string' }
 
 const config = {

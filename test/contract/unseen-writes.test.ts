@@ -4,6 +4,8 @@ import { faultsOf, type Sent, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { fieldsOf, idOf, LONG_AGO, openStored, readStored } from '../support/stored.js'
 
+// CONTRACT.md §2, "Update"
+
 type Json = { readonly [name: string]: unknown }
 
 const ONE = `/items/${idOf(1)}`

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type Caller, ConfigError } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 
+// CONTRACT.md §5, "Variables"
+
 const schema = {
   name: { type: 'string' },
   team: { type: 'string' },

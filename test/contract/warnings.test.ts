@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { createTestService } from '../support/service.js'
 
+// CONTRACT.md §5, "Warnings"
+
 const users = {
   email: { type: 'string', unique: true, lowercase: true, required: true },
   password: { type: 'hash', required: true },

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createTestService } from '../support/service.js'
 import { checkRole, checkWrite, roleCases, writeCases } from '../support/write-rules.js'
 
+// CONTRACT.md §5, "Writing", "The role field"
+
 describe('writing: the most specific subject that mentions the operation decides', () => {
   test.each(writeCases)('$rule', (writeCase) => checkWrite(writeCase))
 })

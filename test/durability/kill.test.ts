@@ -3,6 +3,8 @@ import { config, digestOf, openService, readStore } from './support/service.js'
 import { engines, isLong } from './support/stores.js'
 import { endWorkers, startWorker } from './support/workers.js'
 
+// CONTRACT.md §7, "Storage"
+
 /** The serving process is killed while it writes. */
 
 endWorkers()

@@ -3,6 +3,8 @@ import { config, openService, readStore } from './support/service.js'
 import { engines, isLong } from './support/stores.js'
 import { runTogether, useWorkers } from './support/workers.js'
 
+// CONTRACT.md §7, "Storage"
+
 /** Several processes over one store. */
 
 const workers = useWorkers(4)

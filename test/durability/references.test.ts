@@ -13,6 +13,8 @@ import {
 import { idOf, LONG_AGO } from '../support/stored.js'
 import { connect, engines, isLong, type Store } from './support/stores.js'
 
+// CONTRACT.md §2, "References"
+
 /** References that are made while what they name is deleted. */
 
 const rounds = isLong ? 1000 : 50

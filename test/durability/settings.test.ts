@@ -6,6 +6,8 @@ import { createPool } from '../../src/adapters/postgres/pool.js'
 import { openWriter } from '../../src/adapters/sqlite/connection.js'
 import { usePostgres } from '../support/postgres.js'
 
+// CONTRACT.md §7, "Storage"
+
 /** That what is acknowledged is on disk cannot be seen from outside: no test cuts the power. The settings can. */
 
 describe('SQLite', () => {

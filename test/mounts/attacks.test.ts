@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { type Attacked, attack } from '../security/fixture.js'
 
+// CONTRACT.md §7, "The Node mount"
+
 interface Answered {
   readonly status: number
   readonly text: string

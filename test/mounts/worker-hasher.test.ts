@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createWorkerHasher } from '../../src/mounts/node.js'
 import { createTestHasher } from '../../src/testing/index.js'
 
+// CONTRACT.md §4, "Secrets"
+
 test('hashes what the other hashers verify, and the reverse', async () => {
   const [threads, inProcess] = [createWorkerHasher({ cost: 10 }), createTestHasher()]
   const hash = await threads.hash('correct horse')

@@ -8,6 +8,8 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+// CONTRACT.md §7, "Subpaths"
+
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError, createCollectionService } from '../../src/index.js'
 import fc from '../support/fast-check.js'
 
+// CONTRACT.md §1, "Faults"
+
 type Json = { [name: string]: unknown }
 
 const sound = (): Json => ({

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
 
+// CONTRACT.md §3.9, §5, "No leak"
+
 const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {

@@ -6,6 +6,8 @@ import { idOf, LONG_AGO, openStored } from '../support/stored.js'
 import { nextOf } from '../support/walk.js'
 import { writeQuery } from '../support/worlds.js'
 
+// CONTRACT.md §3.7
+
 type Json = { readonly [name: string]: unknown }
 
 const schema = {

@@ -8,6 +8,8 @@ import { newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService, type TestService } from '../support/service.js'
 import { idOf } from '../support/stored.js'
 
+// CONTRACT.md §2, "References"
+
 type Json = { readonly [name: string]: unknown }
 
 const NAMES = ['a', 'b', 'c'] as const

@@ -5,6 +5,8 @@ import type { Sent } from '../support/service.js'
 import { fieldsOf, idOf, LONG_AGO, openStored, readStored } from '../support/stored.js'
 import { type WriteWorld, writeWorlds } from '../support/write-worlds.js'
 
+// CONTRACT.md §2, "Update", "Concurrency"
+
 type Json = { readonly [name: string]: unknown }
 
 /** What is counted is the same in every run. */

@@ -3,6 +3,8 @@ import { useStorages } from '../support/storages.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
 
+// CONTRACT.md §5, "No leak"
+
 const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {

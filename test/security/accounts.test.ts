@@ -21,6 +21,8 @@ import {
   ZOE,
 } from './fixture.js'
 
+// CONTRACT.md §1, "Accounts", §4, "Uniqueness", "Registration"
+
 let service: Attacked
 beforeEach(async () => {
   service = await attack()

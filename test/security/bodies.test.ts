@@ -18,6 +18,8 @@ import {
   UNSUPPORTED,
 } from './fixture.js'
 
+// CONTRACT.md §4, "Media types", "How a body is judged"
+
 let service: Attacked
 beforeAll(async () => {
   service = await attack()

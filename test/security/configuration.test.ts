@@ -3,6 +3,8 @@ import { ConfigError, createCollectionService } from '../../src/index.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { attack, type Case, CONFIG, FORBIDDEN, UNAUTHENTICATED } from './fixture.js'
 
+// CONTRACT.md §1, "Faults", "Names"
+
 type Json = { readonly [name: string]: unknown }
 
 /** The places of a configuration at which faults are found. */

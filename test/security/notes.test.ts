@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createTestService } from '../support/service.js'
 import { ANN, BEN, CONFIG, ZOE } from './fixture.js'
 
+// CONTRACT.md §5, "Rules"
+
 /** Notes that only their owner sees, by a field that nobody may set. */
 const config = {
   ...CONFIG,

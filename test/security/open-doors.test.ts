@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/index.js'
 import { type AnyConfig, createTestService } from '../support/service.js'
 
+// CONTRACT.md §5, "Subjects", "Grants", "Open doors"
+
 function faultsOf(config: AnyConfig, production: boolean): string[] {
   try {
     createTestService(config, { production })

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Attacked, attack, type Case, INVALID_QUERY, P1, P2, P3, P4 } from './fixture.js'
 
+// CONTRACT.md §3.1, §3.3
+
 let service: Attacked
 beforeAll(async () => {
   service = await attack()

@@ -3,6 +3,8 @@ import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../sr
 import { createTestService } from '../support/service.js'
 import { ANN, attack, type Case, CONFIG, logIn, P1, P2, POSTS, SECRETS } from './fixture.js'
 
+// CONTRACT.md §6, "Problems", "Headers", §1, "Stored values of another type"
+
 const config = {
   collections: {
     posts: {

@@ -12,6 +12,8 @@ import {
   TOO_LONG,
 } from './fixture.js'
 
+// CONTRACT.md §3.10
+
 let service: Attacked
 beforeAll(async () => {
   service = await attack()

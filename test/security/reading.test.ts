@@ -18,6 +18,8 @@ import {
   ZOE,
 } from './fixture.js'
 
+// CONTRACT.md §3.2, §3.9, §5, "Reading"
+
 let service: Attacked
 let zoe: string
 beforeAll(async () => {

@@ -21,6 +21,8 @@ import {
   ZOE,
 } from './fixture.js'
 
+// CONTRACT.md §2, "Paths and methods", §5, "Denied"
+
 let service: Attacked
 beforeAll(async () => {
   service = await attack()

@@ -3,6 +3,8 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createBcryptHasher } from '../../src/auth/hasher.js'
 import { createTestService } from '../support/service.js'
 
+// CONTRACT.md §4, "Secrets"
+
 /** The cost of every comparison. */
 const costs = vi.hoisted((): number[] => [])
 

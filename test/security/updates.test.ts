@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createTestService } from '../support/service.js'
 import { CONFIG } from './fixture.js'
 
+// CONTRACT.md §2, "Update", "Concurrency"
+
 /** Posts that their owners may change, and accounts that may change themselves. */
 const config = {
   ...CONFIG,

@@ -4,6 +4,8 @@ import { parseArguments, readWord } from '../../../src/cli/parse-arguments.js'
 import { describeUsage } from '../../../src/cli/usage.js'
 import { UsageError } from '../../../src/cli/usage-error.js'
 
+// CONTRACT.md §7, "The command"
+
 const SERVE = {
   word: 'serve',
   config: 'config.json',

@@ -5,6 +5,8 @@ import { publishedConfigSchema } from '../../../src/config/config-schema.js'
 import { ConfigError } from '../../../src/index.js'
 import { type AnyConfig, createTestService } from '../../support/service.js'
 
+// CONTRACT.md §1, "Keys"
+
 const config = {
   $schema: './config.schema.json',
   collections: {

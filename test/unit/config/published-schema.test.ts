@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { compileConfig } from '../../../src/config/compile-config.js'
 import { publishedConfigSchema } from '../../../src/config/config-schema.js'
 
+// CONTRACT.md §1, "Keys"
+
 interface Schema {
   readonly [keyword: string]: unknown
   readonly type?: string | readonly string[]

@@ -3,6 +3,8 @@ import { compare, holdsType, type Ordered } from '../../../src/filter/compare.js
 import type { ValueType } from '../../../src/filter/filter.js'
 import { compareText } from '../../../src/json/compare-text.js'
 
+// CONTRACT.md §3.4, §3.6
+
 /** One step between any two neighbours. */
 const ASCENDING: readonly Ordered[] = [
   undefined,

@@ -5,6 +5,8 @@ import { compileDocumentOrder, createSorter } from '../../../src/filter/order.js
 import { parsePattern } from '../../../src/filter/pattern/parse-pattern.js'
 import { endless, type Slice, type Sliced } from '../../../src/slices.js'
 
+// CONTRACT.md §3.4
+
 const field = (path: string, type: FieldRef['type'] = 'string', each = false): FieldRef => ({
   path,
   type,

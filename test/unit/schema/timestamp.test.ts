@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { formatTimestamp, parseTimestamp } from '../../../src/schema/timestamp.js'
 
+// CONTRACT.md §1, "Field types"
+
 describe('parsing', () => {
   test.each([
     ['2026-11-20T08:00:00.000Z', '2026-11-20T08:00:00.000Z'],

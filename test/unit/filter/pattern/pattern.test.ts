@@ -3,6 +3,8 @@ import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.j
 import { PatternFault, parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../../../src/filter/pattern/pattern.js'
 
+// CONTRACT.md §3.5
+
 const parse = (source: string, ignoreCase = false): Pattern => parsePattern(source, { ignoreCase })
 
 const matches = (source: string, text: string, ignoreCase = false): boolean =>

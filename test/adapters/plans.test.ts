@@ -28,7 +28,7 @@ import { drawQuery } from '../../src/testing/kit/random-query.js'
 import { drawStore } from '../../src/testing/kit/random-store.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
-// CONTRACT.md §6, "Speed"
+// CONTRACT.md §1, "Collections", §6, "Speed"
 
 const ref = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })
 

@@ -8,6 +8,8 @@ import { parseWhere, type WhereFault } from '../../src/query/where.js'
 import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS } from '../../src/schema/field.js'
 import fc from '../support/fast-check.js'
 
+// CONTRACT.md §3.3, §3.6 to §3.8
+
 const FIELDS = collectPaths([
   ...SYSTEM_FIELD_PLANS,
   ...compileFields({

@@ -52,7 +52,6 @@ function configFaults(schema: Schema, settings?: object): readonly string[] {
 
 const letters = (count: number): string => 'a'.repeat(count)
 
-// CONTRACT.md §1, "Field types"
 describe('every type takes its own values, as they are', () => {
   const object = { type: 'object', properties: { city: { type: 'string' } } }
   const list = (items: object) => ({ type: 'array', items })
@@ -453,7 +452,6 @@ describe('hash', () => {
   })
 })
 
-// CONTRACT.md §1, "Attributes"
 describe('required, nullable, default', () => {
   test('a required property must be there, and null is no value', async () => {
     const service = serve({
@@ -626,7 +624,6 @@ describe('unique', () => {
   })
 })
 
-// CONTRACT.md §1, "Collections"
 describe('undeclared properties', () => {
   test('they are faults by default', async () => {
     const service = serve({ title: { type: 'string' } })
@@ -671,7 +668,6 @@ describe('undeclared properties', () => {
   })
 })
 
-// CONTRACT.md §1, "System fields"
 describe('system fields', () => {
   test('they are given by the service; in a body they are ignored', async () => {
     const service = createTestService(configOf({ title: { type: 'string' } }), { now: () => 0 })
@@ -842,7 +838,6 @@ describe('a body', () => {
   })
 })
 
-// CONTRACT.md §1, "Stored values of another type"
 describe('after the configuration changed', () => {
   const open = { permissions: { '*': true } }
   /** Stores documents under one schema and serves them under another. */

@@ -660,7 +660,6 @@ describe('paging', () => {
   })
 })
 
-// CONTRACT.md §3.8
 describe('projection', () => {
   const first = async (project: string) => {
     const [{ _id, ...rest }] = (await service.send(`GET /items?limit=1&project=${project}`)).body

@@ -4,7 +4,7 @@ import { faultsOf, type Sent, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { fieldsOf, idOf, LONG_AGO, openStored, readStored } from '../support/stored.js'
 
-// CONTRACT.md §2, "Update"
+// CONTRACT.md §1, "Attributes", §2, "Update"
 
 type Json = { readonly [name: string]: unknown }
 

@@ -1,4 +1,4 @@
-// The service below /api, beside what else a Koa application does. To run it: PORT=3000 npx tsx koa.ts
+// The service below /api, beside the rest of a Koa application. To run it: PORT=3000 npx tsx koa.ts
 import { createCollectionService } from 'collection-service'
 import { toNodeHandler } from 'collection-service/node'
 import Koa from 'koa'
@@ -11,7 +11,7 @@ const handle = toNodeHandler(service)
 
 export const app = new Koa()
 
-// For routes of your own. The service needs no parser, and gets along with one.
+// For routes of your own. The service needs no parser, and works behind one.
 app.use(bodyParser())
 
 app.use(async (context, next) => {

@@ -1,4 +1,4 @@
-// Documents in PostgreSQL, whatever number of processes serve them. To run it:
+// Documents in PostgreSQL, for any number of processes. To run it:
 // npm install pg && DATABASE_URL=postgres://localhost/app PORT=3000 npx tsx postgres.ts
 import { createServer } from 'node:http'
 import { createCollectionService } from 'collection-service'

@@ -1,4 +1,4 @@
-// A configuration is worth a test of its own: who may do what is easily said wrong, and a handler needs no server.
+// A configuration is worth a test of its own: a rule is easily wrong, and a handler needs no server.
 // To run it: npx vitest run unit-test.test.ts
 import { createCollectionService, createMemoryAdapter } from 'collection-service'
 import { createTestHasher } from 'collection-service/testing'
@@ -31,7 +31,7 @@ test('strangers read what is published, without its views', async () => {
   expect(others).toEqual([])
 })
 
-test('whoever registers writes drafts', async () => {
+test('a new account writes drafts', async () => {
   const service = createService()
   expect((await service(send('POST', '/articles', { title: 'Mine' }))).status).toBe(401)
   const account = { email: 'ann@example.com', password: 'correct horse' }

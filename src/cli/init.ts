@@ -8,7 +8,7 @@ import { TEMPLATES, type Template } from './templates.js'
 const ORIGIN = 'http://localhost:3000'
 
 /**
- * Writes a configuration to begin with, documents and a test into a folder, and says what can be done with them. Throws
+ * Writes a first configuration, documents and a test into a folder, and says what can be done with them. Throws
  * `FileError`, also where one of these files is there already; nothing is written then.
  */
 export async function init(
@@ -41,7 +41,7 @@ async function refuseOverwriting(folder: string, names: readonly string[]): Prom
   if (found.length === 0) return
   const verb = found.length === 1 ? 'is' : 'are'
   throw new FileError(
-    `${found.join(', ')} ${verb} there already; init overwrites nothing, so it wrote nothing`,
+    `${found.join(', ')} ${verb} there already; init overwrites nothing, and has written nothing`,
   )
 }
 
@@ -69,7 +69,7 @@ function describeSteps({ tries }: Template, folder: string): string {
 }
 
 const WARNING =
-  'Everybody knows the passwords in documents.json. Change them before others than you can reach this.'
+  'Everybody knows the passwords in documents.json. Change them before anybody else can reach this.'
 
 /** Whether programs in a folder find this package. */
 function isInstalled(folder: string): boolean {

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { NodeHandler } from '../mounts/node.js'
 
-/** A place to listen that cannot be had; the message says why, and what to do. */
+/** A place where the command cannot listen; the message says why, and what to do. */
 export class ListenError extends Error {}
 
 /** Where to listen. */

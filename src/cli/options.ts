@@ -54,14 +54,14 @@ export const OPTIONS = {
   database: {
     of: ['serve', 'grant'],
     check: checkUrl,
-    about: ['keeps them in PostgreSQL, through pg: postgres://user@host/name'],
+    about: ['keeps the documents in PostgreSQL, through pg: postgres://user@host/name'],
   },
   schema: {
     of: ['grant'],
     check: checkSchema,
     about: ['where in PostgreSQL the tables lie (default: collection_service)'],
   },
-  out: { of: ['types'], about: ['the file that types go into; without it, they are printed'] },
+  out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }
 
 export type OptionName = keyof typeof OPTIONS
@@ -74,12 +74,12 @@ export function checkPort(value: string, name: string): void {
     throw new UsageError(`${name} must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
 }
 
-/** Does not repeat what was found: there may be a password in it. */
+/** Does not repeat the value: there may be a password in it. */
 function checkUrl(value: string, name: string): void {
   if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError(`${name} must begin with postgres://`)
 }
 
 function checkSchema(value: string, name: string): void {
   if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value))
-    throw new UsageError(`${name} must be letters, digits and underscores, at most 63`)
+    throw new UsageError(`${name} takes letters, digits and underscores, at most 63`)
 }

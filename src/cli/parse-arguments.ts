@@ -64,7 +64,7 @@ export type NamedWord = Exclude<Word, 'serve'>
 
 const NAMED_WORDS: readonly NamedWord[] = ['init', 'grant', 'types']
 
-/** The word of a command line that need not make sense otherwise. */
+/** The word of a command line, also of one that makes no sense otherwise. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
   const { positionals } = parseArgs({ ...SHAPE, args: [...args], strict: false })
   return NAMED_WORDS.find((word) => word === positionals[0])
@@ -112,7 +112,7 @@ function readServe(
   }
 }
 
-/** Hosts that give a port give it so; an empty variable is none. */
+/** Hosting platforms name the port here. An empty variable does not count. */
 function readPort(variable = ''): string {
   if (variable === '') return DEFAULT_PORT
   checkPort(variable, 'the variable PORT')
@@ -164,7 +164,7 @@ type Values = ReturnType<typeof readArguments>['values']
 const readOptions = (values: Values, word: Word): Options =>
   Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as Options
 
-/** The values of one option. None stands twice that may not, none is empty. */
+/** The values of one option. Throws `UsageError` where one is empty, or repeated although it may not be. */
 function readOption(
   name: OptionName,
   values: readonly (string | boolean)[] | undefined,
@@ -177,7 +177,7 @@ function readOption(
     const owner = taker === 'serve' ? 'serving a configuration' : of.join(' and ')
     throw new UsageError(`${word === 'serve' ? 'serving' : word} takes no --${name}; it belongs to ${owner}`)
   }
-  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} stands here more than once`)
+  if (values.length > 1 && !isRepeatable) throw new UsageError(`--${name} is given more than once`)
   return values.map((value) => {
     const text = String(value)
     if (isFlag) return text

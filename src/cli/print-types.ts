@@ -27,7 +27,7 @@ export async function writeTypes(
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)
-  // Whoever calls does not change a type: a host may know callers of its own.
+  // The types do not depend on who calls: a host may have accounts of its own.
   compileConfig(written, { production: false, hasAuthenticate: true })
   const text = printTypes(written as Config)
   if (out === undefined) return print(text.trimEnd())
@@ -49,7 +49,7 @@ export function printTypes(config: Config): string {
   }))
   const map = parts.map(({ name, types }) => ({ name: printName(name), isOptional: false, type: types }))
   return [
-    '// Made from a configuration by `collection-service types`: rather than edit it, make it anew.',
+    '// Made from a configuration by `collection-service types`. Do not edit it: make it again.',
     ...parts.map(({ interfaces }) => interfaces),
     `/** All collections, for \`createClient<Collections>(url)\`. */\nexport type Collections = ${printObject(map, '')}\n`,
   ].join('\n\n')

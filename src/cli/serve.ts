@@ -85,5 +85,5 @@ function describeLoss({ storage, seed }: ServeArguments): string {
   return ` What was stored before is gone, accounts and sessions too: it begins with ${rest}.`
 }
 
-/** A storage that cannot be closed well is not to stop what comes after. */
+/** A storage that fails to close must not stop what comes after. */
 const close = ({ handler }: Service): Promise<void> => handler.close().catch(() => {})

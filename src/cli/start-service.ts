@@ -8,7 +8,7 @@ import { createStorage, nameStorage } from './create-storage.js'
 import type { ServeArguments } from './parse-arguments.js'
 import { readJsonFile } from './read-json-file.js'
 
-/** Documents to begin with that cannot be stored; the message lists what is wrong with them. */
+/** A seed that cannot be stored; the message lists what is wrong with its documents. */
 export class SeedError extends Error {}
 
 /** A service whose storage is open. */
@@ -52,7 +52,7 @@ type Documents = NonNullable<StorageAdapter['seed']>
 /** A storage, and how it is described once it is open. */
 interface Prepared {
   readonly adapter: StorageAdapter
-  /** To be asked once, before anybody is served. */
+  /** Called once, before anybody is served. */
   describe(): string
 }
 
@@ -76,7 +76,7 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: Documents 
   }
 }
 
-/** What a seed is refused for is about the file; a storage that fails meanwhile is not. */
+/** Faults of a seed concern its file; a storage that fails meanwhile does not. */
 function explainSeed(thrown: unknown): never {
   if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
   const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)

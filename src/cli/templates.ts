@@ -5,7 +5,7 @@ import notesConfig from './templates/notes/config.json?raw'
 import notesDocuments from './templates/notes/documents.json?raw'
 import notesTests from './templates/notes/tests.js?raw'
 
-/** Something to begin with. */
+/** A configuration to begin with. */
 export interface Template {
   /** What it is, in a few words. */
   readonly about: string

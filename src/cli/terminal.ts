@@ -6,7 +6,7 @@ export interface Terminal {
   readonly complain: (line: string) => void
 }
 
-/** The terminal of this process. A reader that goes away, like `head`, ends nothing but what it is told. */
+/** The terminal of this process. Where a reader like `head` goes away, the process goes on and prints no more. */
 export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>): Terminal {
   const open = (stream: NodeJS.WriteStream) => {
     let isGone = false

@@ -18,12 +18,12 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   init: {
     synopsis: `collection-service init [${TEMPLATE_NAMES.join('|')}] [folder]`,
-    about: ['writes a configuration to begin with, documents and a test'],
+    about: ['writes a first configuration, documents and a test'],
   },
   grant: {
     synopsis:
       'collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL [--schema NAME])',
-    about: ['gives a registered user a role: how an administrator begins'],
+    about: ['gives a role to a registered user, such as the first administrator'],
   },
   types: {
     synopsis: 'collection-service types [config.json] [--out FILE.ts]',

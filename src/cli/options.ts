@@ -49,12 +49,12 @@ export const OPTIONS = {
   },
   data: {
     of: ['serve', 'grant'],
-    about: ['keeps the documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
+    about: ['keeps documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
   },
   database: {
     of: ['serve', 'grant'],
     check: checkUrl,
-    about: ['keeps the documents in PostgreSQL, through pg: postgres://user@host/name'],
+    about: ['keeps documents in PostgreSQL, through pg: postgres://user@host/name'],
   },
   schema: {
     of: ['grant'],

@@ -23,7 +23,7 @@ const WORDS: { readonly [word in Word]: Usage } = {
   grant: {
     synopsis:
       'collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL [--schema NAME])',
-    about: ['gives a role to a registered user, such as the first administrator'],
+    about: ['gives a role to a user, such as the first administrator'],
   },
   types: {
     synopsis: 'collection-service types [config.json] [--out FILE.ts]',

@@ -54,7 +54,7 @@ export const OPTIONS = {
   database: {
     of: ['serve', 'grant'],
     check: checkUrl,
-    about: ['keeps documents in PostgreSQL, through pg: postgres://user@host/name'],
+    about: ['keeps documents in PostgreSQL, through pg:', 'postgres://user@host/name'],
   },
   schema: {
     of: ['grant'],

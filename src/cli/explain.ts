@@ -1,9 +1,9 @@
 import { ConfigError, isServiceError } from '../errors.js'
+import { UsageError } from './arguments/usage-error.js'
 import { describeCause, StorageError } from './create-storage.js'
 import { ListenError } from './listen.js'
 import { FileError } from './read-json-file.js'
 import { SeedError } from './start-service.js'
-import { UsageError } from './usage-error.js'
 
 /** Errors whose message is all that a user needs. */
 const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError, UsageError]

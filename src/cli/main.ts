@@ -1,13 +1,13 @@
 #!/usr/bin/env node
+import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
+import { describeUsage } from './arguments/usage.js'
+import { UsageError } from './arguments/usage-error.js'
+import { grant } from './commands/grant.js'
+import { init } from './commands/init.js'
+import { writeTypes } from './commands/print-types.js'
+import { type Serving, serve } from './commands/serve.js'
 import { explain } from './explain.js'
-import { grant } from './grant.js'
-import { init } from './init.js'
-import { type Arguments, parseArguments, readWord } from './parse-arguments.js'
-import { writeTypes } from './print-types.js'
-import { type Serving, serve } from './serve.js'
 import { createTerminal } from './terminal.js'
-import { describeUsage } from './usage.js'
-import { UsageError } from './usage-error.js'
 
 /** The build puts it in. */
 declare const PACKAGE_VERSION: string

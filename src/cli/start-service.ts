@@ -4,8 +4,8 @@ import { isServiceError } from '../errors.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
 import { seedWhenEmpty } from '../service/start/seed-when-empty.js'
 import type { Handler, Hasher, ServiceOptions } from '../types.js'
+import type { ServeArguments } from './arguments/parse-arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
-import type { ServeArguments } from './parse-arguments.js'
 import { readJsonFile } from './read-json-file.js'
 
 /** A seed that cannot be stored; the message lists what is wrong with its documents. */

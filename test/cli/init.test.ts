@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { TEMPLATE_NAMES, TEMPLATES } from '../../src/cli/templates.js'
+import { TEMPLATE_NAMES, TEMPLATES } from '../../src/cli/commands/templates.js'
 import { compileConfig } from '../../src/config/compile-config.js'
 import { ORIGIN, root, STACK, useCommand } from '../support/command.js'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Serving, serve } from '../../src/cli/serve.js'
+import { type Serving, serve } from '../../src/cli/commands/serve.js'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)

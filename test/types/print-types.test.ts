@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseArguments } from '../../src/cli/parse-arguments.js'
-import { printTypes, writeTypes } from '../../src/cli/print-types.js'
+import { parseArguments } from '../../src/cli/arguments/parse-arguments.js'
+import { UsageError } from '../../src/cli/arguments/usage-error.js'
+import { printTypes, writeTypes } from '../../src/cli/commands/print-types.js'
 import { FileError } from '../../src/cli/read-json-file.js'
-import { UsageError } from '../../src/cli/usage-error.js'
 import { type Config, ConfigError } from '../../src/index.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import { compileConfig } from '../config/compile-config.js'
-import { settleShape } from '../config/settle-shape.js'
-import type { CollectionConfig, Config, FieldDefinition } from '../types.js'
-import type { TypesArguments } from './parse-arguments.js'
-import { FileError, readJsonFile } from './read-json-file.js'
+import { compileConfig } from '../../config/compile-config.js'
+import { settleShape } from '../../config/settle-shape.js'
+import type { CollectionConfig, Config, FieldDefinition } from '../../types.js'
+import type { TypesArguments } from '../arguments/parse-arguments.js'
+import { FileError, readJsonFile } from '../read-json-file.js'
 
 /** What a type describes: a document as it is read, the body of a new one, a merge patch. */
 type Purpose = 'document' | 'create' | 'update'

@@ -1,12 +1,12 @@
 import { access } from 'node:fs/promises'
-import { compileConfig } from '../config/compile-config.js'
-import type { StorageAdapter } from '../index.js'
-import { findRoles, grantRole, type RoleGrant } from '../service/accounts/grant-role.js'
-import { UNHURRIED } from '../service/deadline.js'
-import { createStore } from '../service/store.js'
-import { createStorage } from './create-storage.js'
-import type { GrantArguments, StorageArguments } from './parse-arguments.js'
-import { FileError, readJsonFile } from './read-json-file.js'
+import { compileConfig } from '../../config/compile-config.js'
+import type { StorageAdapter } from '../../index.js'
+import { findRoles, grantRole, type RoleGrant } from '../../service/accounts/grant-role.js'
+import { UNHURRIED } from '../../service/deadline.js'
+import { createStore } from '../../service/store.js'
+import type { GrantArguments, StorageArguments } from '../arguments/parse-arguments.js'
+import { createStorage } from '../create-storage.js'
+import { FileError, readJsonFile } from '../read-json-file.js'
 
 /**
  * Gives a registered user a role, also while others serve the same storage. Throws `FileError`, `ConfigError`,

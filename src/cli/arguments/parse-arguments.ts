@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { suggest } from '../schema/names.js'
+import { suggest } from '../../schema/names.js'
+import { TEMPLATE_NAMES, type TemplateName } from '../commands/templates.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
-import { TEMPLATE_NAMES, type TemplateName } from './templates.js'
 import { UsageError } from './usage-error.js'
 
 /** Where documents outlast the process. */

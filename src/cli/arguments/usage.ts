@@ -1,5 +1,5 @@
+import { TEMPLATE_NAMES } from '../commands/templates.js'
 import { OPTION_NAMES, OPTIONS, type Option, type Word } from './options.js'
-import { TEMPLATE_NAMES } from './templates.js'
 
 interface Usage {
   readonly synopsis: string

@@ -1,8 +1,8 @@
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import type { InitArguments } from './parse-arguments.js'
-import { FileError } from './read-json-file.js'
+import type { InitArguments } from '../arguments/parse-arguments.js'
+import { FileError } from '../read-json-file.js'
 import { TEMPLATES, type Template } from './templates.js'
 
 const ORIGIN = 'http://localhost:3000'

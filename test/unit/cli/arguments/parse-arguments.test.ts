@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { OPTION_NAMES } from '../../../src/cli/options.js'
-import { parseArguments, readWord } from '../../../src/cli/parse-arguments.js'
-import { describeUsage } from '../../../src/cli/usage.js'
-import { UsageError } from '../../../src/cli/usage-error.js'
+import { OPTION_NAMES } from '../../../../src/cli/arguments/options.js'
+import { parseArguments, readWord } from '../../../../src/cli/arguments/parse-arguments.js'
+import { describeUsage } from '../../../../src/cli/arguments/usage.js'
+import { UsageError } from '../../../../src/cli/arguments/usage-error.js'
 
 // CONTRACT.md §7, "The command"
 

@@ -1,12 +1,12 @@
-import { createWorkerHasher, toNodeHandler } from '../mounts/node.js'
-import type { Hasher } from '../types.js'
-import { describeService } from './describe-service.js'
-import { explain } from './explain.js'
-import { EVERYWHERE, listen } from './listen.js'
-import type { ServeArguments } from './parse-arguments.js'
-import { type Started, startService } from './start-service.js'
-import type { Terminal } from './terminal.js'
-import { readState, watchFiles } from './watch-files.js'
+import { createWorkerHasher, toNodeHandler } from '../../mounts/node.js'
+import type { Hasher } from '../../types.js'
+import type { ServeArguments } from '../arguments/parse-arguments.js'
+import { describeService } from '../describe-service.js'
+import { explain } from '../explain.js'
+import { EVERYWHERE, listen } from '../listen.js'
+import { type Started, startService } from '../start-service.js'
+import type { Terminal } from '../terminal.js'
+import { readState, watchFiles } from '../watch-files.js'
 
 /** A service that listens. */
 export interface Serving {

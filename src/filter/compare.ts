@@ -1,7 +1,7 @@
 import { compareText } from '../json/compare-text.js'
 import { compilePath } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
-import type { FieldRef, Scalar, ValueType } from './filter.js'
+import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
 
 /** A value that can be ordered; `undefined` is a missing one. */
 export type Ordered = string | number | boolean | undefined
@@ -32,13 +32,21 @@ export function compileField({ path, type }: FieldRef): (document: JsonObject) =
   }
 }
 
-const JS_TYPES: { readonly [type in ValueType]?: string } = {
+const JS_TYPES: {
+  readonly [type in ValueType]: type extends ComparableType ? 'string' | 'number' | 'boolean' : null
+} = {
   string: 'string',
   timestamp: 'string',
   number: 'number',
   integer: 'number',
   boolean: 'boolean',
+  object: null,
+  array: null,
+  json: null,
 }
+
+/** Whether values of a type can be compared and ordered. */
+export const isComparable = (type: ValueType): type is ComparableType => JS_TYPES[type] !== null
 
 /** Whether a value of a declared type can be compared with this one at all. */
 export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value

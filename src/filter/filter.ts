@@ -3,16 +3,11 @@ import type { Pattern } from './pattern/pattern.js'
 /** What a stored value is compared with. `null` is not among them: it means "missing", see `present`. */
 export type Scalar = string | number | boolean
 
+/** The types whose values can be compared and ordered. */
+export type ComparableType = 'string' | 'timestamp' | 'number' | 'integer' | 'boolean'
+
 /** The declared type of a field, as far as filters and sorts care. */
-export type ValueType =
-  | 'string'
-  | 'timestamp'
-  | 'number'
-  | 'integer'
-  | 'boolean'
-  | 'object'
-  | 'array'
-  | 'json'
+export type ValueType = ComparableType | 'object' | 'array' | 'json'
 
 /**
  * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`, the place
@@ -89,7 +84,15 @@ export function mapLeaves(filter: Filter, replace: (leaf: Leaf) => Filter): Filt
       return or(filter.filters.map((part) => mapLeaves(part, replace)))
     case 'not':
       return not(mapLeaves(filter.filter, replace))
-    default:
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+    case 'match':
+    case 'present':
       return replace(filter)
+    default:
+      return filter satisfies never
   }
 }

@@ -28,8 +28,12 @@ function typed(type: ValueType, json: string): string {
       return when('number', `CASE WHEN trunc(${number}) = ${number} THEN ${number} END`)
     case 'boolean':
       return when('boolean', `(${json})::boolean`)
-    default:
+    case 'object':
+    case 'array':
+    case 'json':
       throw new Error(`values of type ${type} cannot be compared`)
+    default:
+      return type satisfies never
   }
 }
 
@@ -56,9 +60,9 @@ export const createPostgresDialect = (schema: string): SqlDialect => ({
   documentText: 'document::text AS document',
   value: valueAt,
   hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
-  isPresent({ path, type, each }) {
-    const kind = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
-    return type === 'json' && !each ? `(${kind} <> 'null')` : `(${kind} = '${each ? 'array' : type}')`
+  isPresent(path, kind) {
+    const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
+    return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
   },
   hasElement({ path, type, inside }, condition) {
     const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`

@@ -1,7 +1,14 @@
-import { canHold } from '../../filter/compare.js'
-import type { ComparisonKind, FieldRef, Filter, Leaf, ValueType } from '../../filter/filter.js'
+import { canHold, isComparable } from '../../filter/compare.js'
+import type {
+  ComparableType,
+  ComparisonKind,
+  FieldRef,
+  Filter,
+  Leaf,
+  ValueType,
+} from '../../filter/filter.js'
 import { type Equalities, joinEqualities } from '../../filter/join-equalities.js'
-import type { Bind, SqlDialect } from './dialect.js'
+import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
 /** A condition in SQL. Where it is not exact it lets more through than the filter, never less. */
 export interface Condition {
@@ -110,14 +117,23 @@ function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): 
   return sql === undefined ? FALSE : { sql, isExact: true }
 }
 
-function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {
-  const isComparable = !field.each && isScalar(field.type)
-  const sql = isComparable ? dialect.hasValue(field) : dialect.isPresent(field)
-  if (!isNegated) return { sql, isExact: true }
-  return { sql: isComparable ? `${dialect.value(field)} IS NULL` : `NOT ${sql}`, isExact: true }
+const PRESENT_KINDS: { readonly [type in Exclude<ValueType, ComparableType>]: PresentKind } = {
+  object: 'object',
+  array: 'array',
+  json: 'any',
 }
 
-const isScalar = (type: ValueType): boolean => type !== 'object' && type !== 'array' && type !== 'json'
+function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect): Condition {
+  const { path, type, each } = field
+  if (!each && isComparable(type)) {
+    return {
+      sql: isNegated ? `${dialect.value(field)} IS NULL` : dialect.hasValue(field, type),
+      isExact: true,
+    }
+  }
+  const sql = dialect.isPresent(path, isComparable(type) || each ? 'array' : PRESENT_KINDS[type])
+  return { sql: isNegated ? `NOT ${sql}` : sql, isExact: true }
+}
 
 /** A condition on the value at a place, or on any element there. */
 function compileComparison(

@@ -1,4 +1,4 @@
-import type { FieldRef, Scalar } from '../../filter/filter.js'
+import type { ComparableType, FieldRef, Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern/pattern.js'
 
 /** What a parameter of a statement holds; a list only where a dialect binds one. */
@@ -6,6 +6,9 @@ export type Value = Scalar | readonly Scalar[]
 
 /** Adds a value to the parameters of a statement and returns how the statement names it. */
 export type Bind = (value: Value) => string
+
+/** What stands at a place, as JSON tells it. */
+export type PresentKind = 'array' | 'object' | 'any'
 
 /** What engines write differently. Names and values are always quoted or bound, never pasted. */
 export interface SqlDialect {
@@ -18,9 +21,9 @@ export interface SqlDialect {
   /** The value at a place of the column `document`, in parentheses; NULL where it is missing or of another type than declared. */
   readonly value: (field: FieldRef) => string
   /** Whether there is a value of a type that can be compared, so that an index can seek. */
-  readonly hasValue: (field: FieldRef) => string
-  /** Whether there is a value of a type that cannot be compared: never NULL. */
-  readonly isPresent: (field: FieldRef) => string
+  readonly hasValue: (field: FieldRef, type: ComparableType) => string
+  /** Whether there is an array, an object, or anything at a place: never NULL. */
+  readonly isPresent: (path: string, kind: PresentKind) => string
   /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
   /** Whether a text contains a match; `undefined` where the engine cannot say it identically. */

@@ -34,8 +34,24 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
 const partsOf = (filter: Filter): readonly Filter[] => (filter.kind === 'and' ? filter.filters : [filter])
 
 function hasPattern(filter: Filter): boolean {
-  if (filter.kind === 'not') return hasPattern(filter.filter)
-  return 'filters' in filter ? filter.filters.some(hasPattern) : filter.kind === 'match'
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.filters.some(hasPattern)
+    case 'not':
+      return hasPattern(filter.filter)
+    case 'match':
+      return true
+    case 'present':
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+      return false
+    default:
+      return filter satisfies never
+  }
 }
 
 const isSame = (a: FieldRef, b: FieldRef): boolean => a.path === b.path && a.type === b.type && !a.each

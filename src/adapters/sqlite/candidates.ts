@@ -33,8 +33,15 @@ function weigh(filter: Filter): number {
       return weigh(filter.filter)
     case 'match':
       return Number.POSITIVE_INFINITY
-    default:
+    case 'present':
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
       return filter.field.each ? 3 : 1
+    default:
+      return filter satisfies never
   }
 }
 

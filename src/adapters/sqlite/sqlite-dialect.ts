@@ -1,4 +1,4 @@
-import type { FieldRef, ValueType } from '../../filter/filter.js'
+import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect } from '../sql/dialect.js'
 
 /** The path of a place, in SQLite's own words for JSON. */
@@ -24,8 +24,12 @@ function typed(type: ValueType, is: string, value: string): string {
       return `CASE ${is} WHEN 'integer' THEN ${value} WHEN 'real' THEN CASE WHEN ${value} = round(${value}) THEN ${value} END END`
     case 'boolean':
       return `CASE ${is} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`
-    default:
+    case 'object':
+    case 'array':
+    case 'json':
       throw new Error(`values of type ${type} cannot be compared`)
+    default:
+      return type satisfies never
   }
 }
 
@@ -42,8 +46,10 @@ const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 const valueAt = ({ path, type }: FieldRef): string =>
   path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`
 
-/** What no value of a type is below; of text, the empty one. */
-const LOWEST: { readonly [type in ValueType]?: string } = {
+/** What no value of a type is below. */
+const LOWEST: { readonly [type in ComparableType]: string } = {
+  string: "''",
+  timestamp: "''",
   number: '-9e999',
   integer: '-9e999',
   boolean: '0',
@@ -59,10 +65,10 @@ export const sqliteDialect: SqlDialect = {
   documentText: 'document',
   value: valueAt,
   // For NOT NULL it would walk past all that are NULL.
-  hasValue: (field) => `${valueAt(field)} >= ${LOWEST[field.type] ?? "''"}`,
-  isPresent({ path, type, each }) {
-    if (type === 'json' && !each) return `(coalesce(${typeAt(path)}, 'null') <> 'null')`
-    return `(coalesce(${typeAt(path)}, 'null') = '${each ? 'array' : type}')`
+  hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,
+  isPresent(path, kind) {
+    const found = `coalesce(${typeAt(path)}, 'null')`
+    return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
   },
   hasElement({ path, type, inside }, condition) {
     const elements = `json_each(document, ${pathOf(path)}) AS element`

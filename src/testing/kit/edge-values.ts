@@ -1,4 +1,5 @@
-import type { Scalar, ValueType } from '../../filter/filter.js'
+import { isComparable } from '../../filter/compare.js'
+import type { ComparableType, Scalar, ValueType } from '../../filter/filter.js'
 
 /** Times in stored form; the last is none that a clock shows, but of the form, which is all that counts. */
 const TIMESTAMPS: readonly string[] = [
@@ -98,14 +99,14 @@ export const scalars: readonly Scalar[] = [
 /** Every edge value, `null` and what is no scalar too. */
 export const anyValues: readonly unknown[] = [...scalars, null, ...OBJECTS, ...ARRAYS]
 
-/** The types whose values can be compared and ordered. */
-export const scalarTypes = ['string', 'timestamp', 'number', 'integer', 'boolean'] as const
-
 /** Every type that a field can have. */
-export const valueTypes = [...scalarTypes, 'object', 'array', 'json'] as const
+export const valueTypes = Object.keys(valuesOfType) as readonly ValueType[]
+
+/** The types whose values can be compared and ordered. */
+export const scalarTypes = valueTypes.filter(isComparable)
 
 /** What values of a type can be ordered against: those of its type in JavaScript. */
-export function operandsOf(type: (typeof scalarTypes)[number]): readonly Scalar[] {
+export function operandsOf(type: ComparableType): readonly Scalar[] {
   switch (type) {
     case 'string':
     case 'timestamp':

@@ -14,7 +14,9 @@ import { operandsOf, scalars, scalarTypes, valueTypes } from './edge-values.js'
 import { checkCount, checkList } from './plain-array.js'
 import { withAdapter } from './with-adapter.js'
 
-const KINDS: readonly ComparisonKind[] = ['eq', 'lt', 'lte', 'gt', 'gte']
+const KINDS = Object.keys({ eq: 1, lt: 1, lte: 1, gt: 1, gte: 1 } satisfies {
+  readonly [kind in ComparisonKind]: 1
+}) as readonly ComparisonKind[]
 
 /** Checks a filter and its opposite. */
 async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<void> {

@@ -26,8 +26,14 @@ export function printFilter(filter: Filter): string {
       return `present(${printField(filter.field)})`
     case 'match':
       return `match(${printField(filter.field)}, /${printPattern(filter.pattern, READABLE)}/)`
-    default:
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
       return `${filter.kind}(${printField(filter.field)}, ${print(filter.value)})`
+    default:
+      return filter satisfies never
   }
 }
 

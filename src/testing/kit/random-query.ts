@@ -1,4 +1,4 @@
-import { everything, type Filter, nothing, type Scalar } from '../../filter/filter.js'
+import { type ComparableType, everything, type Filter, nothing, type Scalar } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import type { ListQuery, SortKey, StoredDocument } from '../../storage.js'
 import { by, eq, fieldOf, ID } from './documents.js'
@@ -14,13 +14,13 @@ export interface QuerySource {
   readonly documents: readonly StoredDocument[]
 }
 
-const scalarTypeOf = (field: PooledField): (typeof scalarTypes)[number] | undefined =>
+const scalarTypeOf = (field: PooledField): ComparableType | undefined =>
   scalarTypes.find((type) => type === field.ref.type)
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
 /** Mostly a value that is there, at times one that could be, for equality at times one that could not. */
-function drawOperand(random: Random, field: PooledField, type: (typeof scalarTypes)[number]): Scalar {
+function drawOperand(random: Random, field: PooledField, type: ComparableType): Scalar {
   const there = random.chance(0.85) ? random.pick(field.values) : undefined
   return isScalar(there) ? there : random.pick(operandsOf(type))
 }

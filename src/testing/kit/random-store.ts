@@ -34,7 +34,7 @@ const LISTS = ['l', 'm', 'o.l'] as const
 
 function drawField(random: Random, path: string, each: boolean): PooledField {
   const type =
-    each || random.chance(0.85) ? random.pick([...scalarTypes, 'string'] as const) : random.pick(valueTypes)
+    each || random.chance(0.85) ? random.pick([...scalarTypes, 'string' as const]) : random.pick(valueTypes)
   const values = random.sample(valuesOfType[type], random.integer(2, 5))
   const ref = fieldOf(path, type, each)
   const inside = each && random.chance(0.3) ? random.pick(['x', 'x.y']) : undefined

@@ -76,6 +76,19 @@ export type FieldDefinition =
 
 export type FieldTypeName = FieldDefinition['type']
 
+/** What a condition may ask of a field (CONTRACT.md §3.3). */
+export type OperatorName =
+  | '$eq'
+  | '$ne'
+  | '$gt'
+  | '$gte'
+  | '$lt'
+  | '$lte'
+  | '$in'
+  | '$nin'
+  | '$regex'
+  | '$exists'
+
 /** Which documents, in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
 

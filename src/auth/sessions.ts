@@ -1,6 +1,6 @@
+import { formatTimestamp } from '../fields/timestamp.js'
 import { type FieldRef, type Filter, isId } from '../filter/filter.js'
 import { readOwn } from '../json/own-properties.js'
-import { formatTimestamp } from '../schema/timestamp.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
 import { createToken, digestToken } from './token.js'
 

@@ -1,6 +1,6 @@
 import type { ConfigFault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
-import type { Field } from '../schema/field.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
@@ -21,9 +21,10 @@ export function checkDefaults(
   faults: ConfigFault[],
 ): void {
   const visit = (field: Field, place: Place): void => {
-    const { definition, properties, items } = field
-    if (definition.type !== 'hash' && definition.default !== undefined && !isNow(definition)) {
-      const sample = normaliseProperties(fields, place.wrap(definition.default))
+    const { properties, items } = field
+    const written = field.defaultAt(null)
+    if (written !== undefined) {
+      const sample = normaliseProperties(fields, place.wrap(written))
       for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
         if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
         const inside = path.slice(place.pointer.length)
@@ -51,6 +52,3 @@ export function checkDefaults(
   }
   visitAll(fields, { pointer: '', at: `${at}/schema`, wrap: (value) => value as JsonObject })
 }
-
-const isNow = (definition: Field['definition']): boolean =>
-  definition.type === 'timestamp' && definition.default === '$now'

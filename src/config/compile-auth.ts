@@ -1,6 +1,6 @@
 import type { ConfigFault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
-import type { Field } from '../schema/field.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
 import type { IsUnsure } from './check-shape.js'

@@ -1,4 +1,5 @@
 import type { ConfigFault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../permissions/grants.js'
 import { findVariables } from '../query/variable.js'
 import { ANYWHERE, isAnywhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
-import type { Field } from '../schema/field.js'
 import { isFieldName, isSystemField, suggest } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'

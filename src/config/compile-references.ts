@@ -1,7 +1,7 @@
 import type { ConfigFault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import type { FieldRef } from '../filter/filter.js'
 import { toPointerPart } from '../json/pointer.js'
-import type { Field } from '../schema/field.js'
 import { suggest } from '../schema/names.js'
 import type { IsUnsure } from './check-shape.js'
 import type { Collection, Referrer } from './plan.js'

@@ -1,10 +1,10 @@
 import type { ConfigFault } from '../errors.js'
-import { PatternFault, parsePattern } from '../filter/pattern/parse-pattern.js'
+import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { DefinitionCheck, Field } from '../fields/field-type.js'
+import { fieldTypeOf } from '../fields/field-types.js'
+import { findCaseClashes, RESERVED_FIELD_NAMES } from '../fields/names.js'
 import { toPointerPart } from '../json/pointer.js'
-import { MAX_SECRET_BYTES } from '../schema/body-schema.js'
-import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
-import { RESERVED_FIELD_NAMES, suggest } from '../schema/names.js'
-import { parseTimestamp } from '../schema/timestamp.js'
+import { suggest } from '../schema/names.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
@@ -52,40 +52,27 @@ export function checkCase(
   at: string,
   faults: ConfigFault[],
 ): void {
-  const byFold = new Map(reserved.map((name) => [name.toLowerCase(), name]))
-  for (const name of names) {
-    const first = byFold.get(name.toLowerCase())
-    if (first === undefined) byFold.set(name.toLowerCase(), name)
-    else if (first !== name) {
-      faults.push({
-        path: at + toPointerPart(name),
-        message: `differs from ${JSON.stringify(first)} by case alone`,
-      })
-    }
-  }
+  for (const [name, message] of findCaseClashes(names, reserved))
+    faults.push({ path: at + toPointerPart(name), message })
 }
 
-const BOUNDS = [
-  ['minLength', 'maxLength'],
-  ['minimum', 'maximum'],
-  ['minItems', 'maxItems'],
-] as const
-
-/** Notes a fault of an attribute; `part` is where in it. */
-type Refuse = (attribute: string, message: string, part?: string) => void
-
 /**
- * The definition with its timestamps in stored form, after the checks that a JSON Schema cannot say, and without the
- * attributes that are at fault: what else there is, is judged as if they were not there.
+ * The definition in its settled form, after the checks that a JSON Schema cannot say, and without the attributes that are
+ * at fault: what else there is, is judged as if they were not there.
  */
 function settleDefinition(definition: FieldDefinition, at: string, faults: ConfigFault[]): FieldDefinition {
   const unusable = new Set<string>()
-  const refuse: Refuse = (attribute, message, part = '') => {
-    unusable.add(attribute)
-    faults.push({ path: `${at}/${attribute}${part}`, message })
+  const check: DefinitionCheck = {
+    refuse(attribute, message, part = '') {
+      unusable.add(attribute)
+      faults.push({ path: `${at}/${attribute}${part}`, message })
+    },
+    note: (pointer, message) => void faults.push({ path: at + pointer, message }),
+    settle: (inner, pointer) => settleDefinition(inner, at + pointer, faults),
   }
-  const settled = settleInside(settleTimestamps(definition, refuse), at, faults, refuse)
-  checkBounds(settled, unusable, refuse)
+  const { settle, bounds } = fieldTypeOf(definition.type)
+  const settled = settle?.(definition, check) ?? definition
+  if (bounds) checkBounds(settled, bounds, unusable, check)
   // Some of its values are at fault.
   if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
   if (unusable.size === 0) return settled
@@ -93,91 +80,21 @@ function settleDefinition(definition: FieldDefinition, at: string, faults: Confi
   return Object.fromEntries(usable) as FieldDefinition
 }
 
-function settleInside(
-  definition: FieldDefinition,
-  at: string,
-  faults: ConfigFault[],
-  refuse: Refuse,
-): FieldDefinition {
-  switch (definition.type) {
-    case 'hash':
-      if ((definition.minLength ?? 0) > MAX_SECRET_BYTES) {
-        refuse('minLength', `is more than the ${MAX_SECRET_BYTES} bytes that a secret can have`)
-      }
-      return definition
-    case 'string':
-      checkText(definition, refuse)
-      return definition
-    case 'array':
-      refuseImmutable(definition.items, `${at}/items`, faults)
-      return { ...definition, items: settleDefinition(definition.items, `${at}/items`, faults) }
-    case 'object': {
-      checkCase(Object.keys(definition.properties), RESERVED_FIELD_NAMES, `${at}/properties`, faults)
-      const properties = Object.entries(definition.properties).map(([name, property]) => [
-        name,
-        settleDefinition(property, `${at}/properties${toPointerPart(name)}`, faults),
-      ])
-      return { ...definition, properties: Object.fromEntries(properties) }
-    }
-    default:
-      return definition
-  }
-}
-
 const hasHoles = (list: readonly unknown[]): boolean => Object.keys(list).length < list.length
 
-function checkBounds(definition: FieldDefinition, unusable: Set<string>, refuse: Refuse): void {
+function checkBounds(
+  definition: FieldDefinition,
+  [lower, upper]: readonly [lower: string, upper: string],
+  unusable: Set<string>,
+  { refuse }: DefinitionCheck,
+): void {
   const attributes = new Map<string, unknown>(Object.entries(definition))
-  for (const [lower, upper] of BOUNDS) {
-    const [min, max] = [attributes.get(lower), attributes.get(upper)]
-    if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) continue
-    // Numbers, or timestamps in their stored form, which order as text.
-    if ((min as number) <= (max as number)) continue
-    refuse(lower, `is greater than ${upper}`)
-    unusable.add(upper)
-  }
-}
-
-/** Elements have no names by which an update could be told from another element. */
-function refuseImmutable(definition: FieldDefinition, at: string, faults: ConfigFault[]): void {
-  if (definition.type !== 'object') return
-  for (const [name, property] of Object.entries(definition.properties)) {
-    const place = `${at}/properties${toPointerPart(name)}`
-    if (property.immutable)
-      faults.push({ path: `${place}/immutable`, message: 'means nothing inside an array' })
-    refuseImmutable(property, place, faults)
-  }
-}
-
-function settleTimestamps(definition: FieldDefinition, refuse: Refuse): FieldDefinition {
-  if (definition.type !== 'timestamp') return definition
-  const settle = (attribute: 'minimum' | 'maximum' | 'default'): object => {
-    const text = definition[attribute]
-    if (text === undefined || (attribute === 'default' && text === '$now')) return {}
-    const stored = parseTimestamp(text)
-    if (stored === undefined) {
-      const allowed =
-        attribute === 'default' ? 'an RFC 3339 date-time, a date or "$now"' : 'an RFC 3339 date-time or date'
-      refuse(attribute, `must be ${allowed}, found ${JSON.stringify(text)}`)
-    }
-    return { [attribute]: stored ?? text }
-  }
-  return { ...definition, ...settle('minimum'), ...settle('maximum'), ...settle('default') }
-}
-
-function checkText(definition: FieldDefinition & { readonly type: 'string' }, refuse: Refuse): void {
-  try {
-    if (definition.pattern !== undefined) parsePattern(definition.pattern, { ignoreCase: false })
-  } catch (thrown) {
-    if (!(thrown instanceof PatternFault)) throw thrown
-    refuse('pattern', `the pattern ${thrown.message}`)
-  }
-  for (const [i, value] of Object.entries(definition.enum ?? [])) {
-    const trimmed = definition.trim ? value.trim() : value
-    if ((definition.lowercase ? trimmed.toLowerCase() : trimmed) !== value) {
-      refuse('enum', 'can never be stored: trim or lowercase change it', `/${i}`)
-    }
-  }
+  const [min, max] = [attributes.get(lower), attributes.get(upper)]
+  if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) return
+  // Numbers, or texts in a form that orders as text.
+  if ((min as number) <= (max as number)) return
+  refuse(lower, `is greater than ${upper}`)
+  unusable.add(upper)
 }
 
 /** Which fields are always indexed, those marked so, and the declared ones; `_id` is every storage's own key. */
@@ -203,9 +120,9 @@ function compileIndexes(
     const refs = index.fields.flatMap((name, j) => {
       const field = candidates.find((candidate) => candidate.name === name)
       if (field?.definition === UNSURE) return []
-      if (field?.ref && traitsOf(field.type).isScalar) return [field.ref]
+      if (field?.ref && field.fieldType.isScalar) return [field.ref]
       const known = candidates
-        .filter(({ type }) => traitsOf(type).isScalar)
+        .filter(({ fieldType }) => fieldType.isScalar)
         .map((candidate) => candidate.name)
       const reason = field ? `holds no single values` : `is no top-level field${suggest(name, known)}`
       faults.push({ path: `${at}/indexes/${i}/fields/${j}`, message: `${JSON.stringify(name)} ${reason}` })

@@ -1,5 +1,6 @@
+import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
 import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } from '../query/variable.js'
-import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS, traitsOf } from '../schema/field.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
 import type { IsUnsure } from './check-shape.js'
@@ -30,10 +31,10 @@ export function createVariableJudge(
   }
 }
 
-function formsOf({ type }: Field): readonly VariableForm[] {
-  if (type === 'json') return ['single', 'list']
-  if (type === 'array') return ['list']
-  return traitsOf(type).isScalar ? ['single'] : []
+function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
+  if (fieldType.valueType === 'json') return ['single', 'list']
+  if (items) return ['list']
+  return fieldType.isScalar ? ['single'] : []
 }
 
 /** A comparison with a form that the operator cannot take is false for everybody: nobody means that. */

@@ -1,6 +1,6 @@
+import type { Field } from '../fields/field-type.js'
 import type { FieldRef } from '../filter/filter.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
-import type { Field } from '../schema/field.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
 import type { Limits } from '../types.js'

@@ -1,7 +1,7 @@
+import type { Field } from '../fields/field-type.js'
+import type { JsonSchema } from '../json/json-schema.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
-import type { Field } from '../schema/field.js'
-import type { JsonSchema } from '../schema/json-schema.js'
 import type { Config, FieldDefinition } from '../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 

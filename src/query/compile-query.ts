@@ -1,20 +1,13 @@
 import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { and, type Filter, type Leaf, mapLeaves, or } from '../filter/filter.js'
-import { type Field, traitsOf } from '../schema/field.js'
 import { suggest } from '../schema/names.js'
 import type { SortKey } from '../storage.js'
-import type { Limits } from '../types.js'
-import {
-  buildCondition,
-  ConditionFault,
-  elementOf,
-  joinRepeated,
-  OPTIONS,
-  type OperatorName,
-  OR,
-} from './condition.js'
+import type { Limits, OperatorName } from '../types.js'
+import { buildCondition, ConditionFault, elementOf } from './condition.js'
 import { type Cursor, readCursor } from './cursor.js'
 import { readOperand } from './operand.js'
+import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
 import { createProjection, type Projection } from './projection.js'
 import { type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
 
@@ -141,7 +134,8 @@ function compileField(
   attempt: Attempt,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
-  if (options && !(operators.has('$regex') && options.every((option) => option === 'i'))) {
+  const hasPattern = [...operators.keys()].some((operator) => takes(operator, 'pattern'))
+  if (options && !(hasPattern && options.every((option) => option === 'i'))) {
     return attempt(`${parameter}[${OPTIONS}]`, [], () => {
       throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
     })
@@ -169,7 +163,7 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
 function compileSort(field: Field, direction: string, readable: Readable): SortKey {
   const descending = DIRECTIONS.get(direction)
   if (descending === undefined) throw new ConditionFault('wrong_direction', 'must be 1, asc, -1 or desc')
-  if (!field.ref || !traitsOf(field.type).isScalar) {
+  if (!field.ref || !field.fieldType.isScalar) {
     throw new ConditionFault('wrong_operator', `a field of type ${field.type} has no order`)
   }
   if (!readable.isShownAlways(field)) {
@@ -232,7 +226,7 @@ const COUNTED: readonly (readonly [
 ])[] = [
   ['conditions', () => 1],
   ['values', countValues],
-  ['patterns', (operator, texts) => (operator === '$regex' ? texts.length : 0)],
+  ['patterns', (operator, texts) => (takes(operator, 'pattern') ? texts.length : 0)],
 ]
 
 function checkLimits(raw: RawFilter, limits: QueryLimits): readonly Fault[] {
@@ -258,7 +252,7 @@ function collectConditions({
 }
 
 function countValues(operator: string, texts: readonly string[]): number {
-  if (operator !== '$in' && operator !== '$nin') return texts.length
+  if (!takes(operator, 'list')) return texts.length
   return texts.reduce((total, text) => {
     try {
       const list: unknown = JSON.parse(text)

@@ -1,5 +1,7 @@
-import { type Field, traitsOf } from '../schema/field.js'
-import { ConditionFault, elementOf, type OperatorName, operatorOf } from './condition.js'
+import type { Field } from '../fields/field-type.js'
+import type { OperatorName } from '../types.js'
+import { ConditionFault, elementOf } from './condition.js'
+import { operatorOf } from './operators.js'
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
@@ -8,7 +10,8 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
  * be JSON; for fields that hold strings any other text but `null` is text. Throws `ConditionFault`.
  */
 export function readOperand(field: Field, operator: OperatorName, text: string): unknown {
-  switch (operatorOf(operator).operand) {
+  const { operand } = operatorOf(operator)
+  switch (operand) {
     case 'flag':
       if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')
       return text === 'true'
@@ -16,15 +19,18 @@ export function readOperand(field: Field, operator: OperatorName, text: string):
       return readJson(text)
     case 'pattern':
       return text.startsWith('"') ? readJson(text) : text
-    default:
+    case 'scalar':
+    case 'ordered':
       return readScalar(field, text)
+    default:
+      return operand satisfies never
   }
 }
 
 function readScalar(field: Field, text: string): unknown {
   if (/^["[{]/.test(text)) return readJson(text)
   if (text === 'null') return null
-  if (traitsOf(elementOf(field).type).holdsText) return text
+  if (elementOf(field).fieldType.holdsText) return text
   if (text === 'true' || text === 'false') return text === 'true'
   if (!JSON_NUMBER.test(text)) return text
   const value = Number(text)

@@ -1,7 +1,8 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
-import { isOperator, OPTIONS, OR, operatorOf, unknownOperator } from './condition.js'
+import { unknownOperator } from './condition.js'
+import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
 
 /** The parameters of the query language; each route takes some of them. */
 export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'

@@ -1,19 +1,12 @@
+import { compileFields } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
 import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
-import { compileFields, type Field, traitsOf } from '../schema/field.js'
 import { suggest } from '../schema/names.js'
-import type { JsonObject } from '../types.js'
-import {
-  buildCondition,
-  ConditionFault,
-  elementOf,
-  isOperator,
-  OPTIONS,
-  type OperatorName,
-  operatorOf,
-  unknownOperator,
-} from './condition.js'
+import type { JsonObject, OperatorName } from '../types.js'
+import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
+import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
 import { type Binding, bindValue, findVariables, type JudgeVariable, NOW } from './variable.js'
 
 /** A filter of the configuration: fixed, or one that becomes a filter for a caller and a time. */
@@ -146,11 +139,11 @@ function parseCondition(
     : { kind: 'bound', bind: (binding) => bindCondition(field, operator, operand, binding) }
 }
 
-const isList = (operator: OperatorName): boolean => operatorOf(operator).operand === 'list'
+const isList = (operator: OperatorName): boolean => takes(operator, 'list')
 
 /** A pattern is text: a dollar in it is the end of the text. */
 const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
-  operator === '$regex' ? [] : findVariables(operand)
+  takes(operator, 'pattern') ? [] : findVariables(operand)
 
 /** Everything that is wrong with a condition: of each variable, and of each element of a list. */
 function judgeCondition(
@@ -197,7 +190,7 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   // What is not ordered is not ordered for anybody.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
-  if (kind === 'ordered' && !traitsOf(elementOf(field).type).isOrdered) buildCondition(field, operator, true)
+  if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
 }
 
 const A_TIME = '2026-01-01T00:00:00.000Z'

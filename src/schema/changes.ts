@@ -1,9 +1,9 @@
 import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
 import { isEqualJson } from '../json/equality.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import { readPointer, toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
-import type { Field } from './field.js'
 
 /**
  * Whether an update answers for a fault: of what it changes, of what it removes though required, and of a name that it

@@ -1,7 +1,8 @@
 import type { Fault } from '../errors.js'
+import type { JsonSchema } from '../json/json-schema.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
-import { compileJsonSchema, type JsonSchema } from './json-schema.js'
+import { compileJsonSchema } from './json-schema.js'
 import { suggest } from './names.js'
 import { describeViolation, MAX_FAULTS, MAX_PATH } from './validator.js'
 

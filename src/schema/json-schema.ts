@@ -1,11 +1,10 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { STRING_FORMATS } from '../fields/types/string.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
+import type { JsonSchema } from '../json/json-schema.js'
 import { toPointerPart } from '../json/pointer.js'
-
-/** A JSON Schema: draft 7 and 2020-12 alike, plus `maxBytes` (UTF-8), `notBefore` and `notAfter` (stored timestamps). */
-export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** One violated keyword. `path` is the JSON pointer of the property at fault. */
 export interface Violation {
@@ -19,9 +18,6 @@ export interface Violation {
   readonly found?: unknown
   readonly schema?: JsonSchema
 }
-
-/** Formats of strings, as in CONTRACT.md §1. */
-export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
 const encoder = new TextEncoder()
 

@@ -1,24 +1,14 @@
 import { closestMatch } from 'leven'
+import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../fields/names.js'
 
 /** CONTRACT.md §1: names of collections. */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
-/** CONTRACT.md §1: names of fields. */
-export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
 
 /** The collection of accounts. */
 export const USERS = 'users'
 
 /** In every document, beside what the schema declares. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
-
-/** Names that match `FIELD_NAME` and are no field's all the same. */
-export const RESERVED_FIELD_NAMES: readonly string[] = [
-  'createdAt',
-  'updatedAt',
-  'createdBy',
-  'constructor',
-  'prototype',
-]
 
 const fieldName = new RegExp(FIELD_NAME)
 

@@ -1,9 +1,8 @@
+import type { Field } from '../fields/field-type.js'
 import { stepsToRead } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
-import type { Field } from './field.js'
-import { parseTimestamp } from './timestamp.js'
 
 /**
  * Brings a value into the form in which it is stored: `trim`, `lowercase`, timestamps in UTC, −0 as 0, a `null` of a
@@ -17,18 +16,16 @@ export const normaliseProperties = (fields: readonly Field[], value: JsonObject)
   runAtOnce((slice) => normalisePropertiesInSlices(fields, value, slice))
 
 function* normaliseInSlices(field: Field, value: unknown, slice: Slice): Sliced<unknown> {
-  const { items, properties, type } = field
-  if (type === 'object' && isObject(value))
+  const { items, properties } = field
+  if (properties.length > 0 && isObject(value))
     return yield* normalisePropertiesInSlices(properties, value, slice)
-  if (type !== 'array' || !items || !Array.isArray(value)) return normaliseScalar(field, value)
-  const isSimple = items.type !== 'array' && items.type !== 'object'
+  if (!items || !Array.isArray(value)) return field.normalise(value)
+  const isSimple = !items.items && items.properties.length === 0
   const normalised: unknown[] = []
   for (const element of value) {
     slice.left -= stepsToRead(element)
     if (slice.left <= 0) yield
-    normalised.push(
-      isSimple ? normaliseScalar(items, element) : yield* normaliseInSlices(items, element, slice),
-    )
+    normalised.push(isSimple ? items.normalise(element) : yield* normaliseInSlices(items, element, slice))
   }
   return normalised
 }
@@ -59,28 +56,10 @@ function* pauseAfter(properties: number, slice: Slice): Sliced<void> {
   if (slice.left <= 0) yield
 }
 
-function normaliseScalar({ definition }: Field, value: unknown): unknown {
-  if (value === null) return definition.nullable ? undefined : null
-  switch (definition.type) {
-    case 'string': {
-      if (typeof value !== 'string') return value
-      const trimmed = definition.trim ? value.trim() : value
-      return definition.lowercase ? trimmed.toLowerCase() : trimmed
-    }
-    case 'timestamp':
-      return typeof value === 'string' ? (parseTimestamp(value) ?? value) : value
-    case 'number':
-    case 'integer':
-      return Object.is(value, -0) ? 0 : value
-    default:
-      return value
-  }
-}
-
 /** Normalises what a merge patch brings in; a `null` in it stays one, because it removes. */
 export function normalisePatch(field: Field, patch: unknown): unknown {
-  if (patch === null || field.type !== 'object' || !isObject(patch))
-    return patch === null ? null : normalise(field, patch)
+  if (patch === null) return null
+  if (field.properties.length === 0 || !isObject(patch)) return normalise(field, patch)
   const byName = new Map(field.properties.map((property) => [property.name, property]))
   return Object.fromEntries(
     Object.entries(patch).map(([name, value]) => {
@@ -121,7 +100,7 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
   if (field.properties.length > 0 && isObject(value))
     return yield* applyDefaultsInSlices(field.properties, value, now, slice)
   const { items } = field
-  if (items?.type !== 'object' || !Array.isArray(value)) return value
+  if (!items || items.properties.length === 0 || !Array.isArray(value)) return value
   const filled: unknown[] = []
   for (const element of value) {
     slice.left -= 3
@@ -132,8 +111,6 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
 }
 
 function defaultOf(field: Field, now: string): unknown {
-  const { definition } = field
-  if (definition.type === 'hash' || definition.default === undefined) return undefined
-  if (definition.type === 'timestamp' && definition.default === '$now') return now
-  return normalise(field, definition.default)
+  const written = field.defaultAt(now)
+  return written === undefined ? undefined : normalise(field, written)
 }

@@ -1,7 +1,7 @@
+import type { Field } from '../fields/field-type.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
-import type { Field } from './field.js'
 
 /** A reference that stands in a body or a document. */
 export interface Reference {

@@ -1,7 +1,7 @@
+import type { Field } from '../fields/field-type.js'
 import { mergePatch } from '../json/merge-patch.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
-import type { Field } from './field.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
 /** What an update says, whatever it meets. */

@@ -1,4 +1,8 @@
 import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
+import { toObjectSchema } from '../fields/types/object.js'
+import { MAX_INDEXED_BYTES } from '../fields/types/string.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import { type AddFault, searchUnstorable, stepsToRead } from '../json/domain.js'
@@ -6,8 +10,6 @@ import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
-import { MAX_INDEXED_BYTES, MAX_SECRET_BYTES, toBodySchema, toObjectSchema } from './body-schema.js'
-import type { Field } from './field.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
 
@@ -84,18 +86,11 @@ type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Slic
  * What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays, and
  * patterns, whose search can pause. `undefined` where that is nothing.
  */
-function compileCheck(field: Field): Check | undefined {
-  const { definition, items, properties } = field
-  switch (definition.type) {
-    case 'object':
-      return compileObjectCheck(properties)
-    case 'array':
-      return items ? compileArrayCheck(items) : undefined
-    case 'string':
-      return definition.pattern === undefined ? undefined : compilePatternCheck(definition.pattern)
-    default:
-      return undefined
-  }
+function compileCheck({ type, fieldType, definition, items, properties }: Field): Check | undefined {
+  if (items) return compileArrayCheck(items)
+  if (type === 'object') return compileObjectCheck(properties)
+  const pattern = fieldType.patternOf?.(definition)
+  return pattern === undefined ? undefined : compilePatternCheck(pattern)
 }
 
 function compilePatternCheck(pattern: string): Check {
@@ -126,7 +121,7 @@ function compileObjectCheck(properties: readonly Field[]): Check {
 }
 
 function compileArrayCheck(items: Field): Check {
-  const validate = compileJsonSchema(toBodySchema(items, new Set()))
+  const validate = compileJsonSchema(items.fieldType.bodySchema(items, false))
   const check = compileCheck(items)
   return function* (value, path, add, slice) {
     if (!Array.isArray(value)) return

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { writeQuery } from '../../src/client/write-query.js'
+import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../../src/fields/compile-fields.js'
+import type { Field } from '../../src/fields/field-type.js'
 import { and, type Filter, or } from '../../src/filter/filter.js'
 import { compileQuery, type Readable } from '../../src/query/compile-query.js'
-import { buildCondition, type OperatorName } from '../../src/query/condition.js'
+import { buildCondition } from '../../src/query/condition.js'
 import { parseQueryString } from '../../src/query/query-string.js'
 import { parseWhere, type WhereFault } from '../../src/query/where.js'
-import { collectPaths, compileFields, type Field, SYSTEM_FIELD_PLANS } from '../../src/schema/field.js'
+import type { OperatorName } from '../../src/types.js'
 import fc from '../support/fast-check.js'
 
 // CONTRACT.md §3.3, §3.6 to §3.8

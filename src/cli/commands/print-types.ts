@@ -1,14 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { compileConfig } from '../../config/compile-config.js'
 import { settleShape } from '../../config/settle-shape.js'
+import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
+import { fieldTypeOf } from '../../fields/field-types.js'
 import type { CollectionConfig, Config, FieldDefinition } from '../../types.js'
 import type { TypesArguments } from '../arguments/parse-arguments.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
-
-/** What a type describes: a document as it is read, the body of a new one, a merge patch. */
-type Purpose = 'document' | 'create' | 'update'
-
-type Definitions = { readonly [name: string]: FieldDefinition }
 
 /** A property, as far as one line says it. */
 interface Property {
@@ -135,7 +132,8 @@ function describeFields(
     switch (purpose) {
       case 'document': {
         const isThere = isRequired(definition) || hasDefault(definition)
-        return definition.type === 'hash' ? [] : [{ name, isOptional: !isThere, type, description }]
+        const isSecret = fieldTypeOf(definition.type).valueType === null
+        return isSecret ? [] : [{ name, isOptional: !isThere, type, description }]
       }
       case 'create': {
         const mustBeGiven = isRequired(definition) && !hasDefault(definition) && !given.has(name)
@@ -153,32 +151,13 @@ function describeFields(
 const addNull = (type: string): string => (type === 'unknown' ? type : `${type} | null`)
 
 function printType(definition: FieldDefinition, purpose: Purpose, indent: string): string {
-  switch (definition.type) {
-    case 'string':
-    case 'number':
-    case 'integer':
-      if (definition.enum) return definition.enum.map(printLiteral).join(' | ')
-      return definition.type === 'string' ? 'string' : 'number'
-    case 'timestamp':
-      // A date is sent as its time in text.
-      return purpose === 'document' ? 'string' : 'string | Date'
-    case 'hash':
-    case 'reference':
-      return 'string'
-    case 'boolean':
-      return 'boolean'
-    case 'array': {
-      // An array in a patch stands for the whole of it.
-      const items = printType(definition.items, purpose === 'update' ? 'create' : purpose, indent)
-      return /^readonly | \| /.test(items) ? `readonly (${items})[]` : `readonly ${items}[]`
-    }
-    case 'object':
-      return printObject(describeFields(definition.properties, purpose, `${indent}  `), indent)
-    case 'json':
-      return 'unknown'
-    default:
-      return definition satisfies never
+  const printer: TypePrinter = {
+    purpose,
+    print: (inner, its) => printType(inner, its, indent),
+    printProperties: (inner) => printObject(describeFields(inner, purpose, `${indent}  `), indent),
+    printChoice: (values) => values.map(printLiteral).join(' | '),
   }
+  return fieldTypeOf(definition.type).print(definition, printer)
 }
 
 function printObject(properties: readonly Property[], indent: string, rest = ''): string {
@@ -195,9 +174,9 @@ function printObject(properties: readonly Property[], indent: string, rest = '')
 /** Every reference, or array of them: its path, the collection that it leads to. */
 function findReferences(fields: Definitions, prefix = ''): readonly (readonly [string, string])[] {
   return Object.entries(fields).flatMap(([name, definition]): readonly (readonly [string, string])[] => {
-    const inner = definition.type === 'array' ? definition.items : definition
-    if (inner.type === 'reference') return [[`${prefix}${name}`, inner.collection]]
-    return definition.type === 'object' ? findReferences(definition.properties, `${prefix}${name}.`) : []
+    const { items = definition, properties = {} } = fieldTypeOf(definition.type).inside?.(definition) ?? {}
+    if (items.type === 'reference') return [[`${prefix}${name}`, items.collection]]
+    return findReferences(properties, `${prefix}${name}.`)
   })
 }
 

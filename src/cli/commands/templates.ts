@@ -1,8 +1,8 @@
 import blogConfig from './templates/blog/config.json?raw'
 import blogDocuments from './templates/blog/documents.json?raw'
+import blogTests from './templates/blog/tests.js?raw'
 import notesConfig from './templates/notes/config.json?raw'
 import notesDocuments from './templates/notes/documents.json?raw'
-import blogTests from './templates/blog/tests.js?raw'
 import notesTests from './templates/notes/tests.js?raw'
 
 /** A configuration to begin with. */

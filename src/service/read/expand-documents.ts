@@ -1,6 +1,6 @@
+import type { Field } from '../../fields/field-type.js'
 import { isObject } from '../../json/own-properties.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
-import type { Field } from '../../schema/field.js'
 import { isUuid } from '../../schema/names.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatTimestamp, parseTimestamp } from '../../../src/schema/timestamp.js'
+import { formatTimestamp, parseTimestamp } from '../../../src/fields/timestamp.js'
 
 // CONTRACT.md §1, "Field types"
 

@@ -1,4 +1,5 @@
-import type { JsonSchema } from '../schema/json-schema.js'
+import type { JsonSchema } from '../json/json-schema.js'
+import type { FieldDefinition } from '../types.js'
 
 /** What may stand under a key, as an editor shows it. */
 export const examples = (...values: readonly unknown[]): JsonSchema => ({ examples: values })
@@ -59,3 +60,26 @@ export const mapOf = (
   additionalProperties: values,
   ...more,
 })
+
+/** `default`, which is of the field's own type. */
+export const filled = (schema: JsonSchema, more = '') => ({
+  default: {
+    ...schema,
+    description: `What a new document gets that lacks the field.${more} Without it: nothing.`,
+  },
+})
+
+/** `minLength` and `maxLength`. */
+export const lengths = (least: number, most: number) => ({
+  minLength: count('The text must have at least so many characters (code points).', least),
+  maxLength: count('The text may have at most so many characters (code points).', most),
+})
+
+/** `enum`, of values of a type. */
+export const choice = (type: string, example: readonly unknown[]) => ({
+  enum: listOf(type, 'The only values allowed.', example),
+})
+
+/** The attributes of a definition that are keywords of JSON Schema and mean the same there. */
+export const pickKeywords = (definition: FieldDefinition, keywords: readonly string[]): JsonSchema =>
+  Object.fromEntries(Object.entries(definition).filter(([keyword]) => keywords.includes(keyword)))

@@ -1,0 +1,51 @@
+import type { FieldRef } from '../filter/filter.js'
+import type { FieldDefinition } from '../types.js'
+import type { Definitions, Field, FieldType } from './field-type.js'
+import { fieldTypeOf } from './field-types.js'
+
+/** Compiles the definitions of a schema, or of an object's properties. */
+export const compileFields = (definitions: Definitions, parent = ''): readonly Field[] =>
+  Object.entries(definitions).map(([name, definition]) => compileField(name, `${parent}${name}`, definition))
+
+function compileField(name: string, path: string, definition: FieldDefinition): Field {
+  const fieldType = fieldTypeOf(definition.type)
+  const inside = fieldType.inside?.(definition) ?? {}
+  const items = inside.items ? compileField(name, path, inside.items) : null
+  const normalise = fieldType.compileNormalise?.(definition) ?? ((value) => value)
+  const ofNull = definition.nullable ? undefined : null
+  const written = 'default' in definition ? definition.default : undefined
+  return {
+    name,
+    path,
+    type: definition.type,
+    fieldType,
+    definition,
+    ref: compileRef(path, fieldType, items),
+    properties: inside.properties ? compileFields(inside.properties, `${path}.`) : [],
+    items,
+    normalise: (value) => (value === null ? ofNull : normalise(value)),
+    defaultAt: (now) => (fieldType.readDefault ? fieldType.readDefault(written, now) : written),
+  }
+}
+
+/** A filter on an array of single values is about any of them. */
+function compileRef(path: string, { valueType }: FieldType, items: Field | null): FieldRef | null {
+  if (items?.ref && items.fieldType.isScalar) return { ...items.ref, each: true }
+  return valueType && { path, type: valueType, each: false }
+}
+
+const SYSTEM_TYPES = {
+  _id: 'string',
+  createdAt: 'timestamp',
+  updatedAt: 'timestamp',
+  createdBy: 'string',
+} as const
+
+/** The fields that every document has. */
+export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES).map(([name, type]) =>
+  compileField(name, name, { type }),
+)
+
+/** Every path that a query may name: fields and, inside objects, their properties; never into arrays, never a secret. */
+export const collectPaths = (fields: readonly Field[]): readonly Field[] =>
+  fields.flatMap((field) => (field.ref ? [field, ...collectPaths(field.properties)] : []))

@@ -1,0 +1,40 @@
+import { toPointerPart } from '../../json/pointer.js'
+import type { FieldDefinition } from '../../types.js'
+import { type DefinitionCheck, type FieldType, OPAQUE } from '../field-type.js'
+import { count, examples, filled, pickKeywords } from '../schema-parts.js'
+
+/** A list of values of one kind. */
+export const arrayType: FieldType<'array'> = {
+  ...OPAQUE,
+  description: 'A list of values of one kind.',
+  valueType: 'array',
+  attributes: {
+    items: { $ref: '#/$defs/item', description: 'What each element is.', ...examples({ type: 'string' }) },
+    minItems: count('The array must have at least so many elements.', 1),
+    maxItems: count('The array may have at most so many elements.', 20),
+    ...filled({ type: 'array', ...examples([]) }),
+  },
+  needed: ['items'],
+  bounds: ['minItems', 'maxItems'],
+  settle(definition, check) {
+    noteImmutable(definition.items, '/items', check)
+    return { ...definition, items: check.settle(definition.items, '/items') }
+  },
+  inside: ({ items }) => ({ items }),
+  bodySchema: ({ definition }) => ({ type: 'array', ...pickKeywords(definition, ['minItems', 'maxItems']) }),
+  print({ items }, { purpose, print }) {
+    // An array in a patch stands for the whole of it.
+    const type = print(items, purpose === 'update' ? 'create' : purpose)
+    return /^readonly | \| /.test(type) ? `readonly (${type})[]` : `readonly ${type}[]`
+  },
+}
+
+/** Elements have no names by which an update could be told from another element. */
+function noteImmutable(definition: FieldDefinition, at: string, check: DefinitionCheck): void {
+  if (definition.type !== 'object') return
+  for (const [name, property] of Object.entries(definition.properties)) {
+    const place = `${at}/properties${toPointerPart(name)}`
+    if (property.immutable) check.note(`${place}/immutable`, 'means nothing inside an array')
+    noteImmutable(property, place, check)
+  }
+}

@@ -1,0 +1,12 @@
+import { type FieldType, OPAQUE } from '../field-type.js'
+import { examples, filled } from '../schema-parts.js'
+
+/** Any JSON. */
+export const jsonType: FieldType<'json'> = {
+  ...OPAQUE,
+  description: 'Any JSON; queries can only ask whether it is there.',
+  valueType: 'json',
+  attributes: filled(examples({ theme: 'dark' }, [], null)),
+  bodySchema: () => ({}),
+  print: () => 'unknown',
+}

@@ -1,0 +1,49 @@
+import type { JsonSchema } from '../../json/json-schema.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { type Field, type FieldType, OPAQUE } from '../field-type.js'
+import { FIELD_NAMES, findCaseClashes, RESERVED_FIELD_NAMES } from '../names.js'
+import { examples, filled, mapOf } from '../schema-parts.js'
+
+/** An object with fields of its own. */
+export const objectType: FieldType<'object'> = {
+  ...OPAQUE,
+  description: 'An object with fields of its own.',
+  valueType: 'object',
+  attributes: {
+    properties: mapOf(
+      { $ref: '#/$defs/property' },
+      {
+        names: FIELD_NAMES,
+        description: 'The fields inside the object, by name.',
+        ...examples({ city: { type: 'string', required: true }, zip: { type: 'string' } }),
+      },
+    ),
+    ...filled({ type: 'object', ...examples({ city: 'Ulm' }) }),
+  },
+  needed: ['properties'],
+  settle(definition, check) {
+    for (const [name, message] of findCaseClashes(Object.keys(definition.properties), RESERVED_FIELD_NAMES)) {
+      check.note(`/properties${toPointerPart(name)}`, message)
+    }
+    const properties = Object.entries(definition.properties).map(([name, property]) => [
+      name,
+      check.settle(property, `/properties${toPointerPart(name)}`),
+    ])
+    return { ...definition, properties: Object.fromEntries(properties) }
+  },
+  inside: ({ properties }) => ({ properties }),
+  bodySchema: ({ properties }) => toObjectSchema(properties),
+  print: ({ properties }, { printProperties }) => printProperties(properties),
+}
+
+/** The JSON Schema of an object with these fields, of which some are indexed; it says nothing of undeclared properties. */
+export const toObjectSchema = (
+  fields: readonly Field[],
+  indexed: ReadonlySet<string> = new Set(),
+): JsonSchema => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    fields.map((field) => [field.name, field.fieldType.bodySchema(field, indexed.has(field.path))]),
+  ),
+  required: fields.filter(({ definition }) => definition.required).map(({ name }) => name),
+})

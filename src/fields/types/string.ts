@@ -1,0 +1,80 @@
+import type { Scalar } from '../../filter/filter.js'
+import { PatternFault, parsePattern } from '../../filter/pattern/parse-pattern.js'
+import { isStorableText } from '../../json/domain.js'
+import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
+import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../schema-parts.js'
+
+/** CONTRACT.md §1: a unique or indexed string, in bytes. */
+export const MAX_INDEXED_BYTES = 1024
+
+/** Formats of strings, as in CONTRACT.md §1. */
+export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
+
+/** The judge of operands for types that hold text of any form. */
+export function judgeText(operand: Scalar): OperandFault | undefined {
+  if (typeof operand !== 'string') return 'type'
+  return isStorableText(operand) ? undefined : ['invalid_text', 'must not contain NUL or a lone surrogate']
+}
+
+/** Text of any length. */
+export const stringType: FieldType<'string'> = {
+  description: 'Text of any length.',
+  isScalar: true,
+  holdsText: true,
+  isOrdered: true,
+  valueType: 'string',
+  attributes: {
+    ...lengths(1, 200),
+    pattern: text(
+      'A regular expression that must match somewhere in the text; ^ and $ tie it to the ends. No look-around and no back references.',
+      '^[a-z0-9-]+$',
+    ),
+    format: {
+      type: 'string',
+      enum: STRING_FORMATS,
+      description: 'A form that the text must have.',
+      ...examples('email'),
+    },
+    ...choice('string', ['draft', 'published']),
+    trim: flag('White space around the text is removed before anything else.'),
+    lowercase: flag('The text is put in lower case before anything else.'),
+    ...filled({ type: 'string', ...examples('draft') }),
+  },
+  bounds: ['minLength', 'maxLength'],
+  settle(definition, check) {
+    checkPattern(definition, check)
+    const normalise = compileNormalise(definition)
+    for (const [i, value] of Object.entries(definition.enum ?? [])) {
+      if (normalise(value) !== value)
+        check.refuse('enum', 'can never be stored: trim or lowercase change it', `/${i}`)
+    }
+    return definition
+  },
+  bodySchema: ({ definition }, isIndexed) => ({
+    type: 'string',
+    ...pickKeywords(definition, ['minLength', 'maxLength', 'format', 'enum']),
+    ...(isIndexed ? { maxBytes: MAX_INDEXED_BYTES } : {}),
+  }),
+  patternOf: ({ pattern }) => pattern,
+  compileNormalise,
+  judgeOperand: judgeText,
+  print: (definition, { printChoice }) => (definition.enum ? printChoice(definition.enum) : 'string'),
+}
+
+function checkPattern({ pattern }: DefinitionOf<'string'>, { refuse }: DefinitionCheck): void {
+  try {
+    if (pattern !== undefined) parsePattern(pattern, { ignoreCase: false })
+  } catch (thrown) {
+    if (!(thrown instanceof PatternFault)) throw thrown
+    refuse('pattern', `the pattern ${thrown.message}`)
+  }
+}
+
+function compileNormalise({ trim, lowercase }: DefinitionOf<'string'>): (value: unknown) => unknown {
+  if (!trim && !lowercase) return (value) => value
+  return (value) => {
+    if (typeof value !== 'string') return value
+    const trimmed = trim ? value.trim() : value
+    return lowercase ? trimmed.toLowerCase() : trimmed
+  }
+}

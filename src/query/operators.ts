@@ -1,0 +1,86 @@
+import {
+  and,
+  type ComparisonKind,
+  type FieldRef,
+  type Filter,
+  not,
+  or,
+  type Scalar,
+} from '../filter/filter.js'
+import type { Pattern } from '../filter/pattern/pattern.js'
+import type { OperatorName } from '../types.js'
+
+/** What operators take, in the form in which values are stored; `null` is a missing value. */
+interface Operands {
+  readonly scalar: Scalar | null
+  readonly ordered: Scalar
+  readonly list: readonly (Scalar | null)[]
+  readonly pattern: Pattern
+  readonly flag: boolean
+}
+
+interface OperatorOn<K extends keyof Operands> {
+  readonly operand: K
+  /** Repeated in a query string: `any` value is enough, `all` must hold, or it may not be repeated. */
+  readonly repeated: 'any' | 'all' | 'refused'
+  readonly toFilter: (field: FieldRef, operand: Operands[K]) => Filter
+}
+
+/** What an operator takes and what it means (CONTRACT.md §3.3). */
+export type Operator = { readonly [K in keyof Operands]: OperatorOn<K> }[keyof Operands]
+
+const equals = (field: FieldRef, value: Scalar | null): Filter =>
+  value === null ? not({ kind: 'present', field }) : { kind: 'eq', field, value }
+
+const equalsAny = (field: FieldRef, values: readonly (Scalar | null)[]): Filter =>
+  or(values.map((value) => equals(field, value)))
+
+const compares = (kind: ComparisonKind): OperatorOn<'ordered'> => ({
+  operand: 'ordered',
+  repeated: 'refused',
+  toFilter: (field, value) => ({ kind, field, value }),
+})
+
+const OPERATORS = {
+  $eq: { operand: 'scalar', repeated: 'any', toFilter: equals },
+  $ne: { operand: 'scalar', repeated: 'all', toFilter: (field, value) => not(equals(field, value)) },
+  $gt: compares('gt'),
+  $gte: compares('gte'),
+  $lt: compares('lt'),
+  $lte: compares('lte'),
+  $in: { operand: 'list', repeated: 'refused', toFilter: equalsAny },
+  $nin: { operand: 'list', repeated: 'refused', toFilter: (field, values) => not(equalsAny(field, values)) },
+  $regex: {
+    operand: 'pattern',
+    repeated: 'any',
+    toFilter: (field, pattern) => ({ kind: 'match', field, pattern }),
+  },
+  $exists: {
+    operand: 'flag',
+    repeated: 'refused',
+    toFilter: (field, isThere) => (isThere ? { kind: 'present', field } : not({ kind: 'present', field })),
+  },
+} satisfies { readonly [name in OperatorName]: Operator }
+
+/** The names of all operators. */
+export const OPERATOR_NAMES: readonly string[] = Object.keys(OPERATORS)
+
+/** Modifies `$regex` on the same field; no condition of its own. */
+export const OPTIONS = '$options'
+
+/** Joins whole filters, of which one must hold. */
+export const OR = '$or'
+
+/** Whether a name is one of an operator. */
+export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
+
+/** What an operator is. */
+export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]
+
+/** Whether a name is one of an operator that takes operands of a kind. */
+export const takes = (name: string, operand: keyof Operands): boolean =>
+  isOperator(name) && OPERATORS[name].operand === operand
+
+/** Joins the filters of a repeated operator. */
+export const joinRepeated = (operator: OperatorName, filters: readonly Filter[]): Filter =>
+  operatorOf(operator).repeated === 'any' ? or(filters) : and(filters)

@@ -1,6 +1,6 @@
 import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
 import type { Flat, KeyOf } from '../infer/fields.js'
-import type { Document } from '../types.js'
+import type { Document, OperatorName } from '../types.js'
 
 type Scalar = string | number | boolean
 
@@ -81,7 +81,12 @@ type Condition<V> = unknown extends V
       ? ScalarCondition<V>
       : Presence
 
-type LooseOperators = Equality<Scalar> & Order<number | string | Date> & Match
+type AllOperators = Equality<Scalar> & Order<number | string | Date> & Match
+
+/** `T`, of which nothing is missing. */
+type Complete<T, _Missing extends never> = T
+
+type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>
 
 /** A filter whose fields nobody knows. */
 export interface LooseFilter {

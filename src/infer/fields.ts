@@ -1,3 +1,5 @@
+import type { FieldTypeName } from '../types.js'
+
 /** The same type, written out: the detour by `infer` makes the compiler show its properties, not how it came about. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
@@ -7,19 +9,26 @@ export type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K :
 /** The names in a part of a configuration that holds settings by name: all but that of a comment. */
 export type NameOf<S> = Exclude<keyof S, '$comment'>
 
-/** What a value of a field is in JSON, where reading and writing agree. */
-type ScalarValue<D> = D extends {
-  readonly type: 'string' | 'number' | 'integer'
-  readonly enum: readonly (infer E)[]
-}
-  ? E
-  : D extends { readonly type: 'string' | 'hash' | 'timestamp' | 'reference' }
-    ? string
-    : D extends { readonly type: 'number' | 'integer' }
-      ? number
-      : D extends { readonly type: 'boolean' }
-        ? boolean
-        : unknown
+type Choice<D, V> = D extends { readonly enum: readonly (infer E)[] } ? E : V
+
+/** `T`, which says something of every type but those that hold other fields. */
+type Total<T extends { readonly [type in Exclude<FieldTypeName, 'array' | 'object'>]: unknown }> = T
+
+/** What a value of a field is in JSON, where reading and writing agree, by the type of the field. */
+type Values<D> = Total<{
+  readonly string: Choice<D, string>
+  readonly hash: string
+  readonly number: Choice<D, number>
+  readonly integer: Choice<D, number>
+  readonly boolean: boolean
+  readonly timestamp: string
+  readonly json: unknown
+  readonly reference: string
+}>
+
+type ScalarValue<D> = D extends { readonly type: infer T extends keyof Values<unknown> }
+  ? Values<D>[T]
+  : unknown
 
 type IsRequired<D> = D extends { readonly required: true } ? true : false
 type HasDefault<D> = D extends { readonly default: unknown } ? true : false

@@ -46,6 +46,8 @@ interface ScalarTraits {
   readonly holdsText: boolean
   /** The ordering operators apply. */
   readonly isOrdered: boolean
+  /** Values may be of any length. One that enters an index is held to what every index can take. */
+  readonly isUnbounded: boolean
   /** What filters take its values for. */
   readonly valueType: ComparableType
   /** Why a query cannot compare values of the type with one of its own. */
@@ -89,8 +91,8 @@ export interface TypePrinter {
 }
 
 /**
- * Everything that the service asks of a field type. Methods rather than functions in properties: only so is the type of
- * one kind of fields also one of fields at large, whose definition nobody has looked at yet.
+ * Everything that the service asks of a field type. Its functions are methods, because TypeScript compares the parameters
+ * of methods both ways: so each type in the table is a `FieldType` without a name, too.
  */
 export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits | OpaqueTraits) & {
   /** What a value is, for those who write a configuration. */
@@ -110,9 +112,9 @@ export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits |
   }
   /**
    * The JSON Schema of a value, normalised, a secret still in clear; without its pattern and what lies in an array, which
-   * are judged apart. `isIndexed`: the value enters an index.
+   * are judged apart.
    */
-  bodySchema(field: Field<T>, isIndexed: boolean): JsonSchema
+  bodySchema(field: Field<T>): JsonSchema
   /** The regular expression that a value must match somewhere. */
   patternOf?(definition: DefinitionOf<T>): string | undefined
   /** Compiles what brings a value into stored form. What does not fit the type is left for validation. */

@@ -1,8 +1,7 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
+import { MAX_INDEXED_BYTES, toObjectSchema } from '../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
-import { toObjectSchema } from '../fields/types/object.js'
-import { MAX_INDEXED_BYTES } from '../fields/types/string.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import { type AddFault, searchUnstorable, stepsToRead } from '../json/domain.js'
@@ -121,7 +120,7 @@ function compileObjectCheck(properties: readonly Field[]): Check {
 }
 
 function compileArrayCheck(items: Field): Check {
-  const validate = compileJsonSchema(items.fieldType.bodySchema(items, false))
+  const validate = compileJsonSchema(items.fieldType.bodySchema(items))
   const check = compileCheck(items)
   return function* (value, path, add, slice) {
     if (!Array.isArray(value)) return

@@ -21,7 +21,7 @@ export const arrayType: FieldType<'array'> = {
     return { ...definition, items: check.settle(definition.items, '/items') }
   },
   inside: ({ items }) => ({ items }),
-  bodySchema: ({ definition }) => ({ type: 'array', ...pickKeywords(definition, ['minItems', 'maxItems']) }),
+  bodySchema: ({ definition }) => pickKeywords(definition, ['type', 'minItems', 'maxItems']),
   print({ items }, { purpose, print }) {
     // An array in a patch stands for the whole of it.
     const type = print(items, purpose === 'update' ? 'create' : purpose)

@@ -7,6 +7,7 @@ export const booleanType: FieldType<'boolean'> = {
   isScalar: true,
   holdsText: false,
   isOrdered: false,
+  isUnbounded: false,
   valueType: 'boolean',
   attributes: filled({ type: 'boolean', ...examples(false) }),
   bodySchema: () => ({ type: 'boolean' }),

@@ -19,6 +19,7 @@ const NUMERIC = {
   isScalar: true,
   holdsText: false,
   isOrdered: true,
+  isUnbounded: false,
   bounds: ['minimum', 'maximum'],
   bodySchema: ({ definition }) => pickKeywords(definition, ['type', 'minimum', 'maximum', 'enum']),
   compileNormalise: () => (value) => (Object.is(value, -0) ? 0 : value),

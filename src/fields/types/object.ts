@@ -1,7 +1,7 @@
-import type { JsonSchema } from '../../json/json-schema.js'
 import { toPointerPart } from '../../json/pointer.js'
-import { type Field, type FieldType, OPAQUE } from '../field-type.js'
+import { type FieldType, OPAQUE } from '../field-type.js'
 import { FIELD_NAMES, findCaseClashes, RESERVED_FIELD_NAMES } from '../names.js'
+import { toObjectSchema } from '../object-schema.js'
 import { examples, filled, mapOf } from '../schema-parts.js'
 
 /** An object with fields of its own. */
@@ -35,15 +35,3 @@ export const objectType: FieldType<'object'> = {
   bodySchema: ({ properties }) => toObjectSchema(properties),
   print: ({ properties }, { printProperties }) => printProperties(properties),
 }
-
-/** The JSON Schema of an object with these fields, of which some are indexed; it says nothing of undeclared properties. */
-export const toObjectSchema = (
-  fields: readonly Field[],
-  indexed: ReadonlySet<string> = new Set(),
-): JsonSchema => ({
-  type: 'object',
-  properties: Object.fromEntries(
-    fields.map((field) => [field.name, field.fieldType.bodySchema(field, indexed.has(field.path))]),
-  ),
-  required: fields.filter(({ definition }) => definition.required).map(({ name }) => name),
-})

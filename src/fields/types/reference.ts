@@ -8,6 +8,8 @@ export const referenceType: FieldType<'reference'> = {
   isScalar: true,
   holdsText: true,
   isOrdered: true,
+  // One that leads nowhere is not stored.
+  isUnbounded: false,
   valueType: 'string',
   attributes: {
     collection: text('The collection of the document whose _id this is.', 'users'),

@@ -4,9 +4,6 @@ import { isStorableText } from '../../json/domain.js'
 import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
 import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../schema-parts.js'
 
-/** CONTRACT.md §1: a unique or indexed string, in bytes. */
-export const MAX_INDEXED_BYTES = 1024
-
 /** Formats of strings, as in CONTRACT.md §1. */
 export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
@@ -22,6 +19,7 @@ export const stringType: FieldType<'string'> = {
   isScalar: true,
   holdsText: true,
   isOrdered: true,
+  isUnbounded: true,
   valueType: 'string',
   attributes: {
     ...lengths(1, 200),
@@ -50,11 +48,8 @@ export const stringType: FieldType<'string'> = {
     }
     return definition
   },
-  bodySchema: ({ definition }, isIndexed) => ({
-    type: 'string',
-    ...pickKeywords(definition, ['minLength', 'maxLength', 'format', 'enum']),
-    ...(isIndexed ? { maxBytes: MAX_INDEXED_BYTES } : {}),
-  }),
+  bodySchema: ({ definition }) =>
+    pickKeywords(definition, ['type', 'minLength', 'maxLength', 'format', 'enum']),
   patternOf: ({ pattern }) => pattern,
   compileNormalise,
   judgeOperand: judgeText,

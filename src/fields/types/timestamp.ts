@@ -11,6 +11,7 @@ export const timestampType: FieldType<'timestamp'> = {
   isScalar: true,
   holdsText: true,
   isOrdered: true,
+  isUnbounded: false,
   valueType: 'timestamp',
   attributes: {
     minimum: text('The earliest time allowed: an RFC 3339 date-time or date.', '2020-01-01'),

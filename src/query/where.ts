@@ -98,7 +98,8 @@ function parseField(
   if (!isObject(condition))
     return parseCondition(fields, { operator: '$eq', operand: condition }, scope, at, faults)
   const options = condition[OPTIONS]
-  if (options !== undefined && (options !== 'i' || condition.$regex === undefined)) {
+  const hasPattern = Object.keys(condition).some((operator) => takes(operator, 'pattern'))
+  if (options !== undefined && !(hasPattern && options === 'i')) {
     faults.push({ path: at + toPointerPart(OPTIONS), message: 'must be "i", beside a $regex' })
   }
   const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)

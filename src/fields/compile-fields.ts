@@ -13,6 +13,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   const items = inside.items ? compileField(name, path, inside.items) : null
   const normalise = fieldType.compileNormalise?.(definition) ?? ((value) => value)
   const ofNull = definition.nullable ? undefined : null
+  const { readDefault } = fieldType
   const written = 'default' in definition ? definition.default : undefined
   return {
     name,
@@ -24,7 +25,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
     properties: inside.properties ? compileFields(inside.properties, `${path}.`) : [],
     items,
     normalise: (value) => (value === null ? ofNull : normalise(value)),
-    defaultAt: (now) => (fieldType.readDefault ? fieldType.readDefault(written, now) : written),
+    defaultAt: readDefault ? (now) => readDefault(written, now) : () => written,
   }
 }
 

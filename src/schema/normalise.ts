@@ -112,5 +112,6 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
 
 function defaultOf(field: Field, now: string): unknown {
   const written = field.defaultAt(now)
-  return written === undefined ? undefined : normalise(field, written)
+  // The time is in stored form already.
+  return written === undefined || written === now ? written : normalise(field, written)
 }

@@ -1,10 +1,11 @@
 import { and, everything, type Filter, isId } from '../filter/filter.js'
+import { isOrderIndexed } from '../filter/index-order.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { isUuid } from '../schema/names.js'
 import type { Listed, ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
-import { isOrderIndexed } from './order-index.js'
+
 import { conflict, overtaken } from './refusals.js'
 
 /** What of some documents is asked for. Default: all of them, in any order. */
@@ -117,7 +118,7 @@ function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allo
     },
     stream(query) {
       const filter = narrow(query.filter ?? everything)
-      if (!adapter.stream || isOrderIndexed(storage, filter, query.sort ?? [])) return undefined
+      if (!adapter.stream || isOrderIndexed(storage.indexes, filter, query.sort ?? [])) return undefined
       return adapter.stream(storage.name, ask(query, filter))
     },
   }

@@ -1,5 +1,6 @@
-import { canHold, type Ordered } from '../../filter/compare.js'
+import type { Ordered } from '../../filter/compare.js'
 import { type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
+import { conditionsOf, type IndexUse, isOn, useIndex } from '../../filter/index-order.js'
 import type { SortKey } from '../../storage.js'
 import { type Candidates, candidatesIn, candidatesOf } from './candidates.js'
 import type { Rows } from './rows.js'
@@ -17,7 +18,7 @@ export interface Scan {
 
 /** Chooses the narrowest way: an id or a unique value, then an index that gives the order, then the shortest range. */
 export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Scan {
-  const conditions = filter.kind === 'and' ? filter.filters : [filter]
+  const conditions = conditionsOf(filter)
   const found = findOne(conditions, rows) ?? findMany(conditions, sort, rows)
   if (found) return found
   let best: Scan = {
@@ -80,102 +81,35 @@ function findId({ path, type }: FieldRef, value: Scalar, rows: Rows): string | n
   return undefined
 }
 
-/** `undefined` is what missing values are ordered as: before all others. */
-interface Bound {
-  readonly value: Ordered
-  readonly isIncluded: boolean
-}
-
-interface Bounds {
-  readonly lower?: Bound
-  readonly upper?: Bound
-}
-
 /** The range of an index that equalities on its first fields, and bounds on the next one, leave. */
 function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): Scan {
-  const used = new Set<Filter>()
-  const prefix: Ordered[] = []
-  for (const field of index.fields) {
-    const equality = conditions.find((condition) => isEquality(condition, field))
-    if (!equality) break
-    used.add(equality)
-    prefix.push(equality.kind === 'eq' ? equality.value : undefined)
-  }
-  const next = index.fields[prefix.length] ?? ID
-  const bounds = findBounds(next, conditions, used)
-  const [first, end] = findRange(index, prefix, bounds)
-  const direction = findDirection(index, prefix.length, sort)
+  // One of several values is not one range.
+  const ranges = conditions.filter(({ kind }) => kind !== 'or')
+  const use = useIndex([...index.fields, ID], ranges, sort)
+  const [first, end] = findRange(index, use)
+  const used = new Set([...use.fixing, use.lower, use.upper])
   return {
-    candidates: candidatesIn(index.rows, first, end, direction === 'descending'),
-    isSorted: direction !== undefined || sort.length === 0,
+    candidates: candidatesIn(index.rows, first, end, use.order?.[0]?.descending === true),
+    isSorted: use.order !== undefined,
     isExact: conditions.every((condition) => used.has(condition)),
   }
 }
 
-const isOn = (field: FieldRef, other: FieldRef): boolean =>
-  field.path === other.path && field.type === other.type && !field.each
+/** `undefined` is what missing values are ordered as: before all others. */
+const operandOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
 
-/** A condition that leaves one value of a field: a given one, or none at all. */
-function isEquality(condition: Filter, field: FieldRef): boolean {
-  if (condition.kind === 'eq') return isOn(condition.field, field)
-  return (
-    condition.kind === 'not' && condition.filter.kind === 'present' && isOn(condition.filter.field, field)
-  )
-}
-
-/** The first bound of each side; further ones are left for the filter. */
-function findBounds(field: FieldRef, conditions: readonly Filter[], used: Set<Filter>): Bounds {
-  const find = (kinds: readonly string[]): Bound | undefined => {
-    for (const condition of conditions) {
-      if (!kinds.includes(condition.kind) || !('field' in condition) || !isOn(condition.field, field))
-        continue
-      // The order of an index has values of other types too: they are beyond every bound, and never match.
-      if ('value' in condition && !canHold(field.type, condition.value)) continue
-      used.add(condition)
-      const value = 'value' in condition ? condition.value : undefined
-      return { value, isIncluded: condition.kind === 'gte' || condition.kind === 'lte' }
-    }
-    return undefined
-  }
-  const lower = find(['gt', 'gte']) ?? find(['present'])
-  const upper = find(['lt', 'lte'])
-  return { ...(lower ? { lower } : {}), ...(upper ? { upper } : {}) }
-}
-
-function findRange(
-  index: SortedIndex,
-  prefix: readonly Ordered[],
-  { lower, upper }: Bounds,
-): readonly [Rank, Rank] {
+function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): readonly [Rank, Rank] {
+  const prefix = fixing.map(operandOf)
   const rankOf = (values: readonly Ordered[], isBehind: boolean): Rank =>
     index.rows.findRank((row) => {
       const order = index.comparePrefix(row, values)
       return isBehind ? order <= 0 : order < 0
     })
   // Only an upper bound: missing values stand before all others, and are below nothing.
-  const start = lower ? [...prefix, lower.value] : upper ? [...prefix, undefined] : prefix
-  const isBehindStart = lower ? !lower.isIncluded : upper !== undefined
+  const start = lower || upper ? [...prefix, lower && operandOf(lower)] : prefix
+  const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
   const first = start.length === 0 ? 0 : rankOf(start, isBehindStart)
-  const stop = upper ? [...prefix, upper.value] : prefix
-  const end = stop.length === 0 ? index.rows.length : rankOf(stop, upper ? upper.isIncluded : true)
+  const stop = upper ? [...prefix, operandOf(upper)] : prefix
+  const end = stop.length === 0 ? index.rows.length : rankOf(stop, upper?.kind !== 'lt')
   return [first, end]
-}
-
-/** In which direction an index gives an order, if it does: its fields behind the fixed ones, then `_id`. */
-function findDirection(
-  index: SortedIndex,
-  fixed: number,
-  sort: readonly SortKey[],
-): 'ascending' | 'descending' | undefined {
-  const [firstKey] = sort
-  if (!firstKey || sort.some(({ descending }) => descending !== firstKey.descending)) return undefined
-  const fixedFields = index.fields.slice(0, fixed)
-  // A key that an equality fixes orders nothing.
-  const keys = sort
-    .map(({ field }) => field)
-    .filter((field) => !fixedFields.some((other) => isOn(field, other)))
-  const given = [...index.fields.slice(fixed), ID]
-  const isGiven = keys.length === given.length && given.every((field, i) => keys[i] && isOn(field, keys[i]))
-  if (!isGiven) return undefined
-  return firstKey.descending ? 'descending' : 'ascending'
 }

@@ -1,5 +1,5 @@
-import { canHold } from '../../filter/compare.js'
 import { type FieldRef, type Filter, ID } from '../../filter/filter.js'
+import { conditionsOf, useIndex } from '../../filter/index-order.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../storage.js'
 import { structuresOf } from '../sql/structures.js'
 import { sqliteDialect } from './sqlite-dialect.js'
@@ -65,7 +65,7 @@ export function choosePath(
   { filter, sort, limit }: Pick<ListQuery, 'filter' | 'sort' | 'limit'>,
   countUpTo: (path: ReadPath, most: number) => number,
 ): ReadPath {
-  const conditions = filter.kind === 'and' ? filter.filters : [filter]
+  const conditions = conditionsOf(filter)
   const paths: ReadPath[] = []
   for (const index of indexes) {
     const path = findPath(index, conditions, sort)
@@ -95,89 +95,31 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
-/** Equalities on the first fields of an index, and bounds on the next one; or the order alone. */
+/** The part of an index that conditions leave; or its order alone. */
 function findPath(
-  index: ReadIndex,
+  { name, columns, isUnique }: ReadIndex,
   conditions: readonly Filter[],
   sort: readonly SortKey[],
 ): ReadPath | undefined {
-  const { name, columns, isUnique } = index
-  const bounds: Filter[] = []
-  const single: FieldRef[] = []
-  let most = 1
-  let fixed = 0
-  for (const column of columns) {
-    const fixing = findFixing(conditions, column)
-    if (!fixing) break
-    bounds.push(fixing.condition)
-    fixed += 1
-    if (fixing.isSingle) single.push(column)
-    most *= fixing.most
-  }
-  const next = columns[fixed]
-  if (next) bounds.push(...findBounds(conditions, next))
-  if (bounds.length === 0 && (sort.length === 0 || !isGiven(sort, columns))) return undefined
+  const { fixing, lower, upper, order } = useIndex(columns, conditions, sort)
+  const bounds = [...fixing, lower, upper].filter((bound) => bound !== undefined)
+  if (bounds.length === 0 && !order?.length) return undefined
+  const fixed = fixing.length
   const isOne = fixed === columns.length || (isUnique && fixed > 0 && fixed === columns.length - 1)
-  const keys = sort.filter(({ field }) => !single.some((column) => isOn(field, column)))
-  const isOrdered =
-    sort.length === 0 ||
-    (isOne && most === 1) ||
-    (single.length === fixed && isGiven(keys, columns.slice(fixed)))
+  const most = isOne ? fixing.reduce((total, fix) => total * countOf(fix), 1) : Number.POSITIVE_INFINITY
   return {
     index: name,
     bounds,
-    rest: bounds.length === 0 ? conditions : conditions.filter((condition) => !bounds.includes(condition)),
-    order: isOrdered && !(isOne && most === 1) ? keys : [],
-    isOrdered,
-    most: isOne ? most : Number.POSITIVE_INFINITY,
+    rest: conditions.filter((condition) => !bounds.includes(condition)),
+    order: most === 1 ? [] : (order ?? []),
+    isOrdered: most === 1 || order !== undefined,
+    most,
     fixed,
   }
 }
 
-/** Whether an index gives an order, in one direction or the other. */
-const isGiven = (keys: readonly SortKey[], columns: readonly FieldRef[]): boolean =>
-  keys.length <= columns.length &&
-  keys.every(({ field, descending }, i) => {
-    const column = columns[i]
-    return column !== undefined && isOn(field, column) && descending === keys[0]?.descending
-  })
-
-const isOn = (field: FieldRef, other: FieldRef): boolean =>
-  field.path === other.path && field.type === other.type && !field.each
-
-/** A condition that leaves one value of a field, a few, or none. */
-interface Fixing {
-  readonly condition: Filter
-  readonly isSingle: boolean
-  /** How many documents of a unique index that leaves, at most. */
-  readonly most: number
-}
-
-function findFixing(conditions: readonly Filter[], field: FieldRef): Fixing | undefined {
-  const isEquality = (part: Filter): boolean =>
-    part.kind === 'eq' && isOn(part.field, field) && canHold(field.type, part.value)
-  for (const condition of conditions) {
-    if (isEquality(condition)) return { condition, isSingle: true, most: 1 }
-    const { kind } = condition
-    if (kind === 'or' && condition.filters.length > 0 && condition.filters.every(isEquality))
-      return { condition, isSingle: false, most: condition.filters.length }
-    // Uniqueness does not bind what is missing, and no document is without an _id.
-    if (kind === 'not' && condition.filter.kind === 'present' && field !== ID)
-      if (isOn(condition.filter.field, field))
-        return { condition, isSingle: true, most: Number.POSITIVE_INFINITY }
-  }
-  return undefined
-}
-
-/** The first bound of each side; further ones are left. */
-function findBounds(conditions: readonly Filter[], field: FieldRef): readonly Filter[] {
-  const find = (...kinds: readonly Filter['kind'][]): Filter | undefined =>
-    conditions.find(
-      (condition) =>
-        kinds.includes(condition.kind) &&
-        'field' in condition &&
-        isOn(condition.field, field) &&
-        (!('value' in condition) || canHold(field.type, condition.value)),
-    )
-  return [find('gt', 'gte') ?? find('present'), find('lt', 'lte')].filter((bound) => bound !== undefined)
+/** How many documents of a unique index a condition leaves, at most: uniqueness does not bind what is missing. */
+function countOf(fixing: Filter): number {
+  if (fixing.kind === 'or') return fixing.filters.length
+  return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY
 }

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/page.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createPostgresDialect, parameterOf } from '../../src/adapters/postgres/postgres-dialect.js'
+import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/read/page.js'
 import type { Statement, Value } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
 import { structuresOf } from '../../src/adapters/sql/structures.js'
-import { choosePath, type ReadPath, readIndexesOf } from '../../src/adapters/sqlite/read-path.js'
+import { choosePath, type ReadPath, readIndexesOf } from '../../src/adapters/sqlite/read/read-path.js'
 import {
   countAllStatement,
   countStatement,
   pageStatement,
   scanStatement,
   walkStatement,
-} from '../../src/adapters/sqlite/read-statements.js'
+} from '../../src/adapters/sqlite/read/read-statements.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
 import { and, everything, type FieldRef, type Filter } from '../../src/filter/filter.js'

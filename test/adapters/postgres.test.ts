@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { createPool } from '../../src/adapters/postgres/pool.js'
+import { createPool } from '../../src/adapters/postgres/connection/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createFirstInOrder } from '../../src/adapters/sqlite/first-in-order.js'
-import { createHeldKeys, HELD } from '../../src/adapters/sqlite/held-keys.js'
+import { createFirstInOrder } from '../../src/adapters/sqlite/read/first-in-order.js'
+import { createHeldKeys, HELD } from '../../src/adapters/sqlite/read/held-keys.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/filter/compare.js'
 import { type FieldRef, ID } from '../../src/filter/filter.js'

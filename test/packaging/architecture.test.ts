@@ -122,6 +122,9 @@ const isRelative = (from: string): boolean => from.startsWith('.')
 const resolve = (path: string, from: string): string =>
   posix.join(posix.dirname(path), from).replace(/\.js$/, '.ts')
 
+/** The folder of an adapter. */
+const adapterOf = (path: string): string => `${path.split('/').slice(0, 2).join('/')}/`
+
 /** What adapters for engines of SQL have in common. */
 const SHARED_BY_ADAPTERS = 'adapters/sql/'
 
@@ -133,7 +136,7 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
       const target = resolve(path, from)
       const [source, layer] = [layerOf(path), layerOf(target)]
       if (source === 'adapters' && layer === 'adapters') {
-        const folders = [`${posix.dirname(path)}/`, SHARED_BY_ADAPTERS]
+        const folders = [adapterOf(path), SHARED_BY_ADAPTERS]
         return folders.some((folder) => target.startsWith(folder)) ? [] : [`${path} → ${target}`]
       }
       if (source === layer) return []
@@ -392,6 +395,7 @@ const RULES: readonly Rule[] = [
       'service/list.ts': `let answer: import('../http/answer.js').Answer\nimport { plan } from '../config/plan.js'`,
       'adapters/memory/rows.ts': `import '../sqlite/rows.js'\nimport './order.js'\nimport type {} from '../../storage.js'\nimport type {} from '../../types.js'`,
       'adapters/sqlite/rows.ts': `import '../sql/dialect.js'`,
+      'adapters/sqlite/read/rows.ts': `import '../rows.js'\nimport '../../sql/dialect.js'\nimport '../../memory/rows.js'`,
       'adapters/sql/dialect.ts': `import '../sqlite/rows.js'`,
       'mounts/node.ts': `import { list } from '../service/list.js'\nimport { answer } from '../http/answer.js'`,
       'cli/main.ts': `import '../testing/index.js'`,
@@ -406,6 +410,7 @@ const RULES: readonly Rule[] = [
       'service/list.ts → config/plan.ts',
       'adapters/memory/rows.ts → adapters/sqlite/rows.ts',
       'adapters/memory/rows.ts → types.ts',
+      'adapters/sqlite/read/rows.ts → adapters/memory/rows.ts',
       'adapters/sql/dialect.ts → adapters/sqlite/rows.ts',
       'mounts/node.ts → service/list.ts',
       'cli/main.ts → testing/index.ts',

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { PostgresPool } from '../../src/adapters/postgres/pool.js'
+import type { PostgresPool } from '../../src/adapters/postgres/connection/pool.js'
 
 /** A statement that was sent, and what came back. */
 export interface Sent {

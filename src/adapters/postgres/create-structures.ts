@@ -2,9 +2,9 @@ import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from '../sql/dialect.js'
 import { notUnique, STRUCTURES, type Structure, structuresOf, tooLong } from '../sql/structures.js'
-import type { RunStatement } from './connections.js'
+import type { RunStatement } from './connection/connections.js'
+import { inTransaction } from './connection/transaction.js'
 import { isTaken, isTooLong, isUndefined } from './faults.js'
-import { inTransaction } from './transaction.js'
 
 /** A schema of PostgreSQL, and how tables lie in it. */
 export interface Place {

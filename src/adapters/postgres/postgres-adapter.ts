@@ -4,16 +4,16 @@ import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../st
 import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
 import { filterConflicting } from '../sql/unique-conflict.js'
-import { createStepWriter, type Outcome, type Taken } from './apply-steps.js'
-import { type Connections, createConnections, retry } from './connections.js'
+import { type Connections, createConnections, retry } from './connection/connections.js'
+import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
 import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
 import { constraintOf, explain, isLost, unavailable } from './faults.js'
-import { isLarge } from './is-large.js'
-import { borrowPool, createPool, type PostgresPool } from './pool.js'
 import { createPostgresDialect, parameterOf } from './postgres-dialect.js'
-import { createReads } from './reads.js'
+import { createReads } from './read/reads.js'
+import { createStepWriter, type Outcome, type Taken } from './write/apply-steps.js'
+import { isLarge } from './write/is-large.js'
 
-export type { PostgresClient, PostgresPool } from './pool.js'
+export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
 /** Either a `connectionString`, for a pool of the adapter's own, or a `pool` of the host's. */
 export interface PostgresAdapterOptions {

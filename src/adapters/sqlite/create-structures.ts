@@ -2,7 +2,7 @@ import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan } from '../../storage.js'
 import { quoteName } from '../sql/dialect.js'
 import { notUnique, STRUCTURES, type Structure, structuresOf } from '../sql/structures.js'
-import type { Connection } from './connection.js'
+import type { Connection } from './connection/connection.js'
 import { isTaken } from './faults.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 

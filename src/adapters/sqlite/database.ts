@@ -8,17 +8,17 @@ import type {
   WriteResult,
   WriteStep,
 } from '../../storage.js'
-import { type Connection, openReader, openWriter } from './connection.js'
+import { type Connection, openReader, openWriter } from './connection/connection.js'
+import { type Abortable, openReaders, type Reading } from './connection/readers.js'
+import { createTemporaryFile } from './connection/temporary-file.js'
+import { whileBusy } from './connection/while-busy.js'
 import { createStructures } from './create-structures.js'
-import { type Batch, readBatch } from './read-batch.js'
-import { countDirectly, countInSlices, countUpTo } from './read-count.js'
-import { listDirectly, listInSlices } from './read-list.js'
-import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf } from './read-path.js'
-import { type Abortable, openReaders, type Reading } from './readers.js'
-import { writeSurveyed } from './survey.js'
-import { createTemporaryFile } from './temporary-file.js'
-import { whileBusy } from './while-busy.js'
-import { createWriteQueue } from './write-queue.js'
+import { type Batch, readBatch } from './read/read-batch.js'
+import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
+import { listDirectly, listInSlices } from './read/read-list.js'
+import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf } from './read/read-path.js'
+import { writeSurveyed } from './write/survey.js'
+import { createWriteQueue } from './write/write-queue.js'
 
 /** An open file: one connection that writes, and reads what is short; others for what may take long. */
 export interface Database {

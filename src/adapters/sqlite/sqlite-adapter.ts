@@ -2,7 +2,7 @@ import { ConfigError } from '../../errors.js'
 import type { MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, unavailable } from './faults.js'
-import { BATCH, BATCH_BYTES } from './read-batch.js'
+import { BATCH, BATCH_BYTES } from './read/read-batch.js'
 
 export interface SqliteAdapterOptions {
   /** The database file, made where there is none; `:memory:` is a temporary one, which is removed when the adapter is closed. */

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { createTemporaryFile } from '../../../src/adapters/sqlite/temporary-file.js'
+import { createTemporaryFile } from '../../../src/adapters/sqlite/connection/temporary-file.js'
 
 test('a temporary file has a folder of its own, and goes with it', () => {
   const [one, two] = [createTemporaryFile(), createTemporaryFile()]

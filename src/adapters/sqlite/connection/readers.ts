@@ -1,7 +1,7 @@
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { MaybePromise } from '../../storage.js'
+import { runSliced, type Slice, type Sliced } from '../../../slices.js'
+import type { MaybePromise } from '../../../storage.js'
+import { unavailable } from '../faults.js'
 import { type Connection, openReader } from './connection.js'
-import { unavailable } from './faults.js'
 
 /** Reads on a connection, in slices. */
 export type Reading<T> = (connection: Connection, slice: Slice) => Sliced<T>

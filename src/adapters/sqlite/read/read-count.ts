@@ -1,10 +1,10 @@
-import type { Slice, Sliced } from '../../slices.js'
+import type { Slice, Sliced } from '../../../slices.js'
+import type { Connection } from '../connection/connection.js'
+import { inSnapshot } from '../connection/snapshot.js'
 import { divide } from './candidates.js'
-import type { Connection } from './connection.js'
 import { findMatches } from './matches.js'
 import type { ReadPath } from './read-path.js'
 import { countAllStatement, countStatement } from './read-statements.js'
-import { inSnapshot } from './snapshot.js'
 
 /** A count, and the way to its documents. */
 export interface CountPlan {

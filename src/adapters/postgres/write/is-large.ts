@@ -1,4 +1,4 @@
-import type { WriteStep } from '../../storage.js'
+import type { WriteStep } from '../../../storage.js'
 
 /** Characters, values and steps beyond which a write may be long. */
 const MOST = 65_536

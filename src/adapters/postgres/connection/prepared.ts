@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createBoundedMap } from '../../filter/bounded-map.js'
+import { createBoundedMap } from '../../../filter/bounded-map.js'
 
 /** Which statements clients keep prepared. */
 export interface PreparedStatements {

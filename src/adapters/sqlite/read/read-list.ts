@@ -1,15 +1,15 @@
-import type { Slice, Sliced } from '../../slices.js'
-import type { Listed, ListQuery, StoredDocument } from '../../storage.js'
-import { quoteName } from '../sql/dialect.js'
+import type { Slice, Sliced } from '../../../slices.js'
+import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
+import { quoteName } from '../../sql/dialect.js'
+import type { Connection } from '../connection/connection.js'
+import { inSnapshot } from '../connection/snapshot.js'
+import { sqliteDialect } from '../sqlite-dialect.js'
 import { costOf, divide } from './candidates.js'
-import type { Connection } from './connection.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match, parseDocument } from './matches.js'
 import { MAX_BOUNDED, type ReadPath } from './read-path.js'
 import { pageStatement } from './read-statements.js'
-import { inSnapshot } from './snapshot.js'
-import { sqliteDialect } from './sqlite-dialect.js'
 
 /** A list, and the way to its documents. */
 export interface ListPlan {

@@ -1,7 +1,7 @@
-import type { Filter } from '../../filter/filter.js'
-import type { Slice } from '../../slices.js'
-import type { Statement } from '../sql/dialect.js'
-import type { Connection } from './connection.js'
+import type { Filter } from '../../../filter/filter.js'
+import type { Slice } from '../../../slices.js'
+import type { Statement } from '../../sql/dialect.js'
+import type { Connection } from '../connection/connection.js'
 import type { ReadPath } from './read-path.js'
 import { type Column, rangeStatement, scanStatement, walkStatement } from './read-statements.js'
 

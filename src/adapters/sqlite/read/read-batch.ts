@@ -1,7 +1,7 @@
-import { compileJudge } from '../../filter/matches.js'
-import type { Slice, Sliced } from '../../slices.js'
-import type { ListQuery, StoredDocument } from '../../storage.js'
-import type { Connection } from './connection.js'
+import { compileJudge } from '../../../filter/matches.js'
+import type { Slice, Sliced } from '../../../slices.js'
+import type { ListQuery, StoredDocument } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
 import { parseDocument } from './matches.js'
 import { byId, LOOK_UP } from './read-list.js'
 

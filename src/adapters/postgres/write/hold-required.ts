@@ -1,6 +1,6 @@
-import type { WriteStep } from '../../storage.js'
-import type { SqlDialect } from '../sql/dialect.js'
-import type { RunStatement } from './connections.js'
+import type { WriteStep } from '../../../storage.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import type { RunStatement } from '../connection/connections.js'
 
 /** The `require` steps that have been asked, and the first of them whose document is not there. */
 export interface Held {

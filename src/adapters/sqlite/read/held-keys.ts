@@ -1,8 +1,7 @@
-import type { Ordered } from '../../filter/compare.js'
-import { compileField } from '../../filter/compare.js'
-import { type Compare, compileDocumentOrder, compileOrder } from '../../filter/order.js'
-import type { Slice } from '../../slices.js'
-import type { SortKey, StoredDocument } from '../../storage.js'
+import { compileField, type Ordered } from '../../../filter/compare.js'
+import { type Compare, compileDocumentOrder, compileOrder } from '../../../filter/order.js'
+import type { Slice } from '../../../slices.js'
+import type { SortKey, StoredDocument } from '../../../storage.js'
 
 /** Characters of a text that are held; what is longer is cut. Texts are ordered unit by unit, so any place will do. */
 export const HELD = 64

@@ -1,4 +1,4 @@
-import type { Sliced } from '../../slices.js'
+import type { Sliced } from '../../../slices.js'
 import type { Connection } from './connection.js'
 
 /** Does work on a connection as its file is at one moment. */

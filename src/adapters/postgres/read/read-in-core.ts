@@ -1,12 +1,12 @@
-import type { Filter } from '../../filter/filter.js'
-import { compileJudge, type Judge } from '../../filter/matches.js'
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { StoredDocument } from '../../storage.js'
-import type { Statement } from '../sql/dialect.js'
+import type { Filter } from '../../../filter/filter.js'
+import { compileJudge, type Judge } from '../../../filter/matches.js'
+import { runSliced, type Slice, type Sliced } from '../../../slices.js'
+import type { StoredDocument } from '../../../storage.js'
+import type { Statement } from '../../sql/dialect.js'
+import type { RunStatement } from '../connection/connections.js'
+import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
-import type { RunStatement } from './connections.js'
 import { parseDocument } from './parse-documents.js'
-import { inTransaction } from './transaction.js'
 
 /** What is read where a statement lets more through than its filter. */
 export interface CoreReading {

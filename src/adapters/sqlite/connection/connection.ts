@@ -1,6 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
-import { createBoundedMap } from '../../filter/bounded-map.js'
-import type { Value } from '../sql/dialect.js'
+import { createBoundedMap } from '../../../filter/bounded-map.js'
+import type { Value } from '../../sql/dialect.js'
 import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
 

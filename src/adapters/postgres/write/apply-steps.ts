@@ -1,13 +1,13 @@
-import { type Filter, isId } from '../../filter/filter.js'
-import { compileFilter } from '../../filter/matches.js'
-import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
-import type { SqlDialect } from '../sql/dialect.js'
-import type { Statements } from '../sql/statements.js'
-import type { RunStatement } from './connections.js'
-import { explain, explainWrite, isRepeatable, isTaken } from './faults.js'
+import { type Filter, isId } from '../../../filter/filter.js'
+import { compileFilter } from '../../../filter/matches.js'
+import type { StoredDocument, WriteResult, WriteStep } from '../../../storage.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import type { Statements } from '../../sql/statements.js'
+import type { RunStatement } from '../connection/connections.js'
+import { inTransaction } from '../connection/transaction.js'
+import { explain, explainWrite, isRepeatable, isTaken } from '../faults.js'
+import { parseListed } from '../read/parse-documents.js'
 import { holdRequired } from './hold-required.js'
-import { parseListed } from './parse-documents.js'
-import { inTransaction } from './transaction.js'
 
 type Refused = Extract<WriteResult, { readonly ok: false }>
 type Refusal = Pick<Refused, 'reason' | 'fields'>

@@ -1,5 +1,5 @@
-import type { Statement } from '../sql/dialect.js'
-import type { Rows, RunStatement } from './connections.js'
+import type { Statement } from '../../sql/dialect.js'
+import type { Rows, RunStatement } from '../connection/connections.js'
 import { pageOfIds, writeFirst, writeSmall } from './page.js'
 
 /** Documents that are read at once. */

@@ -1,8 +1,8 @@
-import { type FieldRef, type Filter, ID } from '../../filter/filter.js'
-import { conditionsOf, useIndex } from '../../filter/index-order.js'
-import type { CollectionPlan, ListQuery, SortKey } from '../../storage.js'
-import { structuresOf } from '../sql/structures.js'
-import { sqliteDialect } from './sqlite-dialect.js'
+import { type FieldRef, type Filter, ID } from '../../../filter/filter.js'
+import { conditionsOf, useIndex } from '../../../filter/index-order.js'
+import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
+import { structuresOf } from '../../sql/structures.js'
+import { sqliteDialect } from '../sqlite-dialect.js'
 
 /** An index that reads may go by. */
 export interface ReadIndex {

@@ -1,6 +1,6 @@
-import type { Filter } from '../../filter/filter.js'
-import type { ListQuery, MaybePromise, WriteResult, WriteStep } from '../../storage.js'
-import { explain } from './faults.js'
+import type { Filter } from '../../../filter/filter.js'
+import type { ListQuery, MaybePromise, WriteResult, WriteStep } from '../../../storage.js'
+import { explain } from '../faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 
 /** What a write needs whose refusals no index answers. */

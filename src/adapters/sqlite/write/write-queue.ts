@@ -1,9 +1,9 @@
-import { ServiceError } from '../../errors.js'
-import { SLICE, type Slice, type Sliced } from '../../slices.js'
-import type { WriteResult, WriteStep } from '../../storage.js'
+import { ServiceError } from '../../../errors.js'
+import { SLICE, type Slice, type Sliced } from '../../../slices.js'
+import type { WriteResult, WriteStep } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
+import { explain, isBusy, unavailable } from '../faults.js'
 import { applySteps, type Suspects } from './apply-steps.js'
-import type { Connection } from './connection.js'
-import { explain, isBusy, unavailable } from './faults.js'
 import { createWatches, type Watch } from './watch.js'
 
 /**

@@ -1,9 +1,9 @@
-import { and } from '../../filter/filter.js'
-import { compileJudge } from '../../filter/matches.js'
-import type { Slice } from '../../slices.js'
-import type { StoredDocument } from '../../storage.js'
+import { and } from '../../../filter/filter.js'
+import { compileJudge } from '../../../filter/matches.js'
+import type { Slice } from '../../../slices.js'
+import type { StoredDocument } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
 import { type Division, findCandidates } from './candidates.js'
-import type { Connection } from './connection.js'
 import type { ReadPath } from './read-path.js'
 
 /** A document that matches, and its text. */

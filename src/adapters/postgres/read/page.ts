@@ -1,4 +1,4 @@
-import type { Statement } from '../sql/dialect.js'
+import type { Statement } from '../../sql/dialect.js'
 
 /** Text is made of what is on the page alone: a sort would make it of everything. */
 export const writeAll = ({ text, values }: Statement): Statement => ({

@@ -1,6 +1,6 @@
-import { mergeSort } from '../../filter/order.js'
-import type { Slice, Sliced } from '../../slices.js'
-import type { StoredDocument } from '../../storage.js'
+import { mergeSort } from '../../../filter/order.js'
+import type { Slice, Sliced } from '../../../slices.js'
+import type { StoredDocument } from '../../../storage.js'
 import type { HeldKeys } from './held-keys.js'
 
 /** Finds the ids of the first documents in an order; of each it keeps only what it is ordered by. */

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../errors.js'
-import { unavailable } from './faults.js'
+import { ServiceError } from '../../../errors.js'
+import { unavailable } from '../faults.js'
 
 /** A share of something that work takes in turn. */
 export interface Lane {

@@ -1,5 +1,5 @@
-import type { WriteStep } from '../../storage.js'
-import type { Connection } from './connection.js'
+import type { WriteStep } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
 
 /** What this process writes from a moment on; other processes are noticed, but not what they write. */
 export interface Watch {

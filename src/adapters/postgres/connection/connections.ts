@@ -1,5 +1,5 @@
-import type { Value } from '../sql/dialect.js'
-import { classify, explain, isLost, isRepeatable, isUnprepared, unavailable } from './faults.js'
+import type { Value } from '../../sql/dialect.js'
+import { classify, explain, isLost, isRepeatable, isUnprepared, unavailable } from '../faults.js'
 import { createLane, MAX_WAITING, overloaded } from './lane.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'

@@ -1,8 +1,8 @@
-import { and, type Filter } from '../../filter/filter.js'
-import { compileCondition } from '../sql/compile-condition.js'
-import { type Bind, quoteName, type Statement, type Value } from '../sql/dialect.js'
+import { and, type Filter } from '../../../filter/filter.js'
+import { compileCondition } from '../../sql/compile-condition.js'
+import { type Bind, quoteName, type Statement, type Value } from '../../sql/dialect.js'
+import { sqliteDialect } from '../sqlite-dialect.js'
 import type { ReadPath } from './read-path.js'
-import { sqliteDialect } from './sqlite-dialect.js'
 
 /** Binds values in the order in which they stand in a statement. */
 function write(parts: (bind: Bind, where: (filters: readonly Filter[]) => string) => string): Statement {

@@ -1,6 +1,6 @@
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { Listed, StoredDocument } from '../../storage.js'
-import type { Rows } from './connections.js'
+import { runSliced, type Slice, type Sliced } from '../../../slices.js'
+import type { Listed, StoredDocument } from '../../../storage.js'
+import type { Rows } from '../connection/connections.js'
 
 /** Characters of JSON that are read in about one step. */
 const CHARACTERS = 5

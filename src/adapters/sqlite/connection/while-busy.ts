@@ -1,4 +1,4 @@
-import { isBusy } from './faults.js'
+import { isBusy } from '../faults.js'
 
 /** Milliseconds that opening waits for other processes. */
 const PATIENCE = 5000

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createPostgresDialect, parameterOf } from '../../src/adapters/postgres/postgres-dialect.js'
+import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
 import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/read/page.js'
 import type { Statement, Value } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
@@ -262,7 +262,7 @@ describe('SQLite', () => {
 describe('PostgreSQL', () => {
   const postgres = usePostgres()
   const schema = newSchema()
-  const statements: Statements = createStatements(createPostgresDialect(schema), parameterOf)
+  const statements: Statements = createStatements(createPostgresDialect(schema))
   let client: pg.Client
 
   beforeAll(async () => {

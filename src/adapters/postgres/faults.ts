@@ -1,22 +1,12 @@
 import { ServiceError } from '../../errors.js'
+import { textOf } from '../sql/faults.js'
 
 /** The code of an error that the server itself answered (SQLSTATE); empty for anything else. */
-export function codeOf(thrown: unknown): string {
-  const { code, severity } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
-    readonly code?: unknown
-    readonly severity?: unknown
-  }
-  return typeof code === 'string' && typeof severity === 'string' ? code : ''
-}
+const codeOf = (thrown: unknown): string => (textOf(thrown, 'severity') ? textOf(thrown, 'code') : '')
 
-/** The constraint or index that refused. */
-export function constraintOf(thrown: unknown): string {
-  const { constraint } = thrown as { readonly constraint?: unknown }
-  return typeof constraint === 'string' ? constraint : ''
-}
-
-/** A unique index or a primary key refuses. */
-export const isTaken = (thrown: unknown): boolean => codeOf(thrown) === '23505'
+/** The unique index or primary key that refused; `undefined` for any other fault. */
+export const takenBy = (thrown: unknown): string | undefined =>
+  codeOf(thrown) === '23505' ? textOf(thrown, 'constraint') : undefined
 
 /** A value is too long for an index. */
 export const isTooLong = (thrown: unknown): boolean => codeOf(thrown) === '54000'

@@ -1,17 +1,19 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
-import { ID, isId } from '../../filter/filter.js'
 import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
+import type { Outcome } from '../sql/apply-steps.js'
+import type { SqlEngine } from '../sql/engine.js'
+import { findTaken } from '../sql/find-taken.js'
 import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
-import { filterConflicting } from '../sql/unique-conflict.js'
 import { type Connections, createConnections, retry } from './connection/connections.js'
+import { drive } from './connection/drive.js'
 import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
-import { createStructures, type Place, readUniqueIndexes } from './create-structures.js'
-import { constraintOf, explain, isLost, unavailable } from './faults.js'
-import { createPostgresDialect, parameterOf } from './postgres-dialect.js'
+import { createMissing } from './create-missing.js'
+import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
+import { createPostgresDialect } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
-import { createStepWriter, type Outcome, type Taken } from './write/apply-steps.js'
 import { isLarge } from './write/is-large.js'
+import { writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
@@ -36,9 +38,7 @@ const DEFAULT_SCHEMA = 'collection_service'
 export function createPostgresAdapter(options: PostgresAdapterOptions): StorageAdapter {
   const { connectionString, pool, schema = DEFAULT_SCHEMA, migrate = true } = checkOptions(options)
   const dialect = createPostgresDialect(schema)
-  const place: Place = { schema, dialect }
-  const statements = createStatements(dialect, parameterOf)
-  const writer = createStepWriter(dialect, statements)
+  const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
   const indexes = new Map<string, readonly IndexPlan[]>()
   let connections: Promise<Connections> | undefined
 
@@ -50,45 +50,19 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     return (await connections).use(work, how)
   }
 
-  /** Which unique index refused: the first in the order of their creation, not the one that the engine asked first. */
-  const nameTaken = (collection: string, { document, isNew, cause }: Taken): Promise<readonly string[]> =>
-    use(
-      async (run) => {
-        const indexes = await readUniqueIndexes(run, place, collection)
-        const candidates = [
-          ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
-          ...indexes.map(({ fields }) => ({ fields, conflicting: filterConflicting(fields, document) })),
-        ]
-        for (const { fields, conflicting } of candidates) {
-          if (!conflicting) continue
-          const { text, values } = statements.count(collection, conflicting)
-          const { rows } = await run(text, values)
-          if (Number(rows[0]?.total) > 0) return fields.map(({ path }) => path)
-        }
-        // Another step of the same write holds the value, or it has been free again since.
-        const constraint = constraintOf(cause)
-        return (indexes.find(({ name }) => name === constraint)?.fields ?? [ID]).map(({ path }) => path)
-      },
-      { signal: undefined },
-    )
-
   const write = async (
     steps: readonly WriteStep[],
     signal: AbortSignal | undefined,
   ): Promise<WriteResult> => {
-    const [first] = steps
-    if (!first) return { ok: true, removed: 0 }
+    if (steps.length === 0) return { ok: true, removed: 0 }
     const how = { signal, mayBeLong: isLarge(steps) }
-    const attempt = (): Promise<Outcome> =>
-      use(
-        (run) => (writer.isSingle(steps) ? writer.applySingle(run, first) : writer.applyAll(run, steps)),
-        how,
-      )
+    const attempt = (): Promise<Outcome> => use((run) => writeSteps(run, engine, steps), how)
     const outcome = await retry(attempt, signal)
     if (!('taken' in outcome)) return outcome
-    const { step } = outcome.taken
-    const fields = await nameTaken(steps[step]?.in ?? '', outcome.taken)
-    return { ok: false, step, reason: 'unique', fields }
+    // Outside the transaction, which the refusal has ended.
+    const { taken } = outcome
+    const fields = await use((run) => drive(run, findTaken(engine, taken)), { signal: undefined })
+    return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
   return {
@@ -99,7 +73,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       })
       try {
         const create = (): Promise<void> =>
-          use((run) => createStructures(run, place, plans, migrate), { signal: undefined })
+          use((run) => createMissing(run, { schema, engine }, plans, migrate), { signal: undefined })
         await retry(create, undefined)
         for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {
@@ -107,7 +81,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
-    ...createReads({ dialect, statements, use, indexesOf: (collection) => indexes.get(collection) ?? [] }),
+    ...createReads({ engine, use, indexesOf: (collection) => indexes.get(collection) ?? [] }),
     async write(steps, { signal }) {
       try {
         return await write(steps, signal)

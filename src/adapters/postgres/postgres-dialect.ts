@@ -1,5 +1,5 @@
 import type { FieldRef, ValueType } from '../../filter/filter.js'
-import { quoteName, type SqlDialect, type Value } from '../sql/dialect.js'
+import { quoteName, type SqlDialect, STRUCTURES, type Value } from '../sql/dialect.js'
 import { printRegex } from './print-regex.js'
 
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
@@ -40,7 +40,7 @@ function typed(type: ValueType, json: string): string {
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
 /** A parameter with its type, which PostgreSQL cannot always tell. */
-export function parameterOf(place: number, value: Value): string {
+function parameterOf(place: number, value: Value): string {
   const [one, ending] = typeof value === 'object' ? [value[0], '[]'] : [value, '']
   return `$${place}::${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
 }
@@ -51,41 +51,49 @@ const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repe
 const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : typed(type, jsonAt(path)))
 
 /** PostgreSQL's `jsonb`, in one schema; text is compared byte by byte, which in UTF-8 is the order of code points. */
-export const createPostgresDialect = (schema: string): SqlDialect => ({
-  table: (collection) => `${quoteName(schema)}.${quoteName(collection)}`,
-  columns: {
-    id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,
-    document: 'jsonb',
-  },
-  documentText: 'document::text AS document',
-  value: valueAt,
-  hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
-  isPresent(path, kind) {
-    const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
-    return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
-  },
-  hasElement({ path, type, inside }, condition) {
-    const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`
-    const elements = `jsonb_array_elements(${array}) AS element(value)`
-    const element = inside === undefined ? 'element.value' : jsonAt(inside, 'element.value')
-    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, element))})`
-  },
-  match(text, pattern, bind) {
-    if (pattern.kind === 'text') return `strpos(${text}, ${bind(pattern.text)}) > 0`
-    const regex = printRegex(pattern)
-    return regex === undefined ? undefined : `${text} ~ ${bind(regex)}`
-  },
-  isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
-  // The key of every index that ends in _id has PostgreSQL's own order of nulls there.
-  order: (field, descending) => {
-    if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
-    return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
-  },
-  // An entry of a B-tree has some 2,700 bytes.
-  manyTexts: { max: 2, digest: (value) => `(sha256(${bytesOf(value)}))` },
-  limit: (skip, limit, bind) =>
-    [
-      ...(limit === null ? [] : [` LIMIT (${bind(limit)})::bigint`]),
-      ...(skip === 0 ? [] : [` OFFSET (${bind(skip)})::bigint`]),
-    ].join(''),
-})
+export function createPostgresDialect(schema: string): SqlDialect {
+  const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
+  return {
+    parameter: parameterOf,
+    table,
+    columns: {
+      id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,
+      document: 'jsonb',
+    },
+    structures: { table: table(STRUCTURES), order: 'position' },
+    documentText: 'document::text AS document',
+    toDocument: (text) => `${text}::jsonb`,
+    // In one order for all, so that writes do not wait for each other in a circle.
+    hold: { most: Number.POSITIVE_INFINITY, ending: ' ORDER BY _id FOR KEY SHARE' },
+    value: valueAt,
+    hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
+    isPresent(path, kind) {
+      const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
+      return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
+    },
+    hasElement({ path, type, inside }, condition) {
+      const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`
+      const elements = `jsonb_array_elements(${array}) AS element(value)`
+      const element = inside === undefined ? 'element.value' : jsonAt(inside, 'element.value')
+      return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, element))})`
+    },
+    match(text, pattern, bind) {
+      if (pattern.kind === 'text') return `strpos(${text}, ${bind(pattern.text)}) > 0`
+      const regex = printRegex(pattern)
+      return regex === undefined ? undefined : `${text} ~ ${bind(regex)}`
+    },
+    isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
+    // The key of every index that ends in _id has PostgreSQL's own order of nulls there.
+    order: (field, descending) => {
+      if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
+      return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+    },
+    // An entry of a B-tree has some 2,700 bytes.
+    manyTexts: { max: 2, digest: (value) => `(sha256(${bytesOf(value)}))` },
+    limit: (skip, limit, bind) =>
+      [
+        ...(limit === null ? [] : [` LIMIT (${bind(limit)})::bigint`]),
+        ...(skip === 0 ? [] : [` OFFSET (${bind(skip)})::bigint`]),
+      ].join(''),
+  }
+}

@@ -12,12 +12,20 @@ export type PresentKind = 'array' | 'object' | 'any'
 
 /** What engines write differently. Names and values are always quoted or bound, never pasted. */
 export interface SqlDialect {
+  /** How a statement names the parameter at a place, counted from 1, for a value. */
+  readonly parameter: (place: number, value: Value) => string
   /** The table of a collection. */
   readonly table: (collection: string) => string
   /** The type of the column `_id`, given a name for its constraint, and that of `document`. */
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
+  /** Where structures are written down, and the column that orders them as they were created. */
+  readonly structures: { readonly table: string; readonly order: string }
   /** How a statement asks for a document as JSON text. */
   readonly documentText: string
+  /** A parameter that holds JSON text, as the column `document` has it. */
+  readonly toDocument: (text: string) => string
+  /** How rows are kept from being removed until the transaction is over: `most` in one SELECT, and what that ends in. */
+  readonly hold: { readonly most: number; readonly ending: string }
   /** The value at a place of the column `document`, in parentheses; NULL where it is missing or of another type than declared. */
   readonly value: (field: FieldRef) => string
   /** Whether there is a value of a type that can be compared, so that an index can seek. */
@@ -36,6 +44,9 @@ export interface SqlDialect {
   readonly manyTexts: { readonly max: number; readonly digest: (value: string) => string } | null
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
+
+/** Where it is written down which structures there are; no collection has a name that begins like this. */
+export const STRUCTURES = '_structures'
 
 /** A statement with the values that it names. */
 export interface Statement {

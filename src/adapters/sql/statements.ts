@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
-import type { ListQuery } from '../../storage.js'
+import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, SqlDialect, Statement, Value } from './dialect.js'
 
@@ -22,24 +22,35 @@ export interface Statements {
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
+  insert(collection: string, document: StoredDocument): Statement
+  /** Replaces a document that has a version still. */
+  replace(collection: string, document: StoredDocument, version: number): Statement
+  /** Which of some ids are there; they are held until the transaction is over. */
+  hold(collection: string, ids: readonly string[]): readonly Statement[]
 }
 
-/** `parameter` writes the name of the parameter at a place, counted from 1, for a value. */
-export function createStatements(
-  dialect: SqlDialect,
-  parameter: (place: number, value: Value) => string,
-): Statements {
+/** Writes a statement; values are numbered in the order in which they are bound. */
+export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) => string): Statement {
+  const values: Value[] = []
+  return { text: write((value) => parameter(values.push(value), value)), values }
+}
+
+export function createStatements(dialect: SqlDialect): Statements {
+  const version = dialect.value({ path: '_version', type: 'integer', each: false })
   const compile = (
     collection: string,
     filter: Filter,
     options: CompileOptions,
     write: (where: string, bind: Bind, isExact: boolean) => string,
   ): FilteredStatement => {
-    const values: Value[] = []
-    const bind: Bind = (value) => parameter(values.push(value), value)
-    const { sql, isExact } = compileCondition(filter, dialect, bind, options)
-    const where = sql === 'TRUE' ? '' : ` WHERE ${sql}`
-    return { text: write(`FROM ${dialect.table(collection)}${where}`, bind, isExact), values, isExact }
+    let isExact = true
+    const statement = writeStatement(dialect, (bind) => {
+      const condition = compileCondition(filter, dialect, bind, options)
+      isExact = condition.isExact
+      const where = condition.sql === 'TRUE' ? '' : ` WHERE ${condition.sql}`
+      return write(`FROM ${dialect.table(collection)}${where}`, bind, isExact)
+    })
+    return { ...statement, isExact }
   }
   const select = (
     columns: string,
@@ -66,5 +77,26 @@ export function createStatements(
       compile(collection, filter, {}, (from, _, isExact) =>
         isExact ? `DELETE ${from}` : `SELECT ${dialect.documentText} ${from}`,
       ),
+    insert: (collection, document) =>
+      writeStatement(dialect, (bind) => {
+        const values = [bind(document._id), dialect.toDocument(bind(JSON.stringify(document)))]
+        return `INSERT INTO ${dialect.table(collection)} (_id, document) VALUES (${values.join(', ')})`
+      }),
+    replace: (collection, document, before) =>
+      writeStatement(dialect, (bind) => {
+        const set = `document = ${dialect.toDocument(bind(JSON.stringify(document)))}`
+        const where = `_id = ${bind(document._id)} AND ${version} = ${bind(before)}`
+        return `UPDATE ${dialect.table(collection)} SET ${set} WHERE ${where}`
+      }),
+    hold: (collection, ids) =>
+      split(ids, dialect.hold.most).map((some) =>
+        writeStatement(dialect, (bind) => {
+          const where = dialect.isOneOf('_id', some, bind)
+          return `SELECT _id FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.ending}`
+        }),
+      ),
   }
 }
+
+const split = <T>(all: readonly T[], most: number): readonly (readonly T[])[] =>
+  all.length <= most ? [all] : [all.slice(0, most), ...split(all.slice(most), most)]

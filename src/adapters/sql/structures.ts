@@ -3,9 +3,6 @@ import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan, IndexPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
 
-/** Where it is written down which structures there are; no collection has a name that begins like this. */
-export const STRUCTURES = '_structures'
-
 /**
  * One piece of what plans ask of a database: a table or an index. Its name is a digest of what it is, so that the names
  * which a database knows say whether anything is missing.
@@ -102,15 +99,3 @@ function nameOf(kind: string, collection: string, fields: readonly FieldRef[], d
   const identity = JSON.stringify([REVISION, kind, collection, places, ...(digest ? [digest] : [])])
   return `_${kind}_${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`
 }
-
-/** What refuses a new unique index over documents that are not unique. Names the fields, never the values. */
-export function notUnique({ collection, unique }: Structure): Error {
-  const names = (unique ?? []).map(({ path }) => path).join(' and ')
-  return new Error(`documents of ${collection} have the same ${names}, which is to be unique`)
-}
-
-/** What refuses a new index over values that are too long for the engine. Names the fields, never the values. */
-export const tooLong = ({ collection, fields }: Structure): Error =>
-  new Error(
-    `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,
-  )

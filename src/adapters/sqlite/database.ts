@@ -12,7 +12,7 @@ import { type Connection, openReader, openWriter } from './connection/connection
 import { type Abortable, openReaders, type Reading } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
-import { createStructures } from './create-structures.js'
+import { createMissing } from './create-missing.js'
 import { type Batch, readBatch } from './read/read-batch.js'
 import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
 import { listDirectly, listInSlices } from './read/read-list.js'
@@ -97,7 +97,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   return {
     async create(plans) {
       await queue.drain()
-      await whileBusy(() => createStructures(writer, plans))
+      await whileBusy(() => createMissing(writer, plans))
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])

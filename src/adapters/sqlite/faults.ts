@@ -1,12 +1,8 @@
 import { ServiceError } from '../../errors.js'
+import { textOf } from '../sql/faults.js'
 
 /** SQLite's own code, like `SQLITE_BUSY`; empty for anything else that was thrown. */
-export function codeOf(thrown: unknown): string {
-  const { code } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
-    readonly code?: unknown
-  }
-  return typeof code === 'string' ? code : ''
-}
+const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
 
 /** Somebody else is writing. */
 export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))

@@ -1,5 +1,5 @@
 import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
-import { quoteName, type SqlDialect } from '../sql/dialect.js'
+import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 
 /** The path of a place, in SQLite's own words for JSON. */
 const pathOf = (path: string): string =>
@@ -59,10 +59,15 @@ const nativeLimit = (limit: number | null): number => limit ?? -1
 
 /** SQLite's JSON functions; text is compared byte by byte, which in UTF-8 is the order of code points. */
 export const sqliteDialect: SqlDialect = {
+  parameter: () => '?',
   // A name may not begin with sqlite_.
   table: (collection) => quoteName(`c_${collection}`),
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
+  structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   documentText: 'document',
+  toDocument: (text) => text,
+  // Nobody else writes meanwhile; but a statement cannot pause.
+  hold: { most: 1000, ending: '' },
   value: valueAt,
   // For NOT NULL it would walk past all that are NULL.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,

@@ -1,15 +1,7 @@
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Listed, StoredDocument } from '../../../storage.js'
+import { parseDocument } from '../../sql/judge-texts.js'
 import type { Rows } from '../connection/connections.js'
-
-/** Characters of JSON that are read in about one step. */
-const CHARACTERS = 5
-
-/** A document, and the steps that reading it took. */
-export function parseDocument(text: string, slice: Slice): StoredDocument {
-  slice.left -= text.length / CHARACTERS
-  return JSON.parse(text) as StoredDocument
-}
 
 /** The documents of rows, and the `_id`s that a row names beside them. */
 export const parseListed = async ({ rows }: Rows, signal?: AbortSignal): Promise<Listed> =>

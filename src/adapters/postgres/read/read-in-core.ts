@@ -1,12 +1,11 @@
 import type { Filter } from '../../../filter/filter.js'
-import { compileJudge, type Judge } from '../../../filter/matches.js'
-import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { StoredDocument } from '../../../storage.js'
+import { compileJudge } from '../../../filter/matches.js'
+import { runSliced } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
+import { judgeTexts, type Take } from '../../sql/judge-texts.js'
 import type { RunStatement } from '../connection/connections.js'
 import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
-import { parseDocument } from './parse-documents.js'
 
 /** What is read where a statement lets more through than its filter. */
 export interface CoreReading {
@@ -16,9 +15,6 @@ export interface CoreReading {
   readonly filter: Filter
   readonly signal: AbortSignal | undefined
 }
-
-/** Gets what matches, in order, with the bytes of its text, and says whether to go on. */
-export type Take = (document: StoredDocument, size: number) => boolean
 
 /**
  * Reads where a statement lets more through than its filter: the rest is left out here, in slices, as the documents were
@@ -45,17 +41,3 @@ export const readInCore = (
     },
     () => false,
   )
-
-function* judgeTexts(texts: readonly string[], judge: Judge, take: Take, slice: Slice): Sliced<boolean> {
-  for (const text of texts) {
-    const document = parseDocument(text, slice)
-    if (slice.left <= 0) yield
-    let answer = judge(document, slice)
-    while (answer === undefined) {
-      yield
-      answer = judge(document, slice)
-    }
-    if (answer && !take(document, Buffer.byteLength(text))) return false
-  }
-  return true
-}

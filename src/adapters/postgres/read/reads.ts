@@ -1,7 +1,8 @@
 import type { IndexPlan, Listed, ListQuery, StorageAdapter, StoredDocument } from '../../../storage.js'
-import type { SqlDialect, Statement } from '../../sql/dialect.js'
+import type { Statement } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, isShort } from '../../sql/is-short.js'
-import type { CompileOptions, FilteredStatement, Statements } from '../../sql/statements.js'
+import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
 import { streamByIds } from '../../sql/stream-by-ids.js'
 import { type Connections, type Rows, type RunStatement, retry, type Use } from '../connection/connections.js'
 import { explain, isInvalidRegex } from '../faults.js'
@@ -18,8 +19,7 @@ const LIKELY_SHARE = 200 * COMPRESSION
 
 /** What reads need. */
 export interface ReadSource {
-  readonly dialect: SqlDialect
-  readonly statements: Statements
+  readonly engine: SqlEngine
   readonly use: Connections['use']
   /** What an index of a collection can seek. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
@@ -27,8 +27,7 @@ export interface ReadSource {
 
 /** How an adapter for PostgreSQL reads. */
 export function createReads({
-  dialect,
-  statements,
+  engine: { dialect, statements },
   use,
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {

@@ -1,6 +1,7 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import type { Value } from '../../sql/dialect.js'
+import type { Answer } from '../../sql/engine.js'
 import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
 
@@ -14,6 +15,8 @@ export interface Connection {
   first(text: string, values: readonly Value[]): unknown
   /** All columns of the first row. */
   row(text: string, values: readonly Value[]): readonly unknown[]
+  /** The first column of every row that a statement gives, and how many rows it changed. */
+  ask(text: string, values: readonly Value[]): Answer
   /** How many rows a statement changed. */
   run(text: string, values: readonly Value[]): number
   /** Runs statements that name no values. */
@@ -94,6 +97,13 @@ function createConnection(database: BetterSqlite3.Database): Connection {
       prepare(text)
         .raw()
         .get(...values.map(toStored)) as readonly unknown[],
+    ask(text, values) {
+      const statement = prepare(text)
+      const bound = values.map(toStored)
+      return statement.reader
+        ? { rows: statement.all(...bound), changed: 0 }
+        : { rows: [], changed: statement.run(...bound).changes }
+    },
     run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
     execute: (text) => void database.exec(text),
     get isInTransaction() {

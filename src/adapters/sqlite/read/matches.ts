@@ -2,6 +2,7 @@ import { and } from '../../../filter/filter.js'
 import { compileJudge } from '../../../filter/matches.js'
 import type { Slice } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
+import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { type Division, findCandidates } from './candidates.js'
 import type { ReadPath } from './read-path.js'
@@ -17,14 +18,6 @@ export interface Matches {
   /** The next one, or how many have been counted since the slice was used up; `undefined` at the end. */
   next(slice: Slice): Match | number | undefined
   close(): void
-}
-
-/** Characters of JSON that are read in a step. */
-const CHARACTERS = 6
-
-export const parseDocument = (text: string, slice: Slice): StoredDocument => {
-  slice.left -= text.length / CHARACTERS
-  return JSON.parse(text) as StoredDocument
 }
 
 /** Finds the documents on a path that match its conditions: those that no statement asks are asked here. */

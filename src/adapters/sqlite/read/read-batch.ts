@@ -1,8 +1,8 @@
 import { compileJudge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { ListQuery, StoredDocument } from '../../../storage.js'
+import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import { parseDocument } from './matches.js'
 import { byId, LOOK_UP } from './read-list.js'
 
 /** Documents that are handed out at once. */

@@ -1,19 +1,15 @@
 import { and, type Filter } from '../../../filter/filter.js'
 import { compileCondition } from '../../sql/compile-condition.js'
-import { type Bind, quoteName, type Statement, type Value } from '../../sql/dialect.js'
+import { type Bind, quoteName, type Statement } from '../../sql/dialect.js'
+import { writeStatement } from '../../sql/statements.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import type { ReadPath } from './read-path.js'
 
-/** Binds values in the order in which they stand in a statement. */
-function write(parts: (bind: Bind, where: (filters: readonly Filter[]) => string) => string): Statement {
-  const values: Value[] = []
-  const bind: Bind = (value) => {
-    values.push(value)
-    return '?'
-  }
-  const text = parts(bind, (filters) => compileCondition(and(filters), sqliteDialect, bind).sql)
-  return { text, values }
-}
+/** Values are to be bound in the order in which they stand in a statement. */
+const write = (parts: (bind: Bind, where: (filters: readonly Filter[]) => string) => string): Statement =>
+  writeStatement(sqliteDialect, (bind) =>
+    parts(bind, (filters) => compileCondition(and(filters), sqliteDialect, bind).sql),
+  )
 
 /** The table, and the index that SQLite is to use: what it cannot answer is not in the condition. */
 const fromOf = (collection: string, { index }: ReadPath): string =>

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../../errors.js'
 import { SLICE, type Slice, type Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
+import type { Suspects } from '../../sql/apply-steps.js'
 import type { Connection } from '../connection/connection.js'
 import { explain, isBusy, unavailable } from '../faults.js'
-import { applySteps, type Suspects } from './apply-steps.js'
 import { createWatches, type Watch } from './watch.js'
+import { writeSteps } from './write-steps.js'
 
 /**
  * Writes that arrive together share a transaction, and so one wait for the disk; each has a savepoint of its own. A
@@ -175,7 +176,7 @@ function* runInSavepoint(
   connection.execute('SAVEPOINT one')
   try {
     verify()
-    const result = yield* applySteps(connection, steps, slice, suspects)
+    const result = yield* writeSteps(connection, steps, slice, suspects)
     connection.execute(result.ok ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
     return result
   } catch (thrown) {

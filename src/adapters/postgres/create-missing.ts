@@ -1,31 +1,33 @@
-import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan } from '../../storage.js'
-import { quoteName, type SqlDialect } from '../sql/dialect.js'
-import { notUnique, STRUCTURES, type Structure, structuresOf, tooLong } from '../sql/structures.js'
+import { createStructures, noteStructure } from '../sql/create-structures.js'
+import { quoteName, type Value } from '../sql/dialect.js'
+import type { SqlEngine } from '../sql/engine.js'
+import { type Structure, structuresOf } from '../sql/structures.js'
 import type { RunStatement } from './connection/connections.js'
+import { drive } from './connection/drive.js'
 import { inTransaction } from './connection/transaction.js'
-import { isTaken, isTooLong, isUndefined } from './faults.js'
+import { isUndefined } from './faults.js'
 
 /** A schema of PostgreSQL, and how tables lie in it. */
 export interface Place {
   readonly schema: string
-  readonly dialect: SqlDialect
+  readonly engine: SqlEngine
 }
 
-const tableOf = ({ dialect }: Place): string => dialect.table(STRUCTURES)
+const tableOf = ({ engine }: Place): string => engine.dialect.structures.table
 
 /**
  * Creates what is missing of the schema, the tables and the indexes that plans ask for, all of it or nothing; one SELECT
  * where nothing is. Processes that start together do it one after another. Without `migrate` it only looks, and rejects
  * with the SQL that is missing.
  */
-export async function createStructures(
+export async function createMissing(
   run: RunStatement,
   place: Place,
   plans: readonly CollectionPlan[],
   migrate: boolean,
 ): Promise<void> {
-  const wanted = structuresOf(plans, place.dialect)
+  const wanted = structuresOf(plans, place.engine.dialect)
   const missing = findMissing(await readIfThere(run, place, wanted), wanted)
   if (missing.length === 0) return
   if (!migrate) throw new Error(describeMissing(place, missing))
@@ -33,7 +35,7 @@ export async function createStructures(
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${place.schema}`])
     await prepareSchema(run, place)
     const known = await readStructures(run, place, wanted)
-    for (const structure of findMissing(known, wanted)) await create(run, place, structure)
+    await drive(run, createStructures(place.engine, findMissing(known, wanted)))
   })
 }
 
@@ -92,44 +94,13 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
   await run(createTable(place))
 }
 
-async function create(run: RunStatement, place: Place, structure: Structure): Promise<void> {
-  const { name, collection, unique, sql } = structure
-  try {
-    await run(sql)
-  } catch (thrown) {
-    if (isTooLong(thrown)) throw tooLong(structure)
-    throw isTaken(thrown) ? notUnique(structure) : thrown
-  }
-  await run(`INSERT INTO ${tableOf(place)} (name, collection, bound) VALUES ($1, $2, $3)`, [
-    name,
-    collection,
-    JSON.stringify(unique),
-  ])
-}
-
 /** What somebody with the rights would have to run. */
 function describeMissing(place: Place, missing: readonly Structure[]): string {
-  const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`
-  const statements = missing.flatMap(({ name, collection, unique, sql }) => [
-    sql,
-    `INSERT INTO ${tableOf(place)} (name, collection, bound) VALUES (${[name, collection, JSON.stringify(unique)].map(quote).join(', ')})`,
+  const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
+  const statements = missing.flatMap((structure) => [
+    structure.sql,
+    noteStructure(place.engine.dialect, structure, quote),
   ])
   const all = [createSchema(place), createTable(place), ...statements]
   return `the database lacks what the configuration asks for, and migrate is false; missing:\n${all.join(';\n')};`
-}
-
-/** The unique indexes of a collection, whoever asked for them, in the order of their creation. */
-export async function readUniqueIndexes(
-  run: RunStatement,
-  place: Place,
-  collection: string,
-): Promise<readonly { readonly name: string; readonly fields: readonly FieldRef[] }[]> {
-  const { rows } = await run(
-    `SELECT name, bound FROM ${tableOf(place)} WHERE collection = $1 AND bound <> 'null' ORDER BY position`,
-    [collection],
-  )
-  return rows.map(({ name, bound }) => ({
-    name: String(name),
-    fields: JSON.parse(String(bound)) as readonly FieldRef[],
-  }))
 }

@@ -1,0 +1,27 @@
+import { runSliced } from '../../../slices.js'
+import type { Answer, Asking, Question } from '../../sql/engine.js'
+import { findMatching } from '../../sql/judge-texts.js'
+import type { RunStatement } from './connections.js'
+
+/** Does work that asks the database, on one connection. */
+export async function drive<T>(run: RunStatement, asking: Asking<T>): Promise<T> {
+  let next = asking.next()
+  while (!next.done) {
+    let answer: Answer
+    try {
+      answer = await ask(run, next.value)
+    } catch (thrown) {
+      next = asking.throw(thrown)
+      continue
+    }
+    next = asking.next(answer)
+  }
+  return next.value
+}
+
+async function ask(run: RunStatement, { text, values, judged }: Question): Promise<Answer> {
+  const { rows, rowCount } = await run(text, values)
+  const first = rows.map((row) => Object.values(row)[0])
+  const found = judged ? await runSliced((slice) => findMatching(first, judged, slice)) : first
+  return { rows: found, changed: rowCount }
+}

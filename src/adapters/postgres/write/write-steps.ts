@@ -1,0 +1,70 @@
+import type { Filter } from '../../../filter/filter.js'
+import type { WriteStep } from '../../../storage.js'
+import { applySteps, type Outcome } from '../../sql/apply-steps.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
+import type { RunStatement } from '../connection/connections.js'
+import { drive } from '../connection/drive.js'
+import { inTransaction } from '../connection/transaction.js'
+import { explain, explainWrite, isRepeatable } from '../faults.js'
+
+/** Applies steps in turn, in a transaction unless they are one statement. */
+export async function writeSteps(
+  run: RunStatement,
+  engine: SqlEngine,
+  steps: readonly WriteStep[],
+): Promise<Outcome> {
+  // Before a commit nothing has happened, whatever became of the connection.
+  let mayHaveHappened = isOneStatement(steps)
+  const apply = (): Promise<Outcome> => drive(run, applySteps(engine, steps))
+  const applyAll = async (): Promise<Outcome> => {
+    const outcome = await apply()
+    mayHaveHappened = isOk(outcome)
+    return outcome
+  }
+  try {
+    if (mayHaveHappened) return await apply()
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(engine.dialect, steps)}`
+    return await inTransaction(run, begin, applyAll, isOk)
+  } catch (thrown) {
+    throw isRepeatable(thrown) ? thrown : mayHaveHappened ? explainWrite(thrown) : explain(thrown)
+  }
+}
+
+const isOk = (outcome: Outcome): boolean => 'ok' in outcome && outcome.ok
+
+/** Whether there is one step, which touches one document by its `_id`: so that it needs no look at others. */
+function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {
+  if (!step || others.length > 0) return false
+  if ('remove' in step) return isPinned(step.remove) && (step.expect ?? 1) === 1 && isSinglePin(step.remove)
+  return 'insert' in step || 'replace' in step
+}
+
+const isIdEquality = (filter: Filter): boolean => filter.kind === 'eq' && filter.field.path === '_id'
+
+/** Whether a filter can only match documents whose `_id` it names. */
+const isPinned = (filter: Filter): boolean =>
+  isIdEquality(filter) ||
+  (filter.kind === 'or' && filter.filters.every(isPinned)) ||
+  (filter.kind === 'and' && filter.filters.some(isPinned))
+
+/** Whether it names one `_id` only. */
+const isSinglePin = (filter: Filter): boolean =>
+  isIdEquality(filter) || (filter.kind === 'and' && filter.filters.some(isSinglePin))
+
+/**
+ * Locks every table that a write changes, in one order for all, before anything is read. Where the write depends on
+ * which documents match, others may not write there meanwhile: else both could look before either has written.
+ */
+function lockTables(dialect: SqlDialect, steps: readonly WriteStep[]): string {
+  const modes = new Map<string, string>()
+  for (const step of steps) {
+    if ('require' in step) continue
+    const looks = 'refuse' in step || ('remove' in step && !isPinned(step.remove))
+    if (looks || !modes.has(step.in)) modes.set(step.in, looks ? 'SHARE ROW EXCLUSIVE' : 'ROW EXCLUSIVE')
+  }
+  return [...modes]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([collection, mode]) => `LOCK TABLE ${dialect.table(collection)} IN ${mode} MODE`)
+    .join('; ')
+}

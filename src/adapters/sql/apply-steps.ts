@@ -1,0 +1,93 @@
+import { and, type Filter, isId, or } from '../../filter/filter.js'
+import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
+import type { Asking, SqlEngine } from './engine.js'
+import { holdRequired } from './hold-required.js'
+import type { Statements } from './statements.js'
+
+/** A unique index refused the document of a step; which one is for `findTaken` to find out. */
+export interface Taken {
+  readonly step: number
+  readonly collection: string
+  readonly document: StoredDocument
+  /** Whether it was to be new, so that its `_id` may be what is taken. */
+  readonly isNew: boolean
+  /** The index, as far as the engine names it. */
+  readonly index: string
+}
+
+export type Outcome = WriteResult | { readonly taken: Taken }
+
+type Refusal = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
+
+/** The only documents that can match what a step refuses, where that was found out before; else `undefined`. */
+export type Suspects = (step: WriteStep) => Iterable<string> | undefined
+
+/** Applies steps in turn, inside a transaction that the caller takes back where the outcome is not ok. */
+export function* applySteps(
+  { statements, takenBy }: SqlEngine,
+  steps: readonly WriteStep[],
+  suspects: Suspects = () => undefined,
+): Asking<Outcome> {
+  const held = yield* holdRequired(statements, steps)
+  let removed = 0
+  for (const [i, step] of steps.entries()) {
+    if (i === held.missing) return { ok: false, step: i, reason: 'missing' }
+    if (held.places.has(i)) continue
+    try {
+      const outcome = yield* applyStep(statements, step, suspects)
+      if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
+      removed += outcome
+    } catch (thrown) {
+      const index = takenBy(thrown)
+      const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+      if (index === undefined || !document) throw thrown
+      return { taken: { step: i, collection: step.in, document, isNew: 'insert' in step, index } }
+    }
+  }
+  return { ok: true, removed }
+}
+
+/** Applies one step: how many documents it removed, or why it cannot be. */
+function* applyStep(statements: Statements, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
+  if ('insert' in step) {
+    yield statements.insert(step.in, step.insert)
+    return 0
+  }
+  if ('replace' in step) {
+    const { changed } = yield statements.replace(step.in, step.replace, step.version)
+    return changed === 1 ? 0 : { reason: 'changed' }
+  }
+  if ('remove' in step) {
+    const removed = yield* remove(statements, step.in, step.remove)
+    return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
+  }
+  if ('require' in step) {
+    const { missing } = yield* holdRequired(statements, [step])
+    return missing === undefined ? 0 : { reason: 'missing' }
+  }
+  const known = suspects(step)
+  for (const filter of known ? narrow(step.refuse, known) : [step.refuse])
+    if (yield* exists(statements, step.in, filter)) return { reason: 'found' }
+  return 0
+}
+
+/** A filter, asked of one document after another. */
+function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
+  for (const id of ids) yield and([isId(id), filter])
+}
+
+function* remove(statements: Statements, collection: string, filter: Filter): Asking<number> {
+  const { text, values, isExact } = statements.remove(collection, filter)
+  if (isExact) return (yield { text, values }).changed
+  const { rows } = yield { text, values, judged: filter }
+  const doomed = or(rows.map((id) => isId(String(id))))
+  return (yield statements.remove(collection, doomed)).changed
+}
+
+/** Whether a document matches. */
+export function* exists(statements: Statements, collection: string, filter: Filter): Asking<boolean> {
+  const query = { filter, sort: [], skip: 0, limit: null }
+  const { text, values, isExact } = statements.list(collection, query)
+  const { rows } = yield isExact ? { text: `${text} LIMIT 1`, values } : { text, values, judged: filter }
+  return rows.length > 0
+}

@@ -1,0 +1,57 @@
+import type { FieldRef } from '../../filter/filter.js'
+import type { Bind, SqlDialect } from './dialect.js'
+import type { Asking, SqlEngine } from './engine.js'
+import { writeStatement } from './statements.js'
+import type { Structure } from './structures.js'
+
+/** Creates structures and writes down that they are there, inside a transaction. */
+export function* createStructures(
+  { dialect, takenBy, isTooLong }: SqlEngine,
+  structures: readonly Structure[],
+): Asking<void> {
+  for (const structure of structures) {
+    try {
+      yield { text: structure.sql, values: [] }
+    } catch (thrown) {
+      if (isTooLong(thrown)) throw tooLong(structure)
+      throw takenBy(thrown) === undefined ? thrown : notUnique(structure)
+    }
+    yield writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
+  }
+}
+
+/** What writes down that a structure is there. */
+export function noteStructure(
+  { structures }: SqlDialect,
+  { name, collection, unique }: Structure,
+  bind: Bind,
+): string {
+  const values = [name, collection, JSON.stringify(unique)].map(bind).join(', ')
+  return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
+}
+
+/** The fields of unique indexes, whoever asked for them, in the order of their creation. */
+export function* readUnique(
+  dialect: SqlDialect,
+  by: 'collection' | 'name',
+  value: string,
+): Asking<readonly (readonly FieldRef[])[]> {
+  const { table, order } = dialect.structures
+  const { rows } = yield writeStatement(
+    dialect,
+    (bind) => `SELECT bound FROM ${table} WHERE ${by} = ${bind(value)} AND bound <> 'null' ORDER BY ${order}`,
+  )
+  return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
+}
+
+/** What refuses a new unique index over documents that are not unique. Names the fields, never the values. */
+function notUnique({ collection, unique }: Structure): Error {
+  const names = (unique ?? []).map(({ path }) => path).join(' and ')
+  return new Error(`documents of ${collection} have the same ${names}, which is to be unique`)
+}
+
+/** What refuses a new index over values that are too long for the engine. Names the fields, never the values. */
+const tooLong = ({ collection, fields }: Structure): Error =>
+  new Error(
+    `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,
+  )

@@ -1,0 +1,37 @@
+import type { Slice, Sliced } from '../../../slices.js'
+import type { Answer, Asking, Question } from '../../sql/engine.js'
+import { findMatching } from '../../sql/judge-texts.js'
+import type { Connection } from './connection.js'
+
+/** Steps of a slice that a statement takes, or a row that it changes, and a row that it gives. */
+const STATEMENT = 200
+const ROW = 25
+
+/** Characters of its values that it takes in a step. */
+const CHARACTERS = 4
+
+/** Does work that asks the database; it may pause behind each statement. */
+export function* drive<T>(connection: Connection, asking: Asking<T>, slice: Slice): Sliced<T> {
+  let next = asking.next()
+  while (!next.done) {
+    let answer: Answer
+    try {
+      answer = ask(connection, next.value, slice)
+      if (slice.left <= 0) yield
+      const { judged } = next.value
+      if (judged) answer = { ...answer, rows: yield* findMatching(answer.rows, judged, slice) }
+    } catch (thrown) {
+      next = asking.throw(thrown)
+      continue
+    }
+    next = asking.next(answer)
+  }
+  return next.value
+}
+
+function ask(connection: Connection, { text, values }: Question, slice: Slice): Answer {
+  for (const value of values) if (typeof value === 'string') slice.left -= value.length / CHARACTERS
+  const answer = connection.ask(text, values)
+  slice.left -= STATEMENT * Math.max(1, answer.changed) + answer.rows.length * ROW
+  return answer
+}

@@ -1,0 +1,35 @@
+import { runAtOnce } from '../../slices.js'
+import type { CollectionPlan } from '../../storage.js'
+import { createStructures } from '../sql/create-structures.js'
+import { STRUCTURES } from '../sql/dialect.js'
+import { type Structure, structuresOf } from '../sql/structures.js'
+import type { Connection } from './connection/connection.js'
+import { drive } from './connection/drive.js'
+import { sqliteDialect } from './sqlite-dialect.js'
+import { sqliteEngine } from './sqlite-engine.js'
+
+const TABLE = sqliteDialect.structures.table
+
+/** Creates what is missing of the tables and indexes that plans ask for, all of it or nothing. Asks first, without a lock. */
+export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
+  const wanted = structuresOf(plans, sqliteDialect)
+  if (findMissing(connection, wanted).length === 0) return
+  connection.execute('BEGIN IMMEDIATE')
+  try {
+    connection.execute(
+      `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
+    )
+    const missing = findMissing(connection, wanted)
+    runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
+    connection.execute('COMMIT')
+  } catch (thrown) {
+    if (connection.isInTransaction) connection.execute('ROLLBACK')
+    throw thrown
+  }
+}
+
+function findMissing(connection: Connection, wanted: readonly Structure[]): readonly Structure[] {
+  const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
+  const known = new Set(isThere ? connection.all(`SELECT name FROM ${TABLE}`, []) : [])
+  return wanted.filter(({ name }) => !known.has(name))
+}

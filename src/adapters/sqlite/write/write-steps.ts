@@ -1,0 +1,21 @@
+import type { Slice, Sliced } from '../../../slices.js'
+import type { WriteResult, WriteStep } from '../../../storage.js'
+import { applySteps, type Suspects } from '../../sql/apply-steps.js'
+import { findTaken } from '../../sql/find-taken.js'
+import type { Connection } from '../connection/connection.js'
+import { drive } from '../connection/drive.js'
+import { sqliteEngine } from '../sqlite-engine.js'
+
+/** Applies steps in turn, inside a transaction that the caller takes back where the result is not ok. */
+export function* writeSteps(
+  connection: Connection,
+  steps: readonly WriteStep[],
+  slice: Slice,
+  suspects: Suspects,
+): Sliced<WriteResult> {
+  const outcome = yield* drive(connection, applySteps(sqliteEngine, steps, suspects), slice)
+  if (!('taken' in outcome)) return outcome
+  const { taken } = outcome
+  const fields = yield* drive(connection, findTaken(sqliteEngine, taken), slice)
+  return { ok: false, step: taken.step, reason: 'unique', fields }
+}

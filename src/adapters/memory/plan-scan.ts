@@ -2,7 +2,7 @@ import type { Ordered } from '../../filter/compare.js'
 import { type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
 import { conditionsOf, type IndexUse, isOn, useIndex } from '../../filter/index-order.js'
 import type { SortKey } from '../../storage.js'
-import { type Candidates, candidatesIn, candidatesOf } from './candidates.js'
+import { type Candidates, candidatesIn, candidatesOf, type Range } from './candidates.js'
 import type { Rows } from './rows.js'
 import type { SortedIndex } from './sorted-index.js'
 import type { Rank } from './sorted-list.js'
@@ -22,7 +22,7 @@ export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): 
   const found = findOne(conditions, rows) ?? findMany(conditions, sort, rows)
   if (found) return found
   let best: Scan = {
-    candidates: candidatesIn(rows.byId.rows, 0, rows.size, false),
+    candidates: candidatesIn(rows.byId, { first: 0, end: rows.size, isBackwards: false }),
     isSorted: sort.length === 0,
     isExact: conditions.length === 0,
   }
@@ -86,10 +86,10 @@ function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: read
   // One of several values is not one range.
   const ranges = conditions.filter(({ kind }) => kind !== 'or')
   const use = useIndex([...index.fields, ID], ranges, sort)
-  const [first, end] = findRange(index, use)
+  const isBackwards = use.order?.[0]?.descending === true
   const used = new Set([...use.fixing, use.lower, use.upper])
   return {
-    candidates: candidatesIn(index.rows, first, end, use.order?.[0]?.descending === true),
+    candidates: candidatesIn(index, { ...findRange(index, use), isBackwards }),
     isSorted: use.order !== undefined,
     isExact: conditions.every((condition) => used.has(condition)),
   }
@@ -98,7 +98,7 @@ function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: read
 /** `undefined` is what missing values are ordered as: before all others. */
 const operandOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
 
-function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): readonly [Rank, Rank] {
+function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): Omit<Range, 'isBackwards'> {
   const prefix = fixing.map(operandOf)
   const rankOf = (values: readonly Ordered[], isBehind: boolean): Rank =>
     index.rows.findRank((row) => {
@@ -111,5 +111,5 @@ function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): read
   const first = start.length === 0 ? 0 : rankOf(start, isBehindStart)
   const stop = upper ? [...prefix, operandOf(upper)] : prefix
   const end = stop.length === 0 ? index.rows.length : rankOf(stop, upper?.kind !== 'lt')
-  return [first, end]
+  return { first, end }
 }

@@ -1,6 +1,7 @@
 import { compare, compileField, type Ordered } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
 import { compareText } from '../../json/compare-text.js'
+import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
@@ -10,6 +11,8 @@ export interface SortedIndex {
   readonly rows: SortedList<Row>
   /** How the first fields of a row, the last of which is `_id`, compare with values. */
   comparePrefix(row: Row, values: readonly Ordered[]): number
+  /** All documents in this order, as they are now: one copy for all who ask before the next write. */
+  copyDocuments(): readonly StoredDocument[]
 }
 
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
@@ -24,9 +27,18 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     }
     return compareText(a._id, b._id)
   }
+  const rows = createSortedList(compareRows)
+  // Held by those who walk through it, and by nobody else.
+  let copy: { readonly version: number; readonly documents: WeakRef<readonly StoredDocument[]> } | undefined
   return {
     fields,
-    rows: createSortedList(compareRows),
+    rows,
+    copyDocuments() {
+      const shared = copy?.version === rows.version ? copy.documents.deref() : undefined
+      const documents = shared ?? rows.map(({ document }) => document)
+      if (!shared) copy = { version: rows.version, documents: new WeakRef(documents) }
+      return documents
+    },
     comparePrefix(row, values) {
       for (let i = 0; i < values.length; i++) {
         const read = readers[i]

@@ -13,7 +13,7 @@ import { type Abortable, openReaders, type Reading } from './connection/readers.
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
-import { type Batch, readBatch } from './read/read-batch.js'
+import { type Batch, type Rest, readBatch } from './read/read-batch.js'
 import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
 import { listDirectly, listInSlices } from './read/read-list.js'
 import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf } from './read/read-path.js'
@@ -24,8 +24,8 @@ import { createWriteQueue } from './write/write-queue.js'
 export interface Database {
   create(plans: readonly CollectionPlan[]): Promise<void>
   list(collection: string, query: ListQuery): MaybePromise<Listed>
-  /** The next documents of a list, of the ids that are left of it. */
-  listNext(collection: string, query: ListQuery, ids: readonly string[]): MaybePromise<Batch>
+  /** The next documents of the rest of a list. */
+  listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
   close(): Promise<void>
@@ -77,7 +77,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
 
   const choose = (collection: string, query: Pick<ListQuery, 'filter' | 'sort' | 'limit'>): ReadPath =>
     choosePath(indexes.get(collection) ?? [], query, (path, most) =>
-      countUpTo(shortConnection(), collection, path, most),
+      countUpTo(shortConnection(), { collection, path }, most),
     )
 
   /** Reads at once, as long as it is short; then again, in slices. */
@@ -104,9 +104,9 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
       }
     },
     list,
-    listNext: (collection, query, ids) =>
+    listNext: (rest, query) =>
       runSliced(
-        (slice) => readBatch(shortConnection, collection, query, ids, slice),
+        (slice) => readBatch(shortConnection, rest, slice),
         () => query.signal,
       ),
     count(collection, filter, query) {

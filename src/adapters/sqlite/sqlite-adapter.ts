@@ -48,7 +48,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
       }
       for (let ids = first.rest ?? []; ids.length > 0; ) {
         query.signal?.throwIfAborted()
-        const batch = await explained(() => use().listNext(collection, query, ids))
+        const batch = await explained(() => use().listNext({ collection, filter: query.filter, ids }, query))
         ids = ids.slice(batch.passed)
         if (batch.documents.length > 0) yield batch.documents
       }

@@ -53,6 +53,9 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
   number: '-9e999',
   integer: '-9e999',
   boolean: '0',
+  object: 'NULL',
+  array: 'NULL',
+  json: 'NULL',
 }
 
 const nativeLimit = (limit: number | null): number => limit ?? -1

@@ -2,7 +2,7 @@ import type { Filter } from '../../../filter/filter.js'
 import type { Slice } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { Connection } from '../connection/connection.js'
-import type { ReadPath } from './read-path.js'
+import type { Way } from './read-path.js'
 import { type Column, rangeStatement, scanStatement, walkStatement } from './read-statements.js'
 
 /** Documents that may match, one after another. */
@@ -69,10 +69,9 @@ export function divide(conditions: readonly Filter[]): Division {
 /** Finds the documents on a path that meet what a statement can be asked. */
 export function findCandidates(
   connection: Connection,
-  collection: string,
-  path: ReadPath,
+  { collection, path }: Way,
   { asked, judged, weight }: Division,
-  isCounting: boolean,
+  { isCounting }: { readonly isCounting: boolean },
 ): Candidates {
   const column: Column = isCounting && judged.length === 0 ? 'match' : 'document'
   const cost = ROW + weight * CONDITION

@@ -4,8 +4,8 @@ import type { Slice } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import { type Division, findCandidates } from './candidates.js'
-import type { ReadPath } from './read-path.js'
+import { divide, findCandidates } from './candidates.js'
+import type { Way } from './read-path.js'
 
 /** A document that matches, and its text. */
 export interface Match {
@@ -23,12 +23,11 @@ export interface Matches {
 /** Finds the documents on a path that match its conditions: those that no statement asks are asked here. */
 export function findMatches(
   connection: Connection,
-  collection: string,
-  path: ReadPath,
-  division: Division,
+  way: Way,
   options: { readonly isCounting: boolean },
 ): Matches {
-  const candidates = findCandidates(connection, collection, path, division, options.isCounting)
+  const division = divide(way.path.rest)
+  const candidates = findCandidates(connection, way, division, options)
   const judge = division.judged.length > 0 ? compileJudge(and(division.judged)) : () => true
   let judged: Match | undefined
   return {

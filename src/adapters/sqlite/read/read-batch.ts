@@ -1,6 +1,7 @@
+import type { Filter } from '../../../filter/filter.js'
 import { compileJudge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
-import type { ListQuery, StoredDocument } from '../../../storage.js'
+import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { byId, LOOK_UP } from './read-list.js'
@@ -18,12 +19,17 @@ export interface Batch {
   readonly passed: number
 }
 
-/** The next documents, of the ids from a place on, that are still there and match. `connect` gives one for each turn. */
+/** What is left of a list. */
+export interface Rest {
+  readonly collection: string
+  readonly filter: Filter
+  readonly ids: readonly string[]
+}
+
+/** The next documents of the rest of a list that are still there and match. `connect` gives a connection for each turn. */
 export function* readBatch(
   connect: () => Connection,
-  collection: string,
-  { filter }: ListQuery,
-  ids: readonly string[],
+  { collection, filter, ids }: Rest,
   slice: Slice,
 ): Sliced<Batch> {
   const judge = compileJudge(filter)

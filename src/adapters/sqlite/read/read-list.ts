@@ -5,18 +5,16 @@ import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
-import { costOf, divide } from './candidates.js'
+import { costOf } from './candidates.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match } from './matches.js'
-import { MAX_BOUNDED, type ReadPath } from './read-path.js'
+import { MAX_BOUNDED, type Way } from './read-path.js'
 import { pageStatement } from './read-statements.js'
 
 /** A list, and the way to its documents. */
-export interface ListPlan {
-  readonly collection: string
+export interface ListPlan extends Way {
   readonly query: ListQuery
-  readonly path: ReadPath
 }
 
 /** Steps of a slice that it takes to keep what a document is ordered by. */
@@ -82,7 +80,7 @@ function* walkInOrder(
   const { skip, limit } = query
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   const page = createPage(query)
-  const matches = findMatches(connection, collection, path, divide(path.rest), { isCounting: false })
+  const matches = findMatches(connection, { collection, path }, { isCounting: false })
   try {
     for (let passed = 0; passed < end; ) {
       const match = matches.next(slice)
@@ -112,7 +110,7 @@ function* sortFirst(
   }
   const keys = createHeldKeys(sort, (id, slice) => parseDocument(textOf(id, slice), slice))
   const first = createFirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
-  const matches = findMatches(connection, collection, path, divide(path.rest), { isCounting: false })
+  const matches = findMatches(connection, { collection, path }, { isCounting: false })
   try {
     for (;;) {
       const match = matches.next(slice)

@@ -50,6 +50,12 @@ export interface ReadPath {
   readonly fixed: number
 }
 
+/** A collection, and the way to its documents. */
+export interface Way {
+  readonly collection: string
+  readonly path: ReadPath
+}
+
 /** The most that a read may look at to count as bounded. */
 export const MAX_BOUNDED = 1100
 

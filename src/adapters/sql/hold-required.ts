@@ -2,7 +2,7 @@ import type { WriteStep } from '../../storage.js'
 import type { Asking } from './engine.js'
 import type { Statements } from './statements.js'
 
-/** The `require` steps that have been asked, and the first of them whose document is not there. */
+/** The places of the `require` steps that have been asked, and the first of them whose document is not there. */
 export interface Held {
   readonly places: ReadonlySet<number>
   readonly missing: number | undefined
@@ -13,36 +13,40 @@ export interface Held {
  * do not cost as many questions. What is held stays until this write is done: who removes it waits.
  */
 export function* holdRequired(statements: Statements, steps: readonly WriteStep[]): Asking<Held> {
-  const required = findUnchanged(steps)
-  const collections = [...new Set(required.map(({ collection }) => collection))].sort()
-  const found = new Set<string>()
-  for (const collection of collections) {
-    const ids = required.flatMap((one) => (one.collection === collection ? [one.id] : []))
-    for (const statement of statements.hold(collection, [...new Set(ids)]))
-      for (const id of (yield statement).rows) found.add(keyOf(collection, String(id)))
-  }
-  const missing = required.find(({ collection, id }) => !found.has(keyOf(collection, id)))
-  return { places: new Set(required.map(({ place }) => place)), missing: missing?.place }
+  const { places, wanted } = findUnchanged(steps)
+  for (const [collection, ids] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)))
+    for (const statement of statements.hold(collection, [...ids.keys()]))
+      for (const id of (yield statement).rows) ids.delete(String(id))
+  const left = [...wanted.values()].flatMap((ids) => [...ids.values()])
+  return { places, missing: left.sort((a, b) => a - b)[0] }
 }
 
-interface Required {
-  readonly place: number
-  readonly collection: string
-  readonly id: string
+interface Unchanged {
+  readonly places: ReadonlySet<number>
+  /** By collection and `_id`, the first place at which it is required. */
+  readonly wanted: ReadonlyMap<string, Map<string, number>>
+}
+
+/** What steps require that no step before adds or removes: asked first it gives the same answer. */
+function findUnchanged(steps: readonly WriteStep[]): Unchanged {
+  const places = new Set<number>()
+  const wanted = new Map<string, Map<string, number>>()
+  const added = new Set<string>()
+  const removedFrom = new Set<string>()
+  for (const [place, step] of steps.entries()) {
+    const { in: collection } = step
+    if ('insert' in step) added.add(keyOf(collection, step.insert._id))
+    else if ('remove' in step) removedFrom.add(collection)
+    else if ('require' in step) {
+      const { require: id } = step
+      if (removedFrom.has(collection) || added.has(keyOf(collection, id))) continue
+      places.add(place)
+      const ids = wanted.get(collection) ?? new Map<string, number>()
+      wanted.set(collection, ids)
+      if (!ids.has(id)) ids.set(id, place)
+    }
+  }
+  return { places, wanted }
 }
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
-
-/** What steps require that no step before adds or removes: asked first it gives the same answer. */
-function findUnchanged(steps: readonly WriteStep[]): readonly Required[] {
-  const added = new Set<string>()
-  const removedFrom = new Set<string>()
-  return steps.flatMap((step, place): readonly Required[] => {
-    const { in: collection } = step
-    if ('insert' in step) added.add(keyOf(collection, step.insert._id))
-    if ('remove' in step) removedFrom.add(collection)
-    if (!('require' in step)) return []
-    const { require: id } = step
-    return removedFrom.has(collection) || added.has(keyOf(collection, id)) ? [] : [{ place, collection, id }]
-  })
-}

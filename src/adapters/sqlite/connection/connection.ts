@@ -97,13 +97,10 @@ function createConnection(database: BetterSqlite3.Database): Connection {
       prepare(text)
         .raw()
         .get(...values.map(toStored)) as readonly unknown[],
-    ask(text, values) {
-      const statement = prepare(text)
-      const bound = values.map(toStored)
-      return statement.reader
-        ? { rows: statement.all(...bound), changed: 0 }
-        : { rows: [], changed: statement.run(...bound).changes }
-    },
+    ask: (text, values) =>
+      text.startsWith('SELECT')
+        ? { rows: prepare(text).all(...values.map(toStored)), changed: 0 }
+        : { rows: [], changed: prepare(text).run(...values.map(toStored)).changes },
     run: (text, values) => prepare(text).run(...values.map(toStored)).changes,
     execute: (text) => void database.exec(text),
     get isInTransaction() {

@@ -7,9 +7,9 @@ const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
 /** Somebody else is writing. */
 export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))
 
-/** A primary key or a unique index refuses. */
-export const isTaken = (thrown: unknown): boolean =>
-  /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown))
+/** An index that SQLite does not name, if a unique one or a primary key refused; `undefined` for any other fault. */
+export const takenBy = (thrown: unknown): string | undefined =>
+  /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown)) ? '' : undefined
 
 const UNAVAILABLE =
   /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH)/

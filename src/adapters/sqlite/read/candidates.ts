@@ -46,7 +46,7 @@ function weigh(filter: Filter): number {
 }
 
 /** Conditions, divided into those that a statement asks and those that the core does. */
-export interface Division {
+interface Division {
   readonly asked: readonly Filter[]
   readonly judged: readonly Filter[]
   readonly weight: number

@@ -53,9 +53,6 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
   number: '-9e999',
   integer: '-9e999',
   boolean: '0',
-  object: 'NULL',
-  array: 'NULL',
-  json: 'NULL',
 }
 
 const nativeLimit = (limit: number | null): number => limit ?? -1

@@ -1,4 +1,4 @@
-import type { Pattern } from './pattern/pattern.js'
+import type { Pattern } from './pattern/syntax/pattern.js'
 
 /** What a stored value is compared with. `null` is not among them: it means "missing", see `present`. */
 export type Scalar = string | number | boolean

@@ -5,7 +5,7 @@ import { compare, holdsType } from './compare.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
 import { compilePattern } from './pattern/compile-pattern.js'
-import type { Pattern } from './pattern/pattern.js'
+import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
  * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where

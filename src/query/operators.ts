@@ -7,7 +7,7 @@ import {
   or,
   type Scalar,
 } from '../filter/filter.js'
-import type { Pattern } from '../filter/pattern/pattern.js'
+import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import type { OperatorName } from '../types.js'
 
 /** What operators take, in the form in which values are stored; `null` is a missing value. */

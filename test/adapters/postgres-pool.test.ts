@@ -5,7 +5,7 @@ import type { PoolSource } from '../../src/adapters/postgres/connection/pool.js'
 import { MAX_PREPARED } from '../../src/adapters/postgres/connection/prepared.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
-import type { Pattern } from '../../src/filter/pattern/pattern.js'
+import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
 import type { CollectionPlan, ListQuery, StorageAdapter } from '../../src/storage.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 

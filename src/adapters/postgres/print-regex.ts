@@ -1,5 +1,6 @@
-import type { Range } from '../../filter/pattern/code-points.js'
-import { type Pattern, type PatternDialect, printPattern } from '../../filter/pattern/pattern.js'
+import type { Range } from '../../filter/pattern/syntax/code-points.js'
+import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
+import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 
 /** PostgreSQL's advanced regular expressions, under the collation "C". */
 const ARE: PatternDialect = {

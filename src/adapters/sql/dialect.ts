@@ -1,5 +1,5 @@
 import type { ComparableType, FieldRef, Scalar } from '../../filter/filter.js'
-import type { Pattern } from '../../filter/pattern/pattern.js'
+import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 
 /** What a parameter of a statement holds; a list only where a dialect binds one. */
 export type Value = Scalar | readonly Scalar[]

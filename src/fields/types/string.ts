@@ -1,5 +1,6 @@
 import type { Scalar } from '../../filter/filter.js'
-import { PatternFault, parsePattern } from '../../filter/pattern/parse-pattern.js'
+import { parsePattern } from '../../filter/pattern/parse-pattern.js'
+import { PatternFault } from '../../filter/pattern/syntax/read-syntax.js'
 import { isStorableText } from '../../json/domain.js'
 import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
 import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../schema-parts.js'

@@ -1,8 +1,8 @@
 import { endless, type Slice } from '../../slices.js'
-import { createMachine, type Place } from './machine.js'
-import type { Pattern } from './pattern.js'
-import { createSieve } from './sieve.js'
+import { createMachine, type Place } from './machine/machine.js'
+import { createSieve } from './machine/sieve.js'
 import { createStore } from './store.js'
+import type { Pattern } from './syntax/pattern.js'
 
 /** Says whether a text contains a match. */
 export interface Matcher {

@@ -1,9 +1,7 @@
-import { type AST, RegExpParser } from '@eslint-community/regexpp'
 import { createBoundedMap } from '../bounded-map.js'
-import { invertRanges, normaliseRanges, type Range, WORD_RANGES } from './code-points.js'
-import { foldRanges } from './letter-case.js'
-import type { Pattern } from './pattern.js'
-import { findPositions } from './positions.js'
+import { findPositions } from './machine/positions.js'
+import type { Pattern } from './syntax/pattern.js'
+import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 
 /** CONTRACT.md §3.5: characters of a pattern. */
 const MAX_CHARACTERS = 512
@@ -11,9 +9,6 @@ const MAX_CHARACTERS = 512
 const MAX_NODES = 1000
 /** CONTRACT.md §3.5: pairs of these of which one can follow the other. */
 const MAX_PAIRS = 20_000
-
-/** Why a text is no portable pattern. */
-export class PatternFault extends Error {}
 
 /** Bytes that patterns take which are kept. */
 const KEPT_BYTES = 2 * 1024 * 1024
@@ -27,7 +22,7 @@ export function parsePattern(source: string, options: { readonly ignoreCase: boo
   const key = `${options.ignoreCase ? 'i' : ''}/${source}`
   const known = kept.get(key)
   if (known) return known
-  const pattern = convertAlternatives(parseSyntax(source).alternatives, options.ignoreCase)
+  const pattern = readSyntax(source, options.ignoreCase)
   refuseLarge(pattern)
   kept.set(key, pattern)
   return pattern
@@ -62,128 +57,6 @@ function countBytes(pattern: Pattern): number {
     default:
       return 100
   }
-}
-
-function parseSyntax(source: string): AST.Pattern {
-  const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
-    if (/^[tnrdDwWsSbB]$/.test(character) || /^[$()*+./?[\\\]^{|}]$/.test(character)) return sequence
-    // The parser, in its strict mode, takes a backslash before syntax characters only.
-    if (/^[!-/:-@[-`{-~]$/.test(character)) return `\\x${character.charCodeAt(0).toString(16)}`
-    throw new PatternFault(`uses the escape ${JSON.stringify(sequence)}, which is not in the portable core`)
-  })
-  try {
-    return new RegExpParser({ ecmaVersion: 2025 }).parsePattern(escaped, 0, escaped.length, { unicode: true })
-  } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message.replace(/^.*\/u: /s, '') : 'it cannot be parsed'
-    throw new PatternFault(`is no valid pattern: ${reason.toLowerCase()}`)
-  }
-}
-
-function convertAlternatives(alternatives: readonly AST.Alternative[], fold: boolean): Pattern {
-  const parts = alternatives.map(({ elements }) =>
-    joinText(elements.map((element) => convert(element, fold))),
-  )
-  return (parts.length === 1 && parts[0]) || { kind: 'choice', parts }
-}
-
-function convert(node: AST.Element, fold: boolean): Pattern {
-  switch (node.type) {
-    case 'Character':
-      return convertCharacter(node.value, fold)
-    case 'CharacterSet':
-      return { kind: 'set', ranges: rangesOfSet(node) }
-    case 'CharacterClass':
-      return convertClass(node, fold)
-    case 'Group':
-    case 'CapturingGroup':
-      if (node.type === 'Group' ? node.modifiers : node.name) return refuse(node)
-      return convertAlternatives(node.alternatives, fold)
-    case 'Quantifier':
-      return {
-        kind: 'repeat',
-        part: convert(node.element, fold),
-        min: node.min,
-        max: node.max === Number.POSITIVE_INFINITY ? null : node.max,
-      }
-    case 'Assertion':
-      if (node.kind === 'start' || node.kind === 'end') return { kind: node.kind }
-      if (node.kind === 'word') return { kind: 'boundary', negated: node.negate }
-      return refuse(node)
-    default:
-      return refuse(node)
-  }
-}
-
-function refuse(node: AST.Node): never {
-  throw new PatternFault(`uses ${JSON.stringify(node.raw.slice(0, 20))}, which is not in the portable core`)
-}
-
-function convertCharacter(point: number, fold: boolean): Pattern {
-  refuseUnstored(point)
-  const ranges = fold ? foldRanges([[point, point]]) : []
-  const alone = ranges.length === 0 || (ranges.length === 1 && ranges[0]?.[0] === ranges[0]?.[1])
-  return alone ? { kind: 'text', text: String.fromCodePoint(point) } : { kind: 'set', ranges }
-}
-
-function refuseUnstored(point: number): void {
-  if (point === 0 || (point >= 0xd800 && point <= 0xdfff))
-    throw new PatternFault('contains NUL or a lone surrogate, which no stored text does')
-}
-
-function convertClass(node: AST.CharacterClass, fold: boolean): Pattern {
-  if (node.elements.length === 0) return refuse(node)
-  const named: Range[] = []
-  const sets: Range[] = []
-  for (const element of node.elements) {
-    switch (element.type) {
-      case 'Character':
-        // Only the escape \b stands for this character inside a class.
-        if (element.value === 8) return refuse(node)
-        refuseUnstored(element.value)
-        named.push([element.value, element.value])
-        break
-      case 'CharacterClassRange':
-        refuseUnstored(element.min.value)
-        refuseUnstored(element.max.value)
-        named.push([element.min.value, element.max.value])
-        break
-      case 'CharacterSet':
-        sets.push(...rangesOfSet(element))
-        break
-      default:
-        return refuse(node)
-    }
-  }
-  const ranges = normaliseRanges([...(fold ? foldRanges(named) : named), ...sets])
-  return { kind: 'set', ranges: node.negate ? invertRanges(ranges) : ranges }
-}
-
-const SETS: { readonly [kind: string]: readonly Range[] } = {
-  digit: [[0x30, 0x39]],
-  space: normaliseRanges([
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ]),
-  word: WORD_RANGES,
-}
-
-function rangesOfSet(node: AST.CharacterSet): readonly Range[] {
-  if (node.kind === 'any') return invertRanges([[0x0a, 0x0a]])
-  const ranges = SETS[node.kind]
-  if (!ranges || node.kind === 'property') return refuse(node)
-  return node.negate ? invertRanges(ranges) : ranges
-}
-
-function joinText(parts: readonly Pattern[]): Pattern {
-  const joined: Pattern[] = []
-  for (const part of parts) {
-    const previous = joined.at(-1)
-    if (part.kind === 'text' && previous?.kind === 'text') {
-      joined[joined.length - 1] = { kind: 'text', text: previous.text + part.text }
-    } else joined.push(part)
-  }
-  if (joined.length === 0) return { kind: 'text', text: '' }
-  return (joined.length === 1 && joined[0]) || { kind: 'sequence', parts: joined }
 }
 
 function countNodes(pattern: Pattern): number {

@@ -1,5 +1,5 @@
 import type { FieldRef, Filter } from '../../filter/filter.js'
-import { type PatternDialect, printPattern } from '../../filter/pattern/pattern.js'
+import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 import type { ListQuery } from '../../storage.js'
 import { print } from './check.js'
 

@@ -1,5 +1,6 @@
-import { PatternFault, parsePattern } from '../../filter/pattern/parse-pattern.js'
-import type { Pattern } from '../../filter/pattern/pattern.js'
+import { parsePattern } from '../../filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
+import { PatternFault } from '../../filter/pattern/syntax/read-syntax.js'
 import type { Random } from './random.js'
 
 const SETS = [

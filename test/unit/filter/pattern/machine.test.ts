@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { compilePattern, countPatternBytes } from '../../../../src/filter/pattern/compile-pattern.js'
-import { createMachine, MACHINE_BYTES, type Place } from '../../../../src/filter/pattern/machine.js'
+import { createMachine, MACHINE_BYTES, type Place } from '../../../../src/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
-import type { Pattern } from '../../../../src/filter/pattern/pattern.js'
+import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { endless } from '../../../../src/slices.js'
 import { createRandom } from '../../../../src/testing/kit/random.js'
 

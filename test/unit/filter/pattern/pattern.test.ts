@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
-import { PatternFault, parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
-import type { Pattern } from '../../../../src/filter/pattern/pattern.js'
+import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
+import { PatternFault } from '../../../../src/filter/pattern/syntax/read-syntax.js'
 
 // CONTRACT.md §3.5
 

@@ -1,4 +1,5 @@
-import type { Range } from './code-points.js'
+import type { Range } from '../syntax/code-points.js'
+import type { Pattern } from '../syntax/pattern.js'
 import {
   ANYWHERE,
   AT_BOUNDARY,
@@ -9,7 +10,6 @@ import {
   type Contexts,
   NOWHERE,
 } from './context.js'
-import type { Pattern } from './pattern.js'
 
 /**
  * A pattern as its positions (Glushkov): one for each character that it may take once its repeats are written out, and

@@ -1,8 +1,8 @@
+import { type Range, WORD_RANGES } from '../syntax/code-points.js'
+import type { Pattern } from '../syntax/pattern.js'
 import { toWords } from './bit-sets.js'
 import { type CharacterClasses, divide } from './character-classes.js'
-import { type Range, WORD_RANGES } from './code-points.js'
 import { AT_START, bitOf, type Contexts, EDGE, NOWHERE, OTHER, SIDES, type Side, WORD } from './context.js'
-import type { Pattern } from './pattern.js'
 import { findPositions } from './positions.js'
 import { sortSteps } from './steps.js'
 

@@ -1,4 +1,4 @@
-import type { Pattern } from './pattern.js'
+import type { Pattern } from '../syntax/pattern.js'
 
 /** What is known of the literal text in a part of a pattern. */
 interface Literals {

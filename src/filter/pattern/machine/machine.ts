@@ -1,6 +1,6 @@
-import type { Slice } from '../../slices.js'
+import type { Slice } from '../../../slices.js'
+import type { Pattern } from '../syntax/pattern.js'
 import { type Automaton, compileAutomaton } from './automaton.js'
-import type { Pattern } from './pattern.js'
 import { createStates, DEAD, FOUND, type States, UNKNOWN } from './states.js'
 
 /** Where a search is: in which text, before which unit, and at which set of positions; at first there is none. */

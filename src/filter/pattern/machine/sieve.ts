@@ -1,7 +1,7 @@
-import type { Slice } from '../../slices.js'
+import type { Slice } from '../../../slices.js'
+import type { Pattern } from '../syntax/pattern.js'
 import { findLiteral } from './literal.js'
 import type { Place } from './machine.js'
-import type { Pattern } from './pattern.js'
 
 /** Says of a text what can be said without looking at each of its characters. It goes on from a place, and moves it. */
 export type Sieve = (place: Place, slice: Slice) => boolean | 'perhaps' | undefined

@@ -1,4 +1,4 @@
-import { LAST, type Range } from './code-points.js'
+import { LAST, type Range } from '../syntax/code-points.js'
 
 /** Code points in classes, so that all of a class are taken by the same sets. */
 export interface CharacterClasses {

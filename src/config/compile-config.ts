@@ -1,5 +1,7 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
+import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
+import { createQueryParser } from '../query/query-string.js'
 import { USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { CollectionConfig, Limits } from '../types.js'
@@ -33,21 +35,24 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure })
 
   checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, '/collections', faults)
+  const { parse: parsePattern } = createPatternStore()
   const collections = new Map(
     Object.entries(written).map(([name, collection]) => {
       const roleField = name === USERS ? (auth.roleField ?? null) : null
-      const context = { judgeVariable, isUnsure, roleField, faults }
+      const context = { judgeVariable, parsePattern, isUnsure, roleField, faults }
       return [name, compileCollection(name, collection, context)]
     }),
   )
   checkRoleField(auth, written[USERS]?.schema, isUnsure, faults)
+  const limits = { ...DEFAULT_LIMITS, ...config.limits }
   const plan = {
     collections,
     auth: compileAuth(auth, collections.get(USERS), isUnsure, faults),
     referrers: compileReferences(collections, isUnsure, faults),
-    limits: { ...DEFAULT_LIMITS, ...config.limits },
+    limits,
+    parseQuery: createQueryParser(limits),
   }
-  checkLimits(plan.limits, faults)
+  checkLimits(limits, faults)
   const warnings = checkOpenDoors(collections, options.production, isUnsure, faults)
   if (faults.length > 0) throw new ConfigError(faults)
   return { ...plan, warnings: [...warnings, ...findWarnings(written, collections, plan, options)] }
@@ -59,7 +64,7 @@ function compileCollection(
   {
     isUnsure,
     ...context
-  }: Pick<RuleScope, 'judgeVariable' | 'roleField' | 'faults'> & {
+  }: Pick<RuleScope, 'judgeVariable' | 'parsePattern' | 'roleField' | 'faults'> & {
     readonly isUnsure: IsUnsure
   },
 ): Collection {
@@ -80,6 +85,7 @@ function compileCollection(
     hasReferences: fields.some(holdsReference),
     additionalProperties,
     permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`),
+    parsePattern: context.parsePattern,
     validate,
     roleField: context.roleField,
     storage,

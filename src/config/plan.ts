@@ -1,6 +1,8 @@
 import type { Field } from '../fields/field-type.js'
 import type { FieldRef } from '../filter/filter.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
+import type { QueryParser } from '../query/query-string.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
 import type { Limits } from '../types.js'
@@ -17,6 +19,8 @@ export interface Collection {
   readonly hasReferences: boolean
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
+  /** Knows the patterns that it has read, as one for all collections. */
+  readonly parsePattern: ParsePattern
   readonly validate: BodyValidator
   /** The name of the role field, on the collection of accounts. */
   readonly roleField: string | null
@@ -46,6 +50,8 @@ export interface ServicePlan {
   /** `null` where `users` keeps no secrets. */
   readonly auth: AuthPlan | null
   readonly limits: Limits
+  /** Knows the query strings that it has taken apart. */
+  readonly parseQuery: QueryParser
   /** By the collection that is referred to. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   /** What a running service should not have, but may. */

@@ -2,6 +2,7 @@ import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { and, type Filter, isEverything, type Leaf, nothing, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { compareText } from '../json/compare-text.js'
 import { orderNames } from '../json/order-names.js'
 import { isObject } from '../json/own-properties.js'
@@ -20,7 +21,7 @@ import {
   type Rule,
   SIGNED_IN,
 } from './grants.js'
-import { keepTexts, type WriteText } from './kept-texts.js'
+import type { KeepTexts, WriteText } from './kept-texts.js'
 
 /** What a gate has to know of a collection. */
 export interface GatedCollection {
@@ -29,6 +30,7 @@ export interface GatedCollection {
   readonly paths: ReadonlyMap<string, Field>
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
+  readonly parsePattern: ParsePattern
 }
 
 /**
@@ -60,8 +62,11 @@ interface BoundRule {
   readonly where: Filter
 }
 
-/** Resolves reading rights (CONTRACT.md §5): they add up. All that does not depend on who exactly asks is computed once. */
-export function createReadGate(collection: GatedCollection): ReadGate {
+/**
+ * Resolves reading rights (CONTRACT.md §5): they add up. All that does not depend on who exactly asks is computed once,
+ * and its texts are kept.
+ */
+export function createReadGate(collection: GatedCollection, keepTexts: KeepTexts): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
   const known = new Map<string, ReadAccess>()
   return (asking) => {
@@ -109,10 +114,7 @@ const topOf = (path: string): string => {
   return dot < 0 ? path : path.slice(0, dot)
 }
 
-/** What an access does with the texts that it writes: one that lasts keeps them. */
-type Keep = (write: WriteText) => WriteText
-
-function createAccess(collection: GatedCollection, rules: readonly BoundRule[], keep: Keep): ReadAccess {
+function createAccess(collection: GatedCollection, rules: readonly BoundRule[], keep: KeepTexts): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
   let matchesFilter: Predicate | undefined
   let views: ((document: StoredDocument) => View) | undefined
@@ -126,6 +128,7 @@ function createAccess(collection: GatedCollection, rules: readonly BoundRule[], 
   return {
     storage: collection.storage,
     filter,
+    parsePattern: collection.parsePattern,
     isReadable(document) {
       matchesFilter ??= isEverything(filter) ? () => true : compileFilter(filter)
       return matchesFilter(document)
@@ -166,7 +169,7 @@ interface View {
 function compileViews(
   collection: GatedCollection,
   rules: readonly BoundRule[],
-  keep: Keep,
+  keep: KeepTexts,
 ): (document: StoredDocument) => View {
   const createView = (matching: readonly BoundRule[]): View => {
     const includes = (name: string): boolean =>

@@ -1,6 +1,7 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { and, type Filter, type Leaf, mapLeaves, or } from '../filter/filter.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { suggest } from '../schema/names.js'
 import type { SortKey } from '../storage.js'
 import type { Limits, OperatorName } from '../types.js'
@@ -19,6 +20,8 @@ export interface Readable {
   isShownAlways(field: Field): boolean
   /** The condition, false where the caller may not read its field. */
   guard(leaf: Leaf): Filter
+  /** Reads the patterns of a query. */
+  readonly parsePattern: ParsePattern
   /** For suggestions. */
   readonly paths: readonly string[]
 }
@@ -60,7 +63,7 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
     return field
   }
 
-  const filter = compileFilterOf(raw, 'q', find, attempt)
+  const filter = compileFilterOf(raw, 'q', { find, attempt, parse: readable.parsePattern })
   const keys = [...raw.sort].flatMap(([path, direction]): SortKey[] => {
     const parameter = `sort[${path}]`
     const field = find(parameter, path)
@@ -106,23 +109,23 @@ function checkReference(field: Field): Field {
 
 type Attempt = <T>(parameter: string, fallback: T, compile: () => T) => T
 
-type Find = (parameter: string, path: string) => Field | undefined
+/** What the conditions of a query are read with. */
+interface Reading {
+  readonly find: (parameter: string, path: string) => Field | undefined
+  readonly attempt: Attempt
+  readonly parse: ParsePattern
+}
 
 /** All conditions, and one of the groups where there are any. `at`: what stands before a field in a parameter's name. */
-function compileFilterOf(
-  { conditions, groups }: RawFilter,
-  at: string,
-  find: Find,
-  attempt: Attempt,
-): Filter {
+function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: Reading): Filter {
   const filters = [...conditions].flatMap(([path, operators]) => {
     const parameter = `${at}[${path}]`
-    const field = find(parameter, path)
-    return field ? compileField(field, operators, parameter, attempt) : []
+    const field = reading.find(parameter, path)
+    return field ? compileField(field, operators, parameter, reading) : []
   })
   if (groups.size === 0) return and(filters)
   const alternatives = [...groups].map(([number, group]) =>
-    compileFilterOf(group, `${at}[${OR}][${number}]`, find, attempt),
+    compileFilterOf(group, `${at}[${OR}][${number}]`, reading),
   )
   return and([...filters, or(alternatives)])
 }
@@ -131,7 +134,7 @@ function compileField(
   field: Field,
   operators: ReadonlyMap<string, readonly string[]>,
   parameter: string,
-  attempt: Attempt,
+  { attempt, parse }: Reading,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
   const hasPattern = [...operators.keys()].some((operator) => takes(operator, 'pattern'))
@@ -146,7 +149,10 @@ function compileField(
     const operator = name as OperatorName
     return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
       const filters = texts.map((text) =>
-        buildCondition(field, operator, readOperand(field, operator, text), options !== undefined),
+        buildCondition(field, operator, readOperand(field, operator, text), {
+          ignoreCase: options !== undefined,
+          parse,
+        }),
       )
       return [joinRepeated(operator, filters)]
     })

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field-type.js'
 import type { Filter, Scalar } from '../filter/filter.js'
-import { parsePattern } from '../filter/pattern/parse-pattern.js'
+import { type ParsePattern, parsePattern } from '../filter/pattern/parse-pattern.js'
 import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../filter/pattern/syntax/read-syntax.js'
 import { suggest } from '../schema/names.js'
@@ -27,6 +27,12 @@ export const unknownOperator = (name: string): ConditionFault =>
 /** The field whose values a condition is about: an array's items, else the field itself. */
 export const elementOf = (field: Field): Field => field.items ?? field
 
+/** How a pattern is read. `parse` may know it already. */
+export interface PatternOptions {
+  readonly ignoreCase?: boolean | undefined
+  readonly parse?: ParsePattern
+}
+
 /**
  * Builds the filter of one condition from an operand that is already JSON (CONTRACT.md §3.2 to §3.4). Strings are
  * normalised as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
@@ -35,7 +41,7 @@ export function buildCondition(
   field: Field,
   name: OperatorName,
   operand: unknown,
-  ignoreCase = false,
+  patterns: PatternOptions = {},
 ): Filter {
   const { ref } = field
   if (!ref) throw new ConditionFault('unknown_field', 'a hash is never compared')
@@ -48,7 +54,7 @@ export function buildCondition(
     case 'list':
       return operator.toFilter(ref, toList(field, operand))
     case 'pattern':
-      return operator.toFilter(ref, toPattern(field, operand, ignoreCase))
+      return operator.toFilter(ref, toPattern(field, operand, patterns))
     case 'flag':
       return operator.toFilter(ref, toFlag(operand))
     default:
@@ -95,13 +101,17 @@ function toList(field: Field, operand: unknown): readonly (Scalar | null)[] {
   return operand.map((element) => toScalar(field, element))
 }
 
-function toPattern(field: Field, operand: unknown, ignoreCase: boolean): Pattern {
+function toPattern(
+  field: Field,
+  operand: unknown,
+  { ignoreCase = false, parse = parsePattern }: PatternOptions,
+): Pattern {
   if (!scalarTypeOf(field).holdsText) {
     throw new ConditionFault('wrong_operator', 'patterns apply to fields that hold strings')
   }
   if (typeof operand !== 'string') throw new ConditionFault('wrong_type', 'must be a pattern, as a string')
   try {
-    return parsePattern(operand, { ignoreCase })
+    return parse(operand, { ignoreCase })
   } catch (thrown) {
     if (thrown instanceof PatternFault)
       throw new ConditionFault('invalid_pattern', `the pattern ${thrown.message}`)

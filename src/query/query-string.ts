@@ -35,10 +35,31 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 /** CONTRACT.md §3.3: groups within groups. */
 const MAX_LEVELS = 4
 
-const parsed = createBoundedMap<string, RawQuery>(1024)
+/** Takes a query string apart, of which some parameters are allowed. */
+export type QueryParser = (text: string, allowed: readonly ParameterName[]) => RawQuery
 
-/** A query longer than this is not worth remembering. */
+interface QueryStringLimits {
+  readonly queryBytes: number
+}
+
+/** Queries that are remembered. */
 const MAX_REMEMBERED = 1024
+/** Units of text of a query; a longer one is not worth remembering. */
+const MAX_LENGTH = 1024
+
+/** Creates a parser that knows the queries that it has read of late. */
+export function createQueryParser(limits: QueryStringLimits): QueryParser {
+  const parsed = createBoundedMap<string, RawQuery>(MAX_REMEMBERED)
+  return (text, allowed) => {
+    if (text === '') return EMPTY
+    const key = `${allowed.join()}?${text}`
+    const known = parsed.get(key)
+    if (known) return known
+    const query = parseQueryString(text, allowed, limits)
+    if (text.length <= MAX_LENGTH) parsed.set(key, query)
+    return query
+  }
+}
 
 /**
  * Takes a query string apart (CONTRACT.md §3). A closed grammar of keys stands before the parser, and as many values must
@@ -48,18 +69,13 @@ const MAX_REMEMBERED = 1024
 export function parseQueryString(
   text: string,
   allowed: readonly ParameterName[],
-  limits: { readonly queryBytes: number },
+  limits: QueryStringLimits,
 ): RawQuery {
   if (text === '') return EMPTY
   if (text.length > limits.queryBytes) {
     throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
   }
-  const key = `${allowed.join()}?${text}`
-  const known = parsed.get(key)
-  if (known) return known
-  const query = parse(text, allowed)
-  if (text.length <= MAX_REMEMBERED) parsed.set(key, query)
-  return query
+  return parse(text, allowed)
 }
 
 function parse(text: string, allowed: readonly ParameterName[]): RawQuery {

@@ -1,6 +1,7 @@
 import { compileFields } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { suggest } from '../schema/names.js'
@@ -33,6 +34,7 @@ export interface WhereFault {
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
   readonly judgeVariable: JudgeVariable
+  readonly parsePattern: ParsePattern
   /** Whether nobody knows of which type the values at a path are, because its definition is at fault. */
   readonly isUnsure: (path: string) => boolean
 }
@@ -136,7 +138,10 @@ function parseCondition(
   const [field] = fields
   if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
   return variablesOf(operator, operand).length === 0
-    ? { kind: 'fixed', filter: buildCondition(field, operator, operand, ignoreCase) }
+    ? {
+        kind: 'fixed',
+        filter: buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern }),
+      }
     : { kind: 'bound', bind: (binding) => bindCondition(field, operator, operand, binding) }
 }
 

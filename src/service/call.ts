@@ -3,6 +3,7 @@ import type { Throttle } from '../auth/throttle.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
 import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
+import { createTextStore } from '../permissions/kept-texts.js'
 import { createReadGate, type ReadAccess, type ReadGate } from '../permissions/read-gate.js'
 import type { Binding } from '../query/variable.js'
 import { runSliced, type Slice, type Sliced } from '../slices.js'
@@ -35,12 +36,15 @@ export interface Service {
 }
 
 /** What a service finds out about its rules before the first call. */
-export const compileRules = (
-  collections: Iterable<Collection>,
-): Pick<Service, 'gates' | 'createRuleJudge'> => ({
-  gates: new Map([...collections].map((collection) => [collection.name, createReadGate(collection)])),
-  createRuleJudge: createRuleJudges(),
-})
+export function compileRules(collections: Iterable<Collection>): Pick<Service, 'gates' | 'createRuleJudge'> {
+  const keepTexts = createTextStore()
+  return {
+    gates: new Map(
+      [...collections].map((collection) => [collection.name, createReadGate(collection, keepTexts)]),
+    ),
+    createRuleJudge: createRuleJudges(),
+  }
+}
 
 /** What a call is made for. */
 interface CallParts {

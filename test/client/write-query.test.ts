@@ -3,6 +3,7 @@ import { writeQuery } from '../../src/client/write-query.js'
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../../src/fields/compile-fields.js'
 import type { Field } from '../../src/fields/field-type.js'
 import { and, type Filter, or } from '../../src/filter/filter.js'
+import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { compileQuery, type Readable } from '../../src/query/compile-query.js'
 import { buildCondition } from '../../src/query/condition.js'
 import { parseQueryString } from '../../src/query/query-string.js'
@@ -35,6 +36,7 @@ const readable: Readable = {
   find: (path) => PATHS.get(path),
   isShownAlways: () => true,
   guard: (leaf) => leaf,
+  parsePattern,
   paths: [...PATHS.keys()],
 }
 
@@ -58,7 +60,7 @@ function readWhere(where: Json): Filter {
   const faults: WhereFault[] = []
   const filter = parseWhere(
     where,
-    { paths: PATHS, judgeVariable: () => undefined, isUnsure: () => false },
+    { paths: PATHS, judgeVariable: () => undefined, parsePattern, isUnsure: () => false },
     '',
     faults,
   )
@@ -74,7 +76,7 @@ function build({ $or, ...conditions }: Json): Filter {
     const isScalar = typeof condition !== 'object' || condition === null
     const { $options, ...operators } = isScalar ? { $eq: condition } : (condition as Json)
     return Object.entries(operators).map(([operator, operand]) =>
-      buildCondition(field, operator as OperatorName, operand, $options === 'i'),
+      buildCondition(field, operator as OperatorName, operand, { ignoreCase: $options === 'i' }),
     )
   })
   return and(Array.isArray($or) ? [...parts, or($or.map(build))] : parts)

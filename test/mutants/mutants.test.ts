@@ -41,6 +41,7 @@ const breakAccess =
           const access = gate(...who)
           if (!access) return access
           const { storage, filter, isReadable, find, isShownAlways, guard, show, write, isShown } = access
+          const { parsePattern } = access
           const whole = {
             storage,
             filter,
@@ -51,6 +52,7 @@ const breakAccess =
             show,
             write,
             isShown,
+            parsePattern,
             paths: access.paths,
           }
           return { ...whole, ...break_(access) }

@@ -1,7 +1,7 @@
 import { endless, type Slice } from '../../slices.js'
 import { createMachine, type Place } from './machine/machine.js'
 import { createSieve } from './machine/sieve.js'
-import { createStore } from './store.js'
+import { createStore, type Store } from './store.js'
 import type { Pattern } from './syntax/pattern.js'
 
 /** Says whether a text contains a match. */
@@ -16,26 +16,20 @@ export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Bytes that what searches have learnt takes, over all patterns of a process. */
-const ALL_MACHINES_BYTES = 16 * 1024 * 1024
+/** Where a pattern carries its matcher: no part of its JSON, so that copies and prints have none. */
+const MATCHER = Symbol('matcher')
 
-const machines = createStore(ALL_MACHINES_BYTES)
-
-/** How many bytes that is at present. */
-export const countPatternBytes = (): number => machines.bytes
-
-const compiled = new WeakMap<Pattern, Matcher>()
-
-/** Compiles a pattern to a matcher whose time is linear in the text, whatever the pattern. */
-export function compilePattern(pattern: Pattern): Matcher {
-  const known = compiled.get(pattern)
-  if (known) return known
-  const matcher = createMatcher(pattern)
-  compiled.set(pattern, matcher)
-  return matcher
+/** Gives a pattern the matcher that it carries from now on. `machines` keeps what searches learn. */
+export function attachMatcher(pattern: Pattern, machines: Store): void {
+  Object.defineProperty(pattern, MATCHER, { value: createMatcher(pattern, machines) })
 }
 
-function createMatcher(pattern: Pattern): Matcher {
+/** The matcher that a pattern carries, else a new one. Its time is linear in the text, whatever the pattern. */
+export const compilePattern = (pattern: Pattern): Matcher =>
+  (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
+  createMatcher(pattern, createStore(Number.POSITIVE_INFINITY))
+
+function createMatcher(pattern: Pattern, machines: Store): Matcher {
   const machine = machines.keep((onGrow) => createMachine(pattern, onGrow))
   const sieve = createSieve(pattern)
   const goOn = (search: Search, slice: Slice): boolean | undefined => {

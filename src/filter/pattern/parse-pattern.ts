@@ -1,4 +1,3 @@
-import { createBoundedMap } from '../bounded-map.js'
 import { findPositions } from './machine/positions.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'
@@ -10,21 +9,15 @@ const MAX_NODES = 1000
 /** CONTRACT.md §3.5: pairs of these of which one can follow the other. */
 const MAX_PAIRS = 20_000
 
-/** Bytes that patterns take which are kept. */
-const KEPT_BYTES = 2 * 1024 * 1024
+/** Reads a portable pattern. Throws `PatternFault` for anything outside the portable core. */
+export type ParsePattern = (source: string, options: { readonly ignoreCase: boolean }) => Pattern
 
-const kept = createBoundedMap<string, Pattern>(KEPT_BYTES, countBytes)
-
-/** Parses a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for anything outside the portable core. */
-export function parsePattern(source: string, options: { readonly ignoreCase: boolean }): Pattern {
+/** Reads a portable pattern (CONTRACT.md §3.5), each time anew. */
+export const parsePattern: ParsePattern = (source, options) => {
   if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)
-  const key = `${options.ignoreCase ? 'i' : ''}/${source}`
-  const known = kept.get(key)
-  if (known) return known
   const pattern = readSyntax(source, options.ignoreCase)
   refuseLarge(pattern)
-  kept.set(key, pattern)
   return pattern
 }
 
@@ -40,23 +33,6 @@ function refuseLarge(pattern: Pattern): void {
       )
     }
   })
-}
-
-/** About what a pattern takes, kept with its source. */
-function countBytes(pattern: Pattern): number {
-  switch (pattern.kind) {
-    case 'text':
-      return 100 + 6 * pattern.text.length
-    case 'set':
-      return 100 + 60 * pattern.ranges.length
-    case 'sequence':
-    case 'choice':
-      return pattern.parts.reduce((total, part) => total + countBytes(part), 100)
-    case 'repeat':
-      return 100 + countBytes(pattern.part)
-    default:
-      return 100
-  }
 }
 
 function countNodes(pattern: Pattern): number {

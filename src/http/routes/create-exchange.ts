@@ -1,4 +1,3 @@
-import { parseQueryString } from '../../query/query-string.js'
 import { invalid } from '../../service/refusals.js'
 import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
@@ -16,8 +15,8 @@ interface Parts extends Omit<Exchange, 'readQuery' | 'readBody' | 'accountPaths'
 export function createExchange({ routes, endpoint, hasAccountRoutes, onlyJson, ...rest }: Parts): Exchange {
   const { call, incoming, query } = rest
   const { deadline, service } = call
-  const { limits } = service.plan
-  const readQuery: Exchange['readQuery'] = () => parseQueryString(query, endpoint.parameters ?? [], limits)
+  const { limits, parseQuery } = service.plan
+  const readQuery: Exchange['readQuery'] = () => parseQuery(query, endpoint.parameters ?? [])
   return {
     ...rest,
     accountPaths: hasAccountRoutes ? routes.accountPaths : [],

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { StoredDocument } from '../../../src/index.js'
-import { keepTexts } from '../../../src/permissions/kept-texts.js'
+import { createTextStore } from '../../../src/permissions/kept-texts.js'
 
 function count() {
   const written: string[] = []
-  const write = keepTexts((document) => {
+  const write = createTextStore()((document) => {
     written.push(document._id)
     return JSON.stringify(document)
   })

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { compilePattern, countPatternBytes } from '../../../../src/filter/pattern/compile-pattern.js'
+import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
 import { createMachine, MACHINE_BYTES, type Place } from '../../../../src/filter/pattern/machine/machine.js'
 import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
+import { createPatternStore } from '../../../../src/filter/pattern/pattern-store.js'
 import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { endless } from '../../../../src/slices.js'
 import { createRandom } from '../../../../src/testing/kit/random.js'
@@ -65,18 +66,19 @@ describe('memory is bounded', () => {
 
   test('for all together; a search whose machine was dropped goes on', () => {
     const text = `${'c'.repeat(500)}${draw('ab', 2000)}`
+    const store = createPatternStore()
     const searches = Array.from({ length: 100 }, (_, i) =>
-      compilePattern(parse(`a[ab]{${300 + i}}$`)).search(text),
+      compilePattern(store.parse(`a[ab]{${300 + i}}$`, { ignoreCase: false })).search(text),
     )
     const answers = searches.map(() => undefined as boolean | undefined)
     for (let round = 0; answers.includes(undefined); round++) {
       expect(round).toBeLessThan(1000)
       searches.forEach((search, i) => {
         answers[i] ??= search.goOn({ left: 500 })
-        expect(countPatternBytes()).toBeLessThanOrEqual(16 * 1024 * 1024)
+        expect(store.bytes).toBeLessThanOrEqual(16 * 1024 * 1024)
       })
     }
-    expect(countPatternBytes()).toBeGreaterThan(8 * 1024 * 1024)
+    expect(store.bytes).toBeGreaterThan(8 * 1024 * 1024)
     expect(answers).toEqual(searches.map((_, i) => text.at(-301 - i) === 'a'))
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
 import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
+import { createPatternStore } from '../../../../src/filter/pattern/pattern-store.js'
 import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../../../../src/filter/pattern/syntax/read-syntax.js'
 
@@ -180,18 +181,36 @@ describe('20,000 pairs of nodes of which one can follow the other', () => {
   })
 })
 
-describe('what was read is kept', () => {
+describe('what a store has read is kept', () => {
+  const createReader = () => {
+    const store = createPatternStore()
+    return (source: string, ignoreCase = false): Pattern => store.parse(source, { ignoreCase })
+  }
+
   test('by its text and its case', () => {
-    expect(parse('kept+')).toBe(parse('kept+'))
-    expect(parse('kept+', true)).toBe(parse('kept+', true))
-    expect(parse('kept+', true)).not.toEqual(parse('kept+'))
+    const read = createReader()
+    expect(read('kept+')).toBe(read('kept+'))
+    expect(read('kept+', true)).toBe(read('kept+', true))
+    expect(read('kept+', true)).not.toEqual(read('kept+'))
+    expect(compilePattern(read('kept+'))).toBe(compilePattern(read('kept+')))
   })
 
   test('as long as there is room', () => {
-    const [first] = [parse('forgotten+')]
-    for (let i = 0; i < 8000; i++) parse(`room${i}+`)
-    expect(parse('forgotten+')).not.toBe(first)
-    expect(parse('forgotten+')).toEqual(first)
+    const read = createReader()
+    const first = read('forgotten+')
+    for (let i = 0; i < 8000; i++) read(`room${i}+`)
+    expect(read('forgotten+')).not.toBe(first)
+    expect(read('forgotten+')).toEqual(first)
+  })
+
+  test('apart from what another store has read', () => {
+    expect(createReader()('kept+')).not.toBe(createReader()('kept+'))
+  })
+
+  test('and is JSON like any other', () => {
+    const pattern = createReader()('kept+')
+    expect(pattern).toEqual(parse('kept+'))
+    expect(Reflect.ownKeys({ ...pattern })).toEqual(Reflect.ownKeys(parse('kept+')))
   })
 })
 

@@ -1,11 +1,12 @@
 import type { ConfigFault } from '../errors.js'
+import { copyJson } from '../json/copy-json.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
+import { reportTo } from '../json/report.js'
 import { compileJsonSchema, type Violation } from '../schema/json-schema.js'
 import { findNearest } from '../schema/names.js'
 import type { Config } from '../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
-import { copyJson } from './copy-json.js'
 import { describeViolation } from './describe-violation.js'
 import { settleShape } from './settle-shape.js'
 
@@ -17,16 +18,18 @@ let findViolations: ((value: unknown) => readonly Violation[]) | undefined
 /** What is wrong for the company it keeps, or by its name, can be judged for itself. */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 
+interface CheckedShape {
+  readonly faults: readonly ConfigFault[]
+  readonly config: Partial<Config>
+  readonly isUnsure: IsUnsure
+}
+
 /** Copies a configuration and checks its shape; returns what can be compiled all the same. */
-export function checkShape(
-  input: unknown,
-  faults: ConfigFault[],
-): { readonly config: Partial<Config>; readonly isUnsure: IsUnsure } {
+export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
-  const copied = copyJson(input, unreadable)
+  const copied = copyJson(input, reportTo(unreadable))
   findViolations ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
   const violations = findViolations(copied).filter((violation) => !isOfCopy(violation, unreadable))
-  faults.push(...unreadable, ...violations.map(describeViolation))
 
   const misshapen = new Set([
     ...unreadable.map(({ path }) => path),
@@ -34,6 +37,7 @@ export function checkShape(
   ])
   const unsure = new Set([...misshapen, ...violations.flatMap(findMeant)])
   return {
+    faults: [...unreadable, ...violations.map(describeViolation)],
     config: settleShape(copied, misshapen),
     isUnsure: (pointer) => outwards(pointer).some((outer) => unsure.has(outer)),
   }

@@ -1,6 +1,6 @@
-import type { ConfigFault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
 import type { IsUnsure } from './check-shape.js'
@@ -37,7 +37,7 @@ export function compileAuth(
   auth: AuthConfig,
   users: Collection | undefined,
   isUnsure: IsUnsure,
-  faults: ConfigFault[],
+  report: ConfigReport,
 ): AuthPlan | null {
   const fields = users?.fields ?? []
   if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) return null
@@ -47,13 +47,10 @@ export function compileAuth(
       ({ definition, name }) =>
         definition === UNSURE || isUnsure(`${SCHEMA}${toPointerPart(name)}/${credential.needs}`),
     )
-    return findField(credential, auth[credential.attribute], { fields, unsure }, faults)
+    return findField(credential, auth[credential.attribute], { fields, unsure }, report)
   })
   if (identifier && identifier.name === auth.roleField) {
-    faults.push({
-      path: '/auth/roleField',
-      message: 'is the identifier: whoever registers would choose a role',
-    })
+    report.at('roleField').fault('is the identifier: whoever registers would choose a role')
   }
   if (!users || !identifier || !secret) return null
   const { register, sessionDays, cost } = { ...DEFAULT_AUTH, ...auth }
@@ -71,26 +68,26 @@ function findField(
   { attribute, isCandidate, kind }: Credential,
   name: string | undefined,
   { fields, unsure }: { readonly fields: readonly Field[]; readonly unsure: readonly Field[] },
-  faults: ConfigFault[],
+  report: ConfigReport,
 ): Field | undefined {
-  const path = `/auth/${attribute}`
+  const place = report.at(attribute)
   const candidates = fields.filter(isCandidate)
   const names = candidates.map((field) => field.name)
   if (name !== undefined) {
     const found = candidates.find((field) => field.name === name)
     if (!found && !unsure.some((field) => field.name === name)) {
       const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, of which there is none`
-      faults.push({ path, message: `must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}` })
+      place.fault(`must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}`)
     }
     return found
   }
   if (candidates.length === 1) return candidates[0]
   if (candidates.length === 0 && unsure.length > 0) return undefined
-  const message =
+  place.fault(
     candidates.length === 0
       ? `"${USERS}" has no ${kind}, which accounts need`
-      : `"${USERS}" has several: name one of ${names.join(', ')} as auth.${attribute}`
-  faults.push({ path, message })
+      : `"${USERS}" has several: name one of ${names.join(', ')} as auth.${attribute}`,
+  )
   return undefined
 }
 
@@ -99,27 +96,24 @@ export function checkRoleField(
   auth: AuthConfig,
   schema: { readonly [field: string]: FieldDefinition } | undefined,
   isUnsure: IsUnsure,
-  faults: ConfigFault[],
+  report: ConfigReport,
 ): void {
   const { roleField } = auth
   if (roleField === undefined || isUnsure(SCHEMA)) return
   const names = Object.keys(schema ?? {})
   const definition = schema && Object.hasOwn(schema, roleField) ? schema[roleField] : undefined
   if (definition === UNSURE) return
+  const place = report.at('roleField')
   if (!definition) {
-    faults.push({
-      path: '/auth/roleField',
-      message: `"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`,
-    })
+    place.fault(`"${USERS}" has no field ${JSON.stringify(roleField)}${suggest(roleField, names)}`)
   } else if (
     definition.type === 'array' &&
     (definition.items.type === 'string' || definition.items === UNSURE)
   ) {
     return
   } else if (definition.type !== 'string') {
-    faults.push({
-      path: '/auth/roleField',
-      message: `must name a field of type string, or an array of strings, found one of type ${definition.type}`,
-    })
+    place.fault(
+      `must name a field of type string, or an array of strings, found one of type ${definition.type}`,
+    )
   }
 }

@@ -1,6 +1,8 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
+import { type ConfigReport, createReport, reportTo } from '../json/report.js'
+import { EVERYONE } from '../permissions/grants.js'
 import { createQueryParser } from '../query/query-string.js'
 import { USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
@@ -29,8 +31,9 @@ export interface CompileOptions {
 
 /** Compiles a configuration. Throws `ConfigError` with every fault, and none that is only what follows from another. */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
-  const faults: ConfigFault[] = [...(options.faults ?? [])]
-  const { config, isUnsure } = checkShape(input, faults)
+  const { config, isUnsure, faults: misshapen } = checkShape(input)
+  const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
+  const report = reportTo(faults)
   const { collections: written = {}, auth = {} } = config
   const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure })
 
@@ -40,41 +43,53 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     Object.entries(written).map(([name, collection]) => {
       const roleField = name === USERS ? (auth.roleField ?? null) : null
       const context = { judgeVariable, parsePattern, isUnsure, roleField, faults }
-      return [name, compileCollection(name, collection, context)]
+      return [name, compileCollection(name, collection, report.at('collections').at(name), context)]
     }),
   )
-  checkRoleField(auth, written[USERS]?.schema, isUnsure, faults)
+  checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
   const limits = { ...DEFAULT_LIMITS, ...config.limits }
   const plan = {
     collections,
-    auth: compileAuth(auth, collections.get(USERS), isUnsure, faults),
-    referrers: compileReferences(collections, isUnsure, faults),
+    auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
+    referrers: compileReferences(collections, isUnsure, report),
     limits,
     parseQuery: createQueryParser(limits),
   }
-  checkLimits(limits, faults)
-  const warnings = checkOpenDoors(collections, options.production, isUnsure, faults)
+  checkLimits(limits, report.at('limits'))
+  const warnings: string[] = []
+  const warn: ConfigReport = createReport((path, message) => warnings.push(`${path}: ${message}`) > 0)
+  for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
+    const place = (options.production ? report : warn)
+      .at('collections')
+      .at(name)
+      .at('permissions')
+      .at(EVERYONE)
+    place.fault(
+      `${OPEN_DOOR}${options.production ? ', which production refuses' : '; production refuses that'}`,
+    )
+  }
   if (faults.length > 0) throw new ConfigError(faults)
-  return { ...plan, warnings: [...warnings, ...findWarnings(written, collections, plan, options)] }
+  findWarnings(written, plan, options, warn)
+  return { ...plan, warnings }
+}
+
+interface CollectionContext extends Pick<RuleScope, 'judgeVariable' | 'parsePattern' | 'roleField'> {
+  readonly isUnsure: IsUnsure
+  readonly faults: ConfigFault[]
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
-  {
-    isUnsure,
-    ...context
-  }: Pick<RuleScope, 'judgeVariable' | 'parsePattern' | 'roleField' | 'faults'> & {
-    readonly isUnsure: IsUnsure
-  },
+  report: ConfigReport,
+  { isUnsure, faults, ...context }: CollectionContext,
 ): Collection {
-  const at = `/collections${toPointerPart(name)}`
-  const additionalProperties = config.additionalProperties ?? isUnsure(`${at}/additionalProperties`)
+  const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
     name,
     { ...config, additionalProperties },
-    at,
-    context.faults,
+    report.path,
+    faults,
   )
   const scope = { ...context, fields, paths, validate, additionalProperties, isUnsure: isUnsurePath(paths) }
   return {
@@ -84,7 +99,7 @@ function compileCollection(
     hashes: fields.filter(({ type }) => type === 'hash'),
     hasReferences: fields.some(holdsReference),
     additionalProperties,
-    permissions: compilePermissions(config.permissions ?? {}, scope, `${at}/permissions`),
+    permissions: compilePermissions(config.permissions ?? {}, scope, report.at('permissions')),
     parsePattern: context.parsePattern,
     validate,
     roleField: context.roleField,
@@ -92,29 +107,25 @@ function compileCollection(
   }
 }
 
-function checkLimits({ defaultLimit, maxLimit }: Limits, faults: ConfigFault[]): void {
-  if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit) {
-    faults.push({ path: '/limits/defaultLimit', message: `is greater than maxLimit, ${maxLimit}` })
-  }
+function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): void {
+  if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit)
+    report.at('defaultLimit').fault(`is greater than maxLimit, ${maxLimit}`)
 }
 
-/** Open doors: faults in production, else returned as warnings. */
-function checkOpenDoors(
+const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
+
+/** Collections that are open to everyone. Faults in what everyone may do could close the door once they are mended. */
+const findOpenDoors = (
   collections: ReadonlyMap<string, Collection>,
-  production: boolean,
   isUnsure: IsUnsure,
-  faults: ConfigFault[],
-): readonly string[] {
-  return [...collections.values()].flatMap((collection) => {
+  faults: readonly ConfigFault[],
+): readonly Collection[] =>
+  [...collections.values()].filter((collection) => {
     const at = `/collections${toPointerPart(collection.name)}`
-    const path = `${at}/permissions/*`
-    // Once they are mended, they may close the door.
-    const isAtFault = faults.some((fault) => fault.path.startsWith(`${path}/`))
-    if (isAtFault || isUnsure(`${at}/additionalProperties`)) return []
-    if (!isOpenToEveryone(collection.permissions, collection)) return []
-    const message = 'everyone may create, read, update and delete everything here'
-    if (!production) return [`${path}: ${message}; production refuses that`]
-    faults.push({ path, message: `${message}, which production refuses` })
-    return []
+    const isAtFault = faults.some(({ path }) => path.startsWith(`${at}/permissions/*/`))
+    return (
+      !isAtFault &&
+      !isUnsure(`${at}/additionalProperties`) &&
+      isOpenToEveryone(collection.permissions, collection)
+    )
   })
-}

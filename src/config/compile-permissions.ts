@@ -1,7 +1,7 @@
-import type { ConfigFault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import {
   ALL_PROPERTIES,
   type CompiledPermissions,
@@ -21,53 +21,63 @@ import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
 
-/** What the names and values in a rule are judged by, and where what is wrong with them is noted. */
+/** What the names and values in a rule are judged by. */
 export interface RuleScope extends WhereScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
   readonly additionalProperties: boolean
   readonly roleField: string | null
-  readonly faults: ConfigFault[]
 }
 
 /** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */
 export function compilePermissions(
   permissions: NonNullable<CollectionConfig['permissions']>,
   scope: RuleScope,
-  at: string,
+  report: ConfigReport,
 ): CompiledPermissions {
   const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
   for (const [subject, grant] of Object.entries(permissions)) {
-    const place = at + toPointerPart(subject)
-    for (const [operation, rule, written] of expandGrant(grant, place)) {
-      if (subject === OWNER && operation === 'create') {
-        // `true` and `false` stand for what owners can do at all.
-        if (typeof grant === 'boolean') continue
-        const message = 'owner means documents that exist already: it cannot create'
-        scope.faults.push({ path: written, message })
-      } else {
-        table[operation].set(subject, compileRule(subject, operation, rule, grant === true, scope, written))
-      }
+    for (const written of expandGrant(grant, report.at(subject))) {
+      const { operation, rule, place } = written
+      if (subject !== OWNER || operation !== 'create')
+        table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
+      // `true` and `false` stand for what owners can do at all.
+      else if (typeof grant !== 'boolean')
+        place.fault('owner means documents that exist already: it cannot create')
     }
   }
   return table
 }
 
-type Written = readonly [operation: Operation, rule: boolean | RuleConfig, at: string]
+/** A rule as it is written, and where. `null` refuses. */
+interface Written {
+  readonly operation: Operation
+  readonly rule: RuleConfig | null
+  readonly place: ConfigReport
+  /** Whether it stands for all operations. */
+  readonly isWhole?: boolean
+}
 
-/** A grant as the rules it stands for, each with the place where it is written. */
-function expandGrant(grant: GrantConfig, at: string): readonly Written[] {
-  if (typeof grant === 'boolean') return OPERATIONS.map((operation) => [operation, grant, at])
+const WITHOUT_CONDITIONS: RuleConfig = {}
+
+const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
+  typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
+
+/** A grant as the rules it stands for. */
+function expandGrant(grant: GrantConfig, place: ConfigReport): readonly Written[] {
+  if (typeof grant === 'boolean') {
+    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
+  }
   // Both at once are a fault already; what is wrong with each is one too.
   const plain: readonly Written[] = isPlain(grant)
     ? [
-        ['read', true, at],
-        ['create', grant, at],
+        { operation: 'read', rule: WITHOUT_CONDITIONS, place },
+        { operation: 'create', rule: grant, place },
       ]
     : []
   const byOperation = OPERATIONS.flatMap((operation): Written[] => {
     const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
-    return rule === undefined ? [] : [[operation, rule, at + toPointerPart(operation)]]
+    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), place: place.at(operation) }]
   })
   return [...plain, ...byOperation]
 }
@@ -77,48 +87,46 @@ const isPlain = (grant: GrantConfig & object): grant is Pick<RuleConfig, 'pick' 
 
 function compileRule(
   subject: string,
-  operation: Operation,
-  rule: boolean | RuleConfig,
-  isWholeGrant: boolean,
+  { operation, rule, place, isWhole = false }: Written & { readonly rule: RuleConfig },
   scope: RuleScope,
-  at: string,
-): Rule | null {
-  if (rule === false) return null
-  const written = rule === true ? {} : rule
-  checkNames('pick', written.pick, operation, scope, at)
-  checkNames('omit', written.omit, operation, scope, at)
-  const where = compileWhere(written.where, scope, `${at}/where`)
+): Rule {
+  for (const list of ['pick', 'omit'] as const) {
+    for (const [i, name] of Object.entries(rule[list] ?? [])) {
+      const message = judgeName(list, name, operation, scope)
+      if (message) place.at(list).at(i).fault(message)
+    }
+  }
+  const where = compileWhere(rule.where, scope, place.at('where'))
   return {
     subject,
-    properties: compileProperties(written),
+    properties: compileProperties(rule),
     where,
     // Nobody may write a document out of the own reach, unless the rule says so.
     check:
-      written.check === undefined && operation === 'update'
+      rule.check === undefined && operation === 'update'
         ? where
-        : compileWhere(written.check, scope, `${at}/check`),
-    set: compileSet(written.set ?? {}, scope, `${at}/set`),
+        : compileWhere(rule.check, scope, place.at('check')),
+    set: compileSet(rule.set ?? {}, scope, place.at('set')),
     acceptsRole:
-      (isWholeGrant && isRole(subject)) ||
-      (scope.roleField !== null && written.pick?.includes(scope.roleField) === true),
+      (isWhole && isRole(subject)) ||
+      (scope.roleField !== null && rule.pick?.includes(scope.roleField) === true),
   }
 }
 
 const compileProperties = ({ pick, omit }: RuleConfig): PropertySet =>
   pick || omit ? { pick: pick ? new Set(pick) : null, omit: new Set(omit) } : ALL_PROPERTIES
 
-const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, at: string): Where =>
-  where === undefined ? ANYWHERE : parseWhere(where, scope, at, scope.faults)
+const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, place: ConfigReport): Where =>
+  where === undefined ? ANYWHERE : parseWhere(where, scope, place)
 
-function compileSet(set: JsonObject, scope: RuleScope, at: string): ReadonlyMap<string, unknown> {
-  const declared = scope.fields.map(({ name }) => name)
+function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): ReadonlyMap<string, unknown> {
   for (const [name, value] of Object.entries(set)) {
-    const ofName = judgeName('set', name, 'create', scope, declared)
+    const ofName = judgeName('set', name, 'create', scope)
     const messages = [
       ...(ofName === undefined ? judgeLiteral(name, value, scope) : [ofName]),
       ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? []),
     ]
-    for (const message of messages) scope.faults.push({ path: at + toPointerPart(name), message })
+    for (const message of messages) report.at(name).fault(message)
   }
   return new Map(Object.entries(set))
 }
@@ -132,35 +140,21 @@ function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleSc
     .map(({ path, message }) => `is no value of the field: ${path.slice(at.length)} ${message}`)
 }
 
-function checkNames(
-  list: 'pick' | 'omit',
-  names: readonly string[] | undefined,
-  operation: Operation,
-  scope: RuleScope,
-  at: string,
-): void {
-  const declared = scope.fields.map(({ name }) => name)
-  for (const [i, name] of Object.entries(names ?? [])) {
-    const message = judgeName(list, name, operation, scope, declared)
-    if (message) scope.faults.push({ path: `${at}/${list}/${i}`, message })
-  }
-}
-
 /** Why a rule may not name a property, if so. */
 function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
   operation: Operation,
-  scope: RuleScope,
-  declared: readonly string[],
+  { fields, additionalProperties }: RuleScope,
 ): string | undefined {
   if (isSystemField(name)) {
     if (operation !== 'read') return `${name} is set by the service, whatever a rule says`
     return name === '_id' && list === 'omit' ? '_id is always shown' : undefined
   }
-  const field = scope.fields.find((candidate) => candidate.name === name)
+  const field = fields.find((candidate) => candidate.name === name)
   if (field?.type === 'hash' && list === 'pick' && operation === 'read') return 'a hash is never shown'
-  if (field || (scope.additionalProperties && isFieldName(name))) return undefined
+  if (field || (additionalProperties && isFieldName(name))) return undefined
+  const declared = fields.map((candidate) => candidate.name)
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 

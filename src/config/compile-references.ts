@@ -1,33 +1,30 @@
-import type { ConfigFault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import type { FieldRef } from '../filter/filter.js'
 import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import type { IsUnsure } from './check-shape.js'
 import type { Collection, Referrer } from './plan.js'
 
-/** Finds who refers to whom, adding references that lead nowhere, or lie too deep, to `faults`. */
+/** Finds who refers to whom. A reference that leads nowhere, or lies too deep, is a fault. */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
   isUnsure: IsUnsure,
-  faults: ConfigFault[],
+  report: ConfigReport,
 ): ReadonlyMap<string, readonly Referrer[]> {
   const referrers = new Map<string, Referrer[]>()
   for (const { name, fields } of collections.values()) {
-    const at = `/collections${toPointerPart(name)}/schema`
+    const schema = report.at('collections').at(name).at('schema')
     for (const { field, target, place, ref } of fields.flatMap((field) =>
-      findReferences(field, at + toPointerPart(field.name), null),
+      findReferences(field, schema.at(field.name), null),
     )) {
       // What is misshapen is there all the same.
       if (!collections.has(target) && !isUnsure(`/collections${toPointerPart(target)}/schema`)) {
         const message = `names no collection${suggest(target, [...collections.keys()])}`
-        faults.push({ path: `${place}/collection`, message: `${JSON.stringify(target)} ${message}` })
+        place.at('collection').fault(`${JSON.stringify(target)} ${message}`)
       }
       if (!ref) {
-        faults.push({
-          path: place,
-          message: 'a reference lies in one array at most, not in arrays of arrays',
-        })
+        place.fault('a reference lies in one array at most, not in arrays of arrays')
       } else {
         const { definition } = field
         const onDelete = (definition.type === 'reference' && definition.onDelete) || 'restrict'
@@ -43,7 +40,7 @@ interface FoundReference {
   readonly field: Field
   readonly target: string
   /** Where the configuration defines it. */
-  readonly place: string
+  readonly place: ConfigReport
   /** How filters reach it; `null` where they do not. */
   readonly ref: FieldRef | null
 }
@@ -51,15 +48,15 @@ interface FoundReference {
 /** `array` is the path of the array around a field, `undefined` inside two. */
 function findReferences(
   field: Field,
-  place: string,
+  place: ConfigReport,
   array: string | null | undefined,
 ): readonly FoundReference[] {
   const { definition, items, properties, path } = field
   if (definition.type === 'reference')
     return [{ field, target: definition.collection, place, ref: refOf(path, array) }]
-  if (items) return findReferences(items, `${place}/items`, array === null ? path : undefined)
+  if (items) return findReferences(items, place.at('items'), array === null ? path : undefined)
   return properties.flatMap((property) =>
-    findReferences(property, `${place}/properties${toPointerPart(property.name)}`, array),
+    findReferences(property, place.at('properties').at(property.name), array),
   )
 }
 

@@ -1,4 +1,4 @@
-import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import {
   EVERYONE,
   includesProperty,
@@ -9,98 +9,86 @@ import {
 } from '../permissions/grants.js'
 import { isAnywhere } from '../query/where.js'
 import { USERS } from '../schema/names.js'
-import type { CollectionConfig, Config, Limits } from '../types.js'
+import type { CollectionConfig, Config } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 
-/** What a sound configuration says that its author may not have meant (CONTRACT.md §1, §5). */
+/** Notes what a sound configuration says that its author may not have meant (CONTRACT.md §1, §5). */
 export function findWarnings(
   written: Config['collections'],
-  collections: ReadonlyMap<string, Collection>,
-  { auth, limits }: Pick<ServicePlan, 'auth' | 'limits'>,
+  plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits'>,
   options: { readonly production: boolean },
-): readonly string[] {
-  return [
-    ...(auth ? warnOfIdentifier(auth) : []),
-    ...(options.production ? warnOfUnlimited(collections, limits) : []),
-    ...[...collections.values()].flatMap((collection) => {
-      const at = `/collections${toPointerPart(collection.name)}`
-      const config = written[collection.name]
-      return [
-        ...(config ? warnOfPlainForm(config, collection, at) : []),
-        ...warnOfUnfillable(collection, auth, at),
-        ...warnOfLesserRights(collection, at),
-        ...warnOfUnknownRoles(collection, collections, at),
-      ]
-    }),
-  ]
+  report: ConfigReport,
+): void {
+  const { collections, auth } = plan
+  if (auth) warnOfIdentifier(auth, report)
+  if (options.production) warnOfUnlimited(plan, report.at('limits'))
+  for (const collection of collections.values()) {
+    const place = report.at('collections').at(collection.name)
+    const config = written[collection.name]
+    if (config) warnOfPlainForm(config, collection, place)
+    warnOfUnfillable(collection, auth, place)
+    warnOfLesserRights(collection, place)
+    warnOfUnknownRoles(collection, collections.get(USERS), place)
+  }
 }
 
-function warnOfIdentifier({ identifier }: AuthPlan): readonly string[] {
+function warnOfIdentifier({ identifier }: AuthPlan, report: ConfigReport): void {
   const { definition, name } = identifier
-  if (definition.type !== 'string' || definition.lowercase) return []
-  return [`/collections/${USERS}/schema/${name}: without "lowercase", Ann@… and ann@… are two accounts`]
+  if (definition.type !== 'string' || definition.lowercase) return
+  const place = report.at('collections').at(USERS).at('schema').at(name)
+  place.fault('without "lowercase", Ann@… and ann@… are two accounts')
 }
 
 /** Anyone could ask for all there is, again and again. */
 function warnOfUnlimited(
-  collections: ReadonlyMap<string, Collection>,
-  { defaultLimit, maxLimit }: Limits,
-): readonly string[] {
-  if (defaultLimit !== null || maxLimit !== null) return []
+  { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
+  report: ConfigReport,
+): void {
+  if (limits.defaultLimit !== null || limits.maxLimit !== null) return
   const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
   const names = open.map(({ name }) => name).join(', ')
-  return open.length > 0 ? [`/limits: without maxLimit or defaultLimit, anyone may list all of ${names}`] : []
+  if (open.length > 0) report.fault(`without maxLimit or defaultLimit, anyone may list all of ${names}`)
 }
 
-function warnOfPlainForm(config: CollectionConfig, { name }: Collection, at: string): readonly string[] {
-  if (name !== USERS) return []
-  return Object.entries(config.permissions ?? {}).flatMap(([subject, grant]) =>
-    typeof grant === 'object' && (Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit'))
-      ? [`${at}/permissions${toPointerPart(subject)}: the plain form lets ${subject} read every account`]
-      : [],
-  )
+function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: ConfigReport): void {
+  if (name !== USERS) return
+  for (const [subject, grant] of Object.entries(config.permissions ?? {})) {
+    if (typeof grant === 'object' && (Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')))
+      report.at('permissions').at(subject).fault(`the plain form lets ${subject} read every account`)
+  }
 }
 
 /** A field that a document must have, though no rule under which it is created accepts or sets it. */
-function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, at: string): readonly string[] {
+function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: ConfigReport): void {
   const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
-  if (rules.length === 0) return []
+  if (rules.length === 0) return
   const credentials =
     auth?.users === collection && auth.register ? [auth.identifier.name, auth.secret.name] : []
-  return collection.fields.flatMap(({ name, definition }) => {
+  for (const { name, definition } of collection.fields) {
     const isFilled =
       !definition.required ||
       ('default' in definition && definition.default !== undefined) ||
       credentials.includes(name) ||
       rules.some((rule) => rule.set.has(name) || includesProperty(rule.properties, name))
-    return isFilled
-      ? []
-      : [`${at}/schema${toPointerPart(name)}: is required, but nobody who creates can fill it`]
-  })
+    if (!isFilled) report.at('schema').at(name).fault('is required, but nobody who creates can fill it')
+  }
 }
 
 const WRITES: readonly Operation[] = ['create', 'update', 'delete']
 
 /** The most specific subject decides a write, so it may take away what everyone has. */
-function warnOfLesserRights({ permissions, fields }: Collection, at: string): readonly string[] {
-  return WRITES.flatMap((operation) => {
+function warnOfLesserRights({ permissions, fields }: Collection, report: ConfigReport): void {
+  const names = fields.map(({ name }) => name)
+  for (const operation of WRITES) {
     const everyone = permissions[operation].get(EVERYONE)
-    if (!everyone) return []
-    return [...permissions[operation]].flatMap(([subject, rule]) => {
-      if (subject !== SIGNED_IN && !isRole(subject)) return []
-      const isLess =
-        rule === null ||
-        isNarrower(
-          rule,
-          everyone,
-          fields.map(({ name }) => name),
-        )
-      const place = `${at}/permissions${toPointerPart(subject)}`
-      return isLess
-        ? [`${place}: ${subject} may ${operation} less than * may, for the most specific subject decides`]
-        : []
-    })
-  })
+    if (!everyone) continue
+    for (const [subject, rule] of permissions[operation]) {
+      if (subject !== SIGNED_IN && !isRole(subject)) continue
+      if (rule !== null && !isNarrower(rule, everyone, names)) continue
+      const message = `${subject} may ${operation} less than * may, for the most specific subject decides`
+      report.at('permissions').at(subject).fault(message)
+    }
+  }
 }
 
 function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
@@ -119,20 +107,18 @@ function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boole
 /** A role that nobody can have, because the role field does not allow it. */
 function warnOfUnknownRoles(
   { permissions }: Collection,
-  collections: ReadonlyMap<string, Collection>,
-  at: string,
-): readonly string[] {
-  const users = collections.get(USERS)
+  users: Collection | undefined,
+  report: ConfigReport,
+): void {
   const definition = users?.fields.find(({ name }) => name === users.roleField)?.definition
   const holder = definition?.type === 'array' ? definition.items : definition
   const allowed = holder?.type === 'string' ? holder.enum : undefined
-  if (!allowed) return []
-  const subjects = new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
-  return [...subjects].flatMap((subject) =>
-    isRole(subject) && !allowed.includes(subject)
-      ? [
-          `${at}/permissions${toPointerPart(subject)}: the role field does not allow ${JSON.stringify(subject)}`,
-        ]
-      : [],
-  )
+  if (!allowed) return
+  for (const subject of new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))) {
+    if (isRole(subject) && !allowed.includes(subject))
+      report
+        .at('permissions')
+        .at(subject)
+        .fault(`the role field does not allow ${JSON.stringify(subject)}`)
+  }
 }

@@ -1,6 +1,5 @@
-import type { Fault } from '../errors.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
-import { toPointerPart } from './pointer.js'
+import { type BodyReport, createReport } from './report.js'
 
 /** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
@@ -9,33 +8,35 @@ export const isStorableText = (text: string): boolean => !text.includes('\u0000'
 export const isStorableNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
-/** Takes a fault; false when there is room for no more. */
-export type AddFault = (fault: Fault) => boolean
-
 /** CONTRACT.md §4: levels of nesting, the body itself the first. */
 export const MAX_DEPTH = 32
 
 /**
  * Finds what storage cannot keep: text and numbers outside the domain, and whatever is no plain JSON, which a host may
- * bring in. Stops where `add` has no more room; returns whether there is.
+ * bring in. Stops where the report has no more room; returns whether it has.
  */
-export const findUnstorable = (value: unknown, path: string, add: AddFault): boolean =>
-  runAtOnce((slice) => searchUnstorable(value, path, add, slice))
+export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
+  runAtOnce((slice) => searchUnstorable(value, report, slice))
+
+/** Whether storage keeps a value as it is. */
+export const isStorable = (value: unknown): boolean =>
+  findUnstorable(
+    value,
+    createReport(() => false),
+  )
 
 /** The same in slices. */
 export function* searchUnstorable(
   value: unknown,
-  path: string,
-  add: AddFault,
+  report: BodyReport,
   slice: Slice,
   depth = 1,
 ): Sliced<boolean> {
-  if (typeof value !== 'object' || value === null) return judgeScalar(value, () => path, add)
-  if (depth > MAX_DEPTH)
-    return add({ path, code: 'too_deep', message: `is nested more than ${MAX_DEPTH} levels deep` })
+  if (typeof value !== 'object' || value === null) return judgeScalar(value, () => report)
+  if (depth > MAX_DEPTH) return report.fault('too_deep', `is nested more than ${MAX_DEPTH} levels deep`)
   if (!Array.isArray(value)) {
     const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return add({ path, ...NO_JSON })
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return report.fault(...NO_JSON)
   }
   const isArray = Array.isArray(value)
   const names = isArray ? value : Object.keys(value)
@@ -44,13 +45,12 @@ export function* searchUnstorable(
     const inner: unknown = (value as { readonly [name: string | number]: unknown })[name]
     slice.left -= stepsToRead(inner)
     if (slice.left <= 0) yield
-    if (!isArray && !judgeName(String(name), path, add)) return false
-    // A path is only made where it is needed: most bodies have no fault.
-    const at = (): string => path + toPointerPart(name)
+    if (!isArray && !judgeName(String(name), report)) return false
+    // Most values are single ones without a fault: their place is not asked for.
     const isGood =
       typeof inner === 'object' && inner !== null
-        ? yield* searchUnstorable(inner, at(), add, slice, depth + 1)
-        : judgeScalar(inner, at, add)
+        ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
+        : judgeScalar(inner, () => report.at(name))
     if (!isGood) return false
   }
   return true
@@ -59,37 +59,30 @@ export function* searchUnstorable(
 /** The steps that it takes to go through a value, without what lies in it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)
 
-function judgeScalar(value: unknown, at: () => string, add: AddFault): boolean {
+function judgeScalar(value: unknown, report: () => BodyReport): boolean {
   switch (typeof value) {
     case 'string':
-      return isStorableText(value) || add(unstorableText(at()))
+      return isStorableText(value) || report().fault(...UNSTORABLE_TEXT)
     case 'number':
-      return isStorableNumber(value) || add({ path: at(), ...OUT_OF_RANGE })
+      return isStorableNumber(value) || report().fault(...OUT_OF_RANGE)
     case 'boolean':
       return true
     default:
-      return value === null || add({ path: at(), ...NO_JSON })
+      return value === null || report().fault(...NO_JSON)
   }
 }
 
-function judgeName(name: string, path: string, add: AddFault): boolean {
-  if (
-    name === '__proto__' &&
-    !add({ path: path + toPointerPart(name), code: 'forbidden_name', message: 'is no name that can be used' })
-  )
+function judgeName(name: string, report: BodyReport): boolean {
+  if (name === '__proto__' && !report.at(name).fault('forbidden_name', 'is no name that can be used'))
     return false
-  return isStorableText(name) || add(unstorableText(path))
+  return isStorableText(name) || report.fault(...UNSTORABLE_TEXT)
 }
 
-const OUT_OF_RANGE = {
-  code: 'number_out_of_range',
-  message: 'must be finite, and between ±(2^53−1) where it is whole',
-} as const
+const OUT_OF_RANGE = [
+  'number_out_of_range',
+  'must be finite, and between ±(2^53−1) where it is whole',
+] as const
 
-const NO_JSON = { code: 'not_json', message: 'must be plain JSON' } as const
+const NO_JSON = ['not_json', 'must be plain JSON'] as const
 
-const unstorableText = (path: string): Fault => ({
-  path,
-  code: 'invalid_text',
-  message: 'must not contain NUL or a lone surrogate',
-})
+const UNSTORABLE_TEXT = ['invalid_text', 'must not contain NUL or a lone surrogate'] as const

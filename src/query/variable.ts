@@ -1,4 +1,4 @@
-import { findUnstorable } from '../json/domain.js'
+import { isStorable } from '../json/domain.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
@@ -43,10 +43,7 @@ export function bindValue(value: unknown, binding: Binding): { readonly value: u
   if (isVariable(value)) {
     const bound = readVariable(value, binding)
     // A host's callers may hold what is no JSON.
-    const isHeld =
-      bound !== undefined &&
-      [bound].flat().every((value) => value !== null) &&
-      findUnstorable(bound, '', () => false)
+    const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null) && isStorable(bound)
     return isHeld ? { value: bound } : undefined
   }
   if (Array.isArray(value)) {

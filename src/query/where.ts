@@ -3,7 +3,7 @@ import type { Field } from '../fields/field-type.js'
 import { and, everything, type Filter, isEverything, nothing, or } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { isObject } from '../json/own-properties.js'
-import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import type { JsonObject, OperatorName } from '../types.js'
 import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
@@ -24,12 +24,6 @@ export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && i
 export const bindWhere = (where: Where, binding: Binding): Filter =>
   where.kind === 'fixed' ? where.filter : where.bind(binding)
 
-/** What is wrong with a `where`, and at which place in it. */
-export interface WhereFault {
-  readonly path: string
-  readonly message: string
-}
-
 /** What the names in a `where` are looked up in. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
@@ -39,18 +33,18 @@ export interface WhereScope {
   readonly isUnsure: (path: string) => boolean
 }
 
-/** Parses a filter in the words of the query language as JSON (CONTRACT.md §5), adding what is wrong to `faults`. */
-export function parseWhere(where: JsonObject, scope: WhereScope, at: string, faults: WhereFault[]): Where {
+/** Parses a filter in the words of the query language as JSON (CONTRACT.md §5). */
+export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigReport): Where {
   const parts = Object.entries(where).map(([name, condition]) => {
-    const place = at + toPointerPart(name)
-    if (name === '$or' || name === '$and') return parseGroups(name, condition, scope, place, faults)
+    const place = report.at(name)
+    if (name === '$or' || name === '$and') return parseGroups(name, condition, scope, place)
     const field = scope.paths.get(name)
     const isUnsure = scope.isUnsure(name)
     if (!field && !isUnsure) {
       const known = [...scope.paths.keys()]
-      faults.push({ path: place, message: `there is no such field to compare${suggest(name, known)}` })
+      place.fault(`there is no such field to compare${suggest(name, known)}`)
     }
-    return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place, faults)
+    return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place)
   })
   return join(parts, and)
 }
@@ -62,21 +56,14 @@ function join(parts: readonly Where[], combine: (filters: readonly Filter[]) => 
   return { kind: 'bound', bind: (binding) => combine(parts.map((part) => bindWhere(part, binding))) }
 }
 
-function parseGroups(
-  name: '$or' | '$and',
-  groups: unknown,
-  scope: WhereScope,
-  at: string,
-  faults: WhereFault[],
-): Where {
+function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, report: ConfigReport): Where {
   if (!Array.isArray(groups) || groups.length === 0) {
-    faults.push({ path: at, message: 'must be an array of at least one filter' })
+    report.fault('must be an array of at least one filter')
     return ANYWHERE
   }
   const parts = groups.map((group: unknown, i) => {
-    const place = at + toPointerPart(i)
-    if (isObject(group)) return parseWhere(group, scope, place, faults)
-    faults.push({ path: place, message: 'must be a filter' })
+    if (isObject(group)) return parseWhere(group, scope, report.at(i))
+    report.at(i).fault('must be a filter')
     return ANYWHERE
   })
   return join(parts, name === '$or' ? or : and)
@@ -94,26 +81,19 @@ function parseField(
   fields: readonly Field[],
   condition: unknown,
   scope: WhereScope,
-  at: string,
-  faults: WhereFault[],
+  report: ConfigReport,
 ): Where {
   if (!isObject(condition))
-    return parseCondition(fields, { operator: '$eq', operand: condition }, scope, at, faults)
+    return parseCondition(fields, { operator: '$eq', operand: condition }, scope, report)
   const options = condition[OPTIONS]
   const hasPattern = Object.keys(condition).some((operator) => takes(operator, 'pattern'))
   if (options !== undefined && !(hasPattern && options === 'i')) {
-    faults.push({ path: at + toPointerPart(OPTIONS), message: 'must be "i", beside a $regex' })
+    report.at(OPTIONS).fault('must be "i", beside a $regex')
   }
   const operators = Object.entries(condition).filter(([operator]) => operator !== OPTIONS)
-  if (operators.length === 0) faults.push({ path: at, message: 'names no operator' })
+  if (operators.length === 0) report.fault('names no operator')
   const parts = operators.map(([operator, operand]) =>
-    parseCondition(
-      fields,
-      { operator, operand, ignoreCase: options === 'i' },
-      scope,
-      at + toPointerPart(operator),
-      faults,
-    ),
+    parseCondition(fields, { operator, operand, ignoreCase: options === 'i' }, scope, report.at(operator)),
   )
   return join(parts, and)
 }
@@ -128,13 +108,12 @@ function parseCondition(
   fields: readonly Field[],
   { operator, operand, ignoreCase }: Condition,
   scope: WhereScope,
-  at: string,
-  faults: WhereFault[],
+  report: ConfigReport,
 ): Where {
   const messages = isOperator(operator)
     ? judgeCondition(fields, operator, operand, scope)
     : [unknownOperator(operator).message]
-  for (const message of messages) faults.push({ path: at, message })
+  for (const message of messages) report.fault(message)
   const [field] = fields
   if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
   return variablesOf(operator, operand).length === 0

@@ -4,9 +4,10 @@ import { MAX_INDEXED_BYTES, toObjectSchema } from '../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
-import { type AddFault, searchUnstorable, stepsToRead } from '../json/domain.js'
+import { searchUnstorable, stepsToRead } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
+import { createReport } from '../json/report.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
@@ -65,7 +66,8 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       const fault = isFieldName(name) ? undeclaredName(name, '') : forbiddenName(name)
       if ((fault.code === 'forbidden_name' || !options.additionalProperties) && !add(fault)) break
     }
-    yield* searchUnstorable(body, '', add, slice)
+    const report = createReport((path, code: string, message: string) => add({ path, code, message }))
+    yield* searchUnstorable(body, report, slice)
     for (const violation of validate(body)) add(describeViolation(violation))
     for (const [i, { name }] of fields.entries()) {
       const check = checks[i]
@@ -77,6 +79,9 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
     runAtOnce((slice) => inSlices(body, slice, faults))
   return Object.assign(atOnce, { inSlices })
 }
+
+/** Takes a fault; false when there is room for no more. */
+type AddFault = (fault: Fault) => boolean
 
 /** Goes into a value that may be large. */
 type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Sliced<void>

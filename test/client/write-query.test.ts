@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { writeQuery } from '../../src/client/write-query.js'
+import type { ConfigFault } from '../../src/errors.js'
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../../src/fields/compile-fields.js'
 import type { Field } from '../../src/fields/field-type.js'
 import { and, type Filter, or } from '../../src/filter/filter.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
+import { reportTo } from '../../src/json/report.js'
 import { compileQuery, type Readable } from '../../src/query/compile-query.js'
 import { buildCondition } from '../../src/query/condition.js'
 import { parseQueryString } from '../../src/query/query-string.js'
-import { parseWhere, type WhereFault } from '../../src/query/where.js'
+import { parseWhere } from '../../src/query/where.js'
 import type { OperatorName } from '../../src/types.js'
 import fc from '../support/fast-check.js'
 
@@ -57,12 +59,11 @@ type Json = { readonly [name: string]: unknown }
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 function readWhere(where: Json): Filter {
-  const faults: WhereFault[] = []
+  const faults: ConfigFault[] = []
   const filter = parseWhere(
     where,
     { paths: PATHS, judgeVariable: () => undefined, parsePattern, isUnsure: () => false },
-    '',
-    faults,
+    reportTo(faults),
   )
   expect(faults).toEqual([])
   if (filter.kind !== 'fixed') throw new Error('a variable in a filter of the client')

@@ -1,14 +1,14 @@
 import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
-import { findUnstorable } from '../../json/domain.js'
+import { findUnstorable, isStorable } from '../../json/domain.js'
 import { isObject } from '../../json/own-properties.js'
-import { toPointerPart } from '../../json/pointer.js'
+import { type BodyReport, reportFirst } from '../../json/report.js'
 import { keepProperties } from '../../permissions/write-rules.js'
 import { isUuid, suggest } from '../../schema/names.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
-import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
+import type { StorageAdapter, WriteStep } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { type Call, createCall, type Service } from '../call.js'
 import { UNHURRIED } from '../deadline.js'
@@ -42,65 +42,65 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   if (seed === undefined) return
   if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
-  const inserts: WriteStep[] = []
-  const places: string[] = []
-  const references: Reference[] = []
+  const report = reportFirst(faults, MAX_FAULTS)
+  const drafts: Draft[] = []
   for (const [name, documents] of Object.entries(seed)) {
-    const at = toPointerPart(name)
     const collection = plan.collections.get(name)
-    if (!collection || !Array.isArray(documents)) {
-      const message = collection
-        ? 'must be an array of documents'
-        : `is no collection of the configuration${suggest(name, [...plan.collections.keys()])}`
-      faults.push({ path: at, code: 'unknown_collection', message })
+    if (collection && Array.isArray(documents)) {
+      for (const [i, document] of documents.entries())
+        drafts.push(...judge(call, collection, document, report.at(name).at(i)))
       continue
     }
-    for (const [i, document] of documents.entries()) {
-      const place = at + toPointerPart(i)
-      const stored = await prepare(call, collection, document, place, faults)
-      if (!stored) continue
-      inserts.push({ in: name, insert: stored })
-      places.push(place)
-      references.push(...collectReferences(collection.fields, stored, place))
-    }
+    const message = collection
+      ? 'must be an array of documents'
+      : `is no collection of the configuration${suggest(name, [...plan.collections.keys()])}`
+    report.at(name).fault('unknown_collection', message)
   }
-  if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
+  // Hashing takes long: not for a seed that is refused.
+  if (faults.length > 0) throw invalid(faults)
+  const inserts: WriteStep[] = []
+  const references: Reference[] = []
+  for (const { collection, parts, path } of drafts) {
+    const insert = await buildDocument(call, collection, parts)
+    inserts.push({ in: collection.name, insert })
+    references.push(...collectReferences(collection.fields, insert, path))
+  }
   await call.store.write(() => ({
     // They may refer to each other, whichever comes first.
     steps: [...inserts, ...references.map(requireReference)],
     done: undefined,
     refuse({ reason, step, fields = [] }) {
       if (reason === 'missing') throw brokenReference(references[step - inserts.length])
-      throw conflict(fields, places[step])
+      throw conflict(fields, drafts[step]?.path)
     },
   }))
 }
 
-async function prepare(
-  call: Call,
-  collection: Collection,
-  document: unknown,
-  at: string,
-  faults: Fault[],
-): Promise<StoredDocument | undefined> {
+/** A document that may be stored once its secrets are hashed. */
+interface Draft {
+  readonly collection: Collection
+  readonly parts: Parameters<typeof buildDocument>[2]
+  readonly path: string
+}
+
+/** The draft of a document; none of what is no JSON, for it cannot be read any further. */
+function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): readonly Draft[] {
   if (!isObject(document)) {
-    faults.push({ path: at, code: 'wrong_type', message: 'must be an object' })
-    return undefined
+    report.fault('wrong_type', 'must be an object')
+    return []
   }
-  const before = faults.length
-  findUnstorable(document, at, (fault) => faults.push(fault) < MAX_FAULTS)
-  // What is no JSON cannot be read any further.
-  if (faults.length > before) return undefined
-  const given = readSystemFields(document, at, faults)
+  if (!isStorable(document)) {
+    findUnstorable(document, report)
+    return []
+  }
+  const given = readSystemFields(document, report)
   const system = {
     ...createSystemFields(call, collection, given._id ?? call.service.createId()),
     ...given,
   }
   const judged = judgeBody(collection, keepProperties(document, () => true).body, call.service.clock())
-  faults.push(...judged.faults.map((fault) => ({ ...fault, path: at + fault.path })))
-  // Hashing takes long: not for a seed that will be refused.
-  if (faults.length > 0) return undefined
-  return buildDocument(call, collection, { system, fields: judged.fields })
+  for (const { path, code, message } of judged.faults) report.within(path).fault(code, message)
+  return [{ collection, parts: { system, fields: judged.fields }, path: report.path }]
 }
 
 interface GivenSystemFields {
@@ -111,13 +111,12 @@ interface GivenSystemFields {
 }
 
 /** The system fields that a seed document names, in stored form. */
-function readSystemFields(document: JsonObject, at: string, faults: Fault[]): GivenSystemFields {
+function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
   const given: [string, unknown][] = []
   for (const [name, read] of Object.entries(SYSTEM_READERS)) {
     if (!Object.hasOwn(document, name)) continue
     const value = read(document[name])
-    if (value === undefined)
-      faults.push({ path: `${at}/${name}`, code: 'wrong_type', message: EXPECTED[name] ?? '' })
+    if (value === undefined) report.at(name).fault('wrong_type', EXPECTED[name] ?? '')
     else given.push([name, value])
   }
   return Object.fromEntries(given)

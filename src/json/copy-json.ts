@@ -1,23 +1,22 @@
-import type { ConfigFault } from '../errors.js'
-import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from './report.js'
 
 const MAX_DEPTH = 64
 
 /** A deep, frozen copy of plain JSON. Whatever is none becomes a fault and `null`. */
-export function copyJson(value: unknown, faults: ConfigFault[]): unknown {
+export function copyJson(value: unknown, report: ConfigReport): unknown {
   try {
-    return copy(value, '', faults, [])
+    return copy(value, report, [])
   } catch {
     // A getter or a proxy that throws.
-    faults.push({ path: '', message: 'cannot be read: it must be plain JSON' })
+    report.fault('cannot be read: it must be plain JSON')
     return null
   }
 }
 
 /** `outer`: the objects and arrays that hold the value. */
-function copy(value: unknown, path: string, faults: ConfigFault[], outer: readonly object[]): unknown {
+function copy(value: unknown, report: ConfigReport, outer: readonly object[]): unknown {
   const fault = (message: string): null => {
-    faults.push({ path, message })
+    report.fault(message)
     return null
   }
   switch (typeof value) {
@@ -36,16 +35,15 @@ function copy(value: unknown, path: string, faults: ConfigFault[], outer: readon
   if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   const inside = [...outer, value]
   if (Array.isArray(value)) {
-    return Object.freeze(value.map((element, i) => copy(element, path + toPointerPart(i), faults, inside)))
+    return Object.freeze(value.map((element, i) => copy(element, report.at(i), inside)))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   // A plain object of another realm has another Object.prototype, whose own prototype is null all the same.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return fault('must be plain JSON')
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
-    const innerPath = path + toPointerPart(name)
     if (inner === undefined) return []
-    if (name !== '__proto__') return [[name, copy(inner, innerPath, faults, inside)]]
-    faults.push({ path: innerPath, message: 'is no name that can be used' })
+    if (name !== '__proto__') return [[name, copy(inner, report.at(name), inside)]]
+    report.at(name).fault('is no name that can be used')
     return []
   })
   return Object.freeze(Object.fromEntries(entries))

@@ -1,5 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { encodeBase64url } from '../json/base64url.js'
 
 const TOKEN_BYTES = 32
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
@@ -10,13 +11,8 @@ export const createToken = (): string => createRandomText(TOKEN_BYTES)
 /** A new stamp, which ties a user's sessions to the present secret: 128 random bits. */
 export const createStamp = (): string => createRandomText(16)
 
-function createRandomText(length: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(length))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
-}
+const createRandomText = (length: number): string =>
+  encodeBase64url(crypto.getRandomValues(new Uint8Array(length)))
 
 /** Whether a text can be a token at all. */
 export const isToken = (text: string): boolean => TOKEN.test(text)

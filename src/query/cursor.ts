@@ -1,5 +1,6 @@
 import { compileField, holdsType } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
+import { decodeBase64url, encodeBase64url } from '../json/base64url.js'
 import { isStorableNumber, isStorableText } from '../json/domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
 import { ConditionFault } from './condition.js'
@@ -20,9 +21,7 @@ export const placeOf = (sort: readonly SortKey[], document: StoredDocument, pass
 /** The place of a document, as text for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
   const { values } = placeOf(sort, document, passed)
-  const bytes = new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed]))
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return encodeBase64url(new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed])))
 }
 
 /** Reads a cursor of this order. Throws `ConditionFault` for one of another, and for what is none. */
@@ -40,12 +39,10 @@ const malformed = (): ConditionFault =>
   new ConditionFault('malformed', 'is no cursor: take it from a Link as it is')
 
 function parse(text: string): unknown {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw malformed()
+  const bytes = decodeBase64url(text)
+  if (!bytes) throw malformed()
   try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-    return JSON.parse(
-      new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(binary, (c) => c.charCodeAt(0))),
-    )
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     throw malformed()
   }

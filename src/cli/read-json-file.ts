@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser'
 
 /** A file that cannot be used; the message says which and why. */
 export class FileError extends Error {}
@@ -10,11 +11,11 @@ export async function readJsonFile(path: string): Promise<unknown> {
   try {
     value = JSON.parse(text)
   } catch (thrown) {
-    throw new FileError(`${path} is not valid JSON: ${thrown instanceof Error ? thrown.message : ''}`)
+    const reason = findFault(text) ?? (thrown instanceof Error ? thrown.message : '')
+    throw new FileError(`${path} is not valid JSON: ${reason}`)
   }
-  const repeated = findRepeatedKey(text)
-  if (repeated !== undefined)
-    throw new FileError(`${path} has the key ${JSON.stringify(repeated)} twice in one object`)
+  const fault = findFault(text)
+  if (fault !== undefined) throw new FileError(`${path} has ${fault}`)
   return value
 }
 
@@ -27,20 +28,31 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** The first key that stands twice in one object of a valid JSON text. */
-export function findRepeatedKey(text: string): string | undefined {
-  // The keys of each open object; null for an open array.
-  const open: (Set<string> | null)[] = []
-  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/gs)) {
-    if (token === '{') open.push(new Set())
-    else if (token === '[') open.push(null)
-    else if (token === '}' || token === ']') open.pop()
-    else if (colon !== undefined) {
-      const key: string = JSON.parse(token.slice(0, -colon.length))
-      const keys = open.at(-1)
-      if (keys?.has(key)) return key
-      keys?.add(key)
-    }
+/** The first fault of a JSON text, with its place: of its syntax, or a key that stands twice in one object. */
+export function findFault(text: string): string | undefined {
+  const objects: Set<string>[] = []
+  let fault: string | undefined
+  const note = (message: string, line: number, column: number): void => {
+    fault ??= `${message} at line ${line + 1}, column ${column + 1}`
   }
-  return undefined
+  const visitor: JSONVisitor = {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectEnd: () => void objects.pop(),
+    onObjectProperty(name, ...[, , line, column]) {
+      const names = objects.at(-1)
+      if (names?.has(name)) note(`the key ${JSON.stringify(name)} twice in one object`, line, column)
+      names?.add(name)
+    },
+    onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
+  }
+  try {
+    visit(text, visitor, { disallowComments: true })
+  } catch {
+    // The parser goes as deep as the text does.
+    return 'more levels than can be read'
+  }
+  return fault
 }
+
+/** `CommaExpected` as `comma expected`. */
+const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()

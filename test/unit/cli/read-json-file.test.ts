@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FileError, findRepeatedKey, readJsonFile } from '../../../src/cli/read-json-file.js'
+import { FileError, findFault, readJsonFile } from '../../../src/cli/read-json-file.js'
 
 describe('a key that stands twice in one object', () => {
   test.each<[string, string]>([
@@ -24,7 +24,7 @@ describe('a key that stands twice in one object', () => {
     ['{"x":"a","y":"\\"","z":1,"z":1}', 'z'],
   ])('%s', (text, expected) => {
     expect(() => JSON.parse(text)).not.toThrow()
-    expect(findRepeatedKey(text)).toBe(expected)
+    expect(findFault(text)).toContain(JSON.stringify(expected))
   })
 
   test.each([
@@ -49,15 +49,34 @@ describe('a key that stands twice in one object', () => {
     '{"a":"\\\\","b":"a"}',
   ])('there is none in %s', (text) => {
     expect(() => JSON.parse(text)).not.toThrow()
-    expect(findRepeatedKey(text)).toBeUndefined()
+    expect(findFault(text)).toBeUndefined()
   })
 
   test('it is found behind very long texts and deep nesting', () => {
     const long = JSON.stringify('x\\"'.repeat(1_000_000))
-    expect(findRepeatedKey(`{"a":${long},"a":1}`)).toBe('a')
-    expect(findRepeatedKey(`{"a":${long},"b":1}`)).toBeUndefined()
+    expect(findFault(`{"a":${long},"a":1}`)).toContain('"a"')
+    expect(findFault(`{"a":${long},"b":1}`)).toBeUndefined()
     const deep = `${'['.repeat(5000)}{"k":1,"k":2}${']'.repeat(5000)}`
-    expect(findRepeatedKey(deep)).toBe('k')
+    expect(findFault(deep)).toContain('"k"')
+  })
+})
+
+describe('what is no JSON', () => {
+  test.each<[string, number, number]>([
+    ['{"a":1,}', 1, 8],
+    ['{\n "a": 1\n "b": 2}', 3, 2],
+    ['{\r\n "a": tru}', 2, 7],
+    ['', 1, 1],
+    ['[1,2', 1, 5],
+    ['// note\n{}', 1, 1],
+    ['{"a":1}\n\n}', 3, 1],
+    ['{"a":1,\n"a":2}', 2, 1],
+  ])('%j is found by line and column', (text, line, column) => {
+    expect(findFault(text)).toContain(`line ${line}, column ${column}`)
+  })
+
+  test('more levels than can be read are one too', () => {
+    expect(findFault('['.repeat(1_000_000))).toBeDefined()
   })
 })
 

@@ -8,7 +8,8 @@ import { readOperand } from './operand.js'
 import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
 import { compilePage, type Page, type PageLimits } from './page.js'
 import { createProjection, type Projection } from './projection.js'
-import { type RawFilter, type RawQuery, refuse, unknownField } from './query-string.js'
+import { refuse, unknownField } from './query-string.js'
+import type { RawFilter, RawQuery } from './raw-query.js'
 import type { Readable, Reading } from './reading.js'
 
 /** A query understood: what CONTRACT.md §3 makes of it for one caller. */

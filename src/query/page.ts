@@ -3,7 +3,7 @@ import type { SortKey } from '../storage.js'
 import type { Limits } from '../types.js'
 import { ConditionFault } from './condition.js'
 import { type Cursor, readCursor } from './cursor.js'
-import type { RawQuery } from './query-string.js'
+import type { RawQuery } from './raw-query.js'
 import type { Readable, Reading } from './reading.js'
 
 /** Which part of a list is asked for, and in which order. */

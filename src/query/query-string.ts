@@ -1,31 +1,10 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
+import type { Limits } from '../types.js'
 import { unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
-
-/** The parameters of the query language; each route takes some of them. */
-export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'
-
-/** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
-export interface RawFilter {
-  /** Field path → operator → its values, in the order of the query string. */
-  readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
-  /** The groups of `$or` by their numbers. */
-  readonly groups: ReadonlyMap<string, RawFilter>
-}
-
-/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
-export interface RawQuery extends RawFilter {
-  /** Field path → direction, in the order of the query string. */
-  readonly sort: ReadonlyMap<string, string>
-  readonly skip?: string
-  readonly after?: string
-  readonly limit?: string
-  readonly total?: string
-  readonly project?: string
-  readonly expand?: string
-}
+import type { ParameterName, QueryParser, RawFilter, RawQuery } from './raw-query.js'
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
@@ -35,20 +14,13 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 /** CONTRACT.md §3.3: groups within groups. */
 const MAX_LEVELS = 4
 
-/** Takes a query string apart, of which some parameters are allowed. */
-export type QueryParser = (text: string, allowed: readonly ParameterName[]) => RawQuery
-
-interface QueryStringLimits {
-  readonly queryBytes: number
-}
-
 /** Queries that are remembered. */
 const MAX_REMEMBERED = 1024
 /** Units of text of a query; a longer one is not worth remembering. */
 const MAX_LENGTH = 1024
 
 /** Creates a parser that knows the queries that it has read of late. */
-export function createQueryParser(limits: QueryStringLimits): QueryParser {
+export function createQueryParser(limits: Pick<Limits, 'queryBytes'>): QueryParser {
   const parsed = createBoundedMap<string, RawQuery>(MAX_REMEMBERED)
   return (text, allowed) => {
     if (text === '') return EMPTY
@@ -69,7 +41,7 @@ export function createQueryParser(limits: QueryStringLimits): QueryParser {
 export function parseQueryString(
   text: string,
   allowed: readonly ParameterName[],
-  limits: QueryStringLimits,
+  limits: Pick<Limits, 'queryBytes'>,
 ): RawQuery {
   if (text === '') return EMPTY
   if (text.length > limits.queryBytes) {

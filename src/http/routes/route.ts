@@ -1,5 +1,5 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
-import type { ParameterName, RawQuery } from '../../query/query-string.js'
+import type { ParameterName, RawQuery } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
 import type { JsonObject } from '../../types.js'

@@ -1,0 +1,25 @@
+/** The parameters of the query language; each route takes some of them. */
+export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'
+
+/** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
+export interface RawFilter {
+  /** Field path → operator → its values, in the order of the query string. */
+  readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
+  /** The groups of `$or` by their numbers. */
+  readonly groups: ReadonlyMap<string, RawFilter>
+}
+
+/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
+export interface RawQuery extends RawFilter {
+  /** Field path → direction, in the order of the query string. */
+  readonly sort: ReadonlyMap<string, string>
+  readonly skip?: string
+  readonly after?: string
+  readonly limit?: string
+  readonly total?: string
+  readonly project?: string
+  readonly expand?: string
+}
+
+/** Takes a query string apart, of which some parameters are allowed. */
+export type QueryParser = (text: string, allowed: readonly ParameterName[]) => RawQuery

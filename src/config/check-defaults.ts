@@ -1,6 +1,6 @@
-import type { ConfigFault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
@@ -8,18 +8,13 @@ import type { JsonObject } from '../types.js'
 /** A place in a document, and in the configuration. */
 interface Place {
   readonly pointer: string
-  readonly at: string
+  readonly report: ConfigReport
   /** A document that holds nothing but a value there. */
   readonly wrap: (value: unknown) => JsonObject
 }
 
 /** Every default must be a value that the field accepts. */
-export function checkDefaults(
-  fields: readonly Field[],
-  validate: BodyValidator,
-  at: string,
-  faults: ConfigFault[],
-): void {
+export function checkDefaults(fields: readonly Field[], validate: BodyValidator, schema: ConfigReport): void {
   const visit = (field: Field, place: Place): void => {
     const { properties, items } = field
     const written = field.defaultAt(null)
@@ -28,27 +23,23 @@ export function checkDefaults(
       for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
         if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
         const inside = path.slice(place.pointer.length)
-        faults.push({
-          path: `${place.at}/default`,
-          message: `is no value of the field: ${inside} ${message}`,
-        })
+        place.report.at('default').fault(`is no value of the field: ${inside} ${message}`)
       }
     }
-    visitAll(properties, { ...place, at: `${place.at}/properties` })
+    visitAll(properties, { ...place, report: place.report.at('properties') })
     if (items) {
       const wrap: Place['wrap'] = (value) => place.wrap([value])
-      visit(items, { pointer: `${place.pointer}/0`, at: `${place.at}/items`, wrap })
+      visit(items, { pointer: `${place.pointer}/0`, report: place.report.at('items'), wrap })
     }
   }
-  const visitAll = (inner: readonly Field[], { pointer, at, wrap }: Place): void => {
+  const visitAll = (inner: readonly Field[], { pointer, report, wrap }: Place): void => {
     for (const field of inner) {
-      const part = toPointerPart(field.name)
       visit(field, {
-        pointer: pointer + part,
-        at: at + part,
+        pointer: pointer + toPointerPart(field.name),
+        report: report.at(field.name),
         wrap: (value) => wrap({ [field.name]: value }),
       })
     }
   }
-  visitAll(fields, { pointer: '', at: `${at}/schema`, wrap: (value) => value as JsonObject })
+  visitAll(fields, { pointer: '', report: schema, wrap: (value) => value as JsonObject })
 }

@@ -1,4 +1,5 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
+import { checkCase } from '../fields/names.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
 import { type ConfigReport, createReport, reportTo } from '../json/report.js'
@@ -11,7 +12,7 @@ import { checkShape, type IsUnsure } from './check-shape.js'
 import { checkRoleField, compileAuth } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
 import { compileReferences } from './compile-references.js'
-import { checkCase, compileSchema } from './compile-schema.js'
+import { compileSchema } from './compile-schema.js'
 import { RESERVED_COLLECTION_NAMES } from './config-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
 import { findWarnings } from './find-warnings.js'
@@ -37,12 +38,12 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const { collections: written = {}, auth = {} } = config
   const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure })
 
-  checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, '/collections', faults)
+  checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, report.at('collections'))
   const { parse: parsePattern } = createPatternStore()
   const collections = new Map(
     Object.entries(written).map(([name, collection]) => {
       const roleField = name === USERS ? (auth.roleField ?? null) : null
-      const context = { judgeVariable, parsePattern, isUnsure, roleField, faults }
+      const context = { judgeVariable, parsePattern, isUnsure, roleField }
       return [name, compileCollection(name, collection, report.at('collections').at(name), context)]
     }),
   )
@@ -75,21 +76,20 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
 
 interface CollectionContext extends Pick<RuleScope, 'judgeVariable' | 'parsePattern' | 'roleField'> {
   readonly isUnsure: IsUnsure
-  readonly faults: ConfigFault[]
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
   report: ConfigReport,
-  { isUnsure, faults, ...context }: CollectionContext,
+  { isUnsure, ...context }: CollectionContext,
 ): Collection {
   const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
     name,
     { ...config, additionalProperties },
-    report.path,
-    faults,
+    context.parsePattern,
+    report,
   )
   const scope = { ...context, fields, paths, validate, additionalProperties, isUnsure: isUnsurePath(paths) }
   return {

@@ -1,9 +1,9 @@
-import type { ConfigFault } from '../errors.js'
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { DefinitionCheck, Field } from '../fields/field-type.js'
 import { fieldTypeOf } from '../fields/field-types.js'
-import { findCaseClashes, RESERVED_FIELD_NAMES } from '../fields/names.js'
-import { toPointerPart } from '../json/pointer.js'
+import { checkCase, RESERVED_FIELD_NAMES } from '../fields/names.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
@@ -19,56 +19,47 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
-/** Compiles the schema and the indexes of a collection that has the right shape, adding what is wrong to `faults`. */
+/** Compiles the schema and the indexes of a collection that has the right shape. */
 export function compileSchema(
   name: string,
   config: CollectionConfig,
-  at: string,
-  faults: ConfigFault[],
+  parsePattern: ParsePattern,
+  report: ConfigReport,
 ): CompiledSchema {
-  checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, `${at}/schema`, faults)
+  const schema = report.at('schema')
+  checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, schema)
   const definitions = Object.fromEntries(
     Object.entries(config.schema).map(([field, definition]) => [
       field,
-      settleDefinition(definition, `${at}/schema${toPointerPart(field)}`, faults),
+      settleDefinition(definition, schema.at(field)),
     ]),
   )
   const fields = compileFields(definitions)
-  const indexes = compileIndexes(config, fields, at, faults)
+  const indexes = compileIndexes(config, fields, report.at('indexes'))
   const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
   const validate = compileValidator(fields, {
     indexed,
     additionalProperties: config.additionalProperties ?? false,
+    parsePattern,
   })
-  checkDefaults(fields, validate, at, faults)
+  checkDefaults(fields, validate, schema)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
   return { fields, paths, validate, storage: { name, indexes } }
-}
-
-/** No two names may differ by case alone, nor a name from a reserved one (CONTRACT.md §1). */
-export function checkCase(
-  names: readonly string[],
-  reserved: readonly string[],
-  at: string,
-  faults: ConfigFault[],
-): void {
-  for (const [name, message] of findCaseClashes(names, reserved))
-    faults.push({ path: at + toPointerPart(name), message })
 }
 
 /**
  * The definition in its settled form, after the checks that a JSON Schema cannot say, and without the attributes that are
  * at fault: what else there is, is judged as if they were not there.
  */
-function settleDefinition(definition: FieldDefinition, at: string, faults: ConfigFault[]): FieldDefinition {
+function settleDefinition(definition: FieldDefinition, report: ConfigReport): FieldDefinition {
   const unusable = new Set<string>()
   const check: DefinitionCheck = {
     refuse(attribute, message, part = '') {
       unusable.add(attribute)
-      faults.push({ path: `${at}/${attribute}${part}`, message })
+      report.at(attribute).within(part).fault(message)
     },
-    note: (pointer, message) => void faults.push({ path: at + pointer, message }),
-    settle: (inner, pointer) => settleDefinition(inner, at + pointer, faults),
+    report,
+    settle: settleDefinition,
   }
   const { settle, bounds } = fieldTypeOf(definition.type)
   const settled = settle?.(definition, check) ?? definition
@@ -101,8 +92,7 @@ function checkBounds(
 function compileIndexes(
   config: CollectionConfig,
   fields: readonly Field[],
-  at: string,
-  faults: ConfigFault[],
+  report: ConfigReport,
 ): readonly IndexPlan[] {
   const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
   const marked = fields.flatMap(({ ref, definition }): IndexPlan[] => {
@@ -125,7 +115,11 @@ function compileIndexes(
         .filter(({ fieldType }) => fieldType.isScalar)
         .map((candidate) => candidate.name)
       const reason = field ? `holds no single values` : `is no top-level field${suggest(name, known)}`
-      faults.push({ path: `${at}/indexes/${i}/fields/${j}`, message: `${JSON.stringify(name)} ${reason}` })
+      report
+        .at(i)
+        .at('fields')
+        .at(j)
+        .fault(`${JSON.stringify(name)} ${reason}`)
       return []
     })
     return [{ fields: refs, unique: index.unique === true }]

@@ -1,5 +1,6 @@
 import type { ComparableType, FieldRef, Scalar, ValueType } from '../filter/filter.js'
 import type { JsonSchema } from '../json/json-schema.js'
+import type { ConfigReport } from '../json/report.js'
 import type { FieldDefinition, FieldTypeName } from '../types.js'
 
 /** The definition of a field of one type. */
@@ -72,10 +73,10 @@ export type OperandFault = 'type' | readonly [code: string, message: string]
 export interface DefinitionCheck {
   /** Notes a fault of an attribute, which counts as absent from then on. `part` is the pointer to what in it is wrong. */
   refuse(attribute: string, message: string, part?: string): void
-  /** Notes a fault inside the definition, which stays as it is. */
-  note(pointer: string, message: string): void
-  /** Judges the definition at a pointer inside this one. */
-  settle(definition: FieldDefinition, pointer: string): FieldDefinition
+  /** The place of the definition. What is said there leaves it as it is. */
+  readonly report: ConfigReport
+  /** Judges a definition inside this one. */
+  settle(definition: FieldDefinition, place: ConfigReport): FieldDefinition
 }
 
 /** What a printed type describes: a document as it is read, the body of a new one, a merge patch. */

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../json/json-schema.js'
+import type { ConfigReport } from '../json/report.js'
 
 /** CONTRACT.md §1: names of fields. */
 export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
@@ -15,15 +16,12 @@ export const RESERVED_FIELD_NAMES: readonly string[] = [
 /** What the name of a field must be. */
 export const FIELD_NAMES: JsonSchema = { pattern: FIELD_NAME, not: { enum: RESERVED_FIELD_NAMES } }
 
-/** The names that differ from one before them, or from a reserved one, by case alone (CONTRACT.md §1), and how. */
-export function findCaseClashes(
-  names: readonly string[],
-  reserved: readonly string[],
-): readonly (readonly [name: string, message: string])[] {
+/** No two names may differ by case alone, nor a name from a reserved one (CONTRACT.md §1). */
+export function checkCase(names: readonly string[], reserved: readonly string[], report: ConfigReport): void {
   const byFold = new Map(reserved.map((name) => [name.toLowerCase(), name]))
-  return names.flatMap((name) => {
+  for (const name of names) {
     const first = byFold.get(name.toLowerCase()) ?? name
     byFold.set(name.toLowerCase(), first)
-    return first === name ? [] : [[name, `differs from ${JSON.stringify(first)} by case alone`] as const]
-  })
+    if (first !== name) report.at(name).fault(`differs from ${JSON.stringify(first)} by case alone`)
+  }
 }

@@ -3,7 +3,7 @@ import type { Field } from '../fields/field-type.js'
 import { MAX_INDEXED_BYTES, toObjectSchema } from '../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
-import { parsePattern } from '../filter/pattern/parse-pattern.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { searchUnstorable, stepsToRead } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
@@ -39,6 +39,7 @@ export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
   readonly indexed: ReadonlySet<string>
   readonly additionalProperties: boolean
+  readonly parsePattern: ParsePattern
 }
 
 /**
@@ -47,7 +48,7 @@ export interface ValidatorOptions {
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
-  const checks = fields.map(compileCheck)
+  const checks = fields.map((field) => compileCheck(field, options.parsePattern))
   const declared = new Set(fields.map(({ name }) => name))
   const inSlices: BodyValidator['inSlices'] = function* (
     body,
@@ -90,15 +91,18 @@ type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Slic
  * What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays, and
  * patterns, whose search can pause. `undefined` where that is nothing.
  */
-function compileCheck({ type, fieldType, definition, items, properties }: Field): Check | undefined {
-  if (items) return compileArrayCheck(items)
-  if (type === 'object') return compileObjectCheck(properties)
+function compileCheck(
+  { type, fieldType, definition, items, properties }: Field,
+  parse: ParsePattern,
+): Check | undefined {
+  if (items) return compileArrayCheck(items, parse)
+  if (type === 'object') return compileObjectCheck(properties, parse)
   const pattern = fieldType.patternOf?.(definition)
-  return pattern === undefined ? undefined : compilePatternCheck(pattern)
+  return pattern === undefined ? undefined : compilePatternCheck(pattern, parse)
 }
 
-function compilePatternCheck(pattern: string): Check {
-  const matcher = compilePattern(parsePattern(pattern, { ignoreCase: false }))
+function compilePatternCheck(pattern: string, parse: ParsePattern): Check {
+  const matcher = compilePattern(parse(pattern, { ignoreCase: false }))
   return function* (value, path, add, slice) {
     if (typeof value !== 'string') return
     const search = matcher.search(value)
@@ -111,9 +115,9 @@ function compilePatternCheck(pattern: string): Check {
   }
 }
 
-function compileObjectCheck(properties: readonly Field[]): Check {
+function compileObjectCheck(properties: readonly Field[], parse: ParsePattern): Check {
   const declared = new Set(properties.map(({ name }) => name))
-  const checks = properties.map((property) => [property.name, compileCheck(property)] as const)
+  const checks = properties.map((property) => [property.name, compileCheck(property, parse)] as const)
   return function* (value, path, add, slice) {
     if (!isObject(value)) return
     for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
@@ -124,9 +128,9 @@ function compileObjectCheck(properties: readonly Field[]): Check {
   }
 }
 
-function compileArrayCheck(items: Field): Check {
+function compileArrayCheck(items: Field, parse: ParsePattern): Check {
   const validate = compileJsonSchema(items.fieldType.bodySchema(items))
-  const check = compileCheck(items)
+  const check = compileCheck(items, parse)
   return function* (value, path, add, slice) {
     if (!Array.isArray(value)) return
     for (let i = 0; i < value.length; i++) {

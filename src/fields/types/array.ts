@@ -1,6 +1,6 @@
-import { toPointerPart } from '../../json/pointer.js'
+import type { ConfigReport } from '../../json/report.js'
 import type { FieldDefinition } from '../../types.js'
-import { type DefinitionCheck, type FieldType, OPAQUE } from '../field-type.js'
+import { type FieldType, OPAQUE } from '../field-type.js'
 import { count, examples, filled, pickKeywords } from '../schema-parts.js'
 
 /** A list of values of one kind. */
@@ -17,8 +17,9 @@ export const arrayType: FieldType<'array'> = {
   needed: ['items'],
   bounds: ['minItems', 'maxItems'],
   settle(definition, check) {
-    noteImmutable(definition.items, '/items', check)
-    return { ...definition, items: check.settle(definition.items, '/items') }
+    const place = check.report.at('items')
+    refuseImmutable(definition.items, place)
+    return { ...definition, items: check.settle(definition.items, place) }
   },
   inside: ({ items }) => ({ items }),
   bodySchema: ({ definition }) => pickKeywords(definition, ['type', 'minItems', 'maxItems']),
@@ -30,11 +31,11 @@ export const arrayType: FieldType<'array'> = {
 }
 
 /** Elements have no names by which an update could be told from another element. */
-function noteImmutable(definition: FieldDefinition, at: string, check: DefinitionCheck): void {
+function refuseImmutable(definition: FieldDefinition, report: ConfigReport): void {
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {
-    const place = `${at}/properties${toPointerPart(name)}`
-    if (property.immutable) check.note(`${place}/immutable`, 'means nothing inside an array')
-    noteImmutable(property, place, check)
+    const place = report.at('properties').at(name)
+    if (property.immutable) place.at('immutable').fault('means nothing inside an array')
+    refuseImmutable(property, place)
   }
 }

@@ -1,6 +1,5 @@
-import { toPointerPart } from '../../json/pointer.js'
 import { type FieldType, OPAQUE } from '../field-type.js'
-import { FIELD_NAMES, findCaseClashes, RESERVED_FIELD_NAMES } from '../names.js'
+import { checkCase, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../names.js'
 import { toObjectSchema } from '../object-schema.js'
 import { examples, filled, mapOf } from '../schema-parts.js'
 
@@ -22,12 +21,11 @@ export const objectType: FieldType<'object'> = {
   },
   needed: ['properties'],
   settle(definition, check) {
-    for (const [name, message] of findCaseClashes(Object.keys(definition.properties), RESERVED_FIELD_NAMES)) {
-      check.note(`/properties${toPointerPart(name)}`, message)
-    }
+    const place = check.report.at('properties')
+    checkCase(Object.keys(definition.properties), RESERVED_FIELD_NAMES, place)
     const properties = Object.entries(definition.properties).map(([name, property]) => [
       name,
-      check.settle(property, `/properties${toPointerPart(name)}`),
+      check.settle(property, place.at(name)),
     ])
     return { ...definition, properties: Object.fromEntries(properties) }
   },

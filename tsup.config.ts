@@ -5,7 +5,7 @@ import { transform } from 'esbuild'
 import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 import manifest from './package.json' with { type: 'json' }
-import { publishedConfigSchema } from './src/config/config-schema.js'
+import { publishedConfigSchema } from './src/config/shape/config-schema.js'
 
 /** The files that hold the text of a module: one for both formats, because it is as large as what uses it. */
 const rawFileOf = (name: string): string => `${name}-text.cjs`

@@ -3,10 +3,10 @@ import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
-import type { IsUnsure } from './check-shape.js'
 import { DEFAULT_AUTH } from './defaults.js'
 import type { AuthPlan, Collection } from './plan.js'
-import { UNSURE } from './settle-shape.js'
+import type { IsUnsure } from './shape/check-shape.js'
+import { UNSURE } from './shape/settle-shape.js'
 
 const DAY = 24 * 60 * 60 * 1000
 

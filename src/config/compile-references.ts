@@ -3,8 +3,8 @@ import type { FieldRef } from '../filter/filter.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
-import type { IsUnsure } from './check-shape.js'
 import type { Collection, Referrer } from './plan.js'
+import type { IsUnsure } from './shape/check-shape.js'
 
 /** Finds who refers to whom. A reference that leads nowhere, or lies too deep, is a fault. */
 export function compileReferences(

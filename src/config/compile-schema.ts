@@ -9,7 +9,7 @@ import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
 import { checkDefaults } from './check-defaults.js'
-import { UNSURE } from './settle-shape.js'
+import { UNSURE } from './shape/settle-shape.js'
 
 /** What a collection's schema says, compiled. */
 export interface CompiledSchema {

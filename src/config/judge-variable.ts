@@ -3,8 +3,8 @@ import type { Field } from '../fields/field-type.js'
 import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } from '../query/variable.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
-import type { IsUnsure } from './check-shape.js'
-import { isUnsurePath } from './settle-shape.js'
+import type { IsUnsure } from './shape/check-shape.js'
+import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
  * The judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a host's callers may

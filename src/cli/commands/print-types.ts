@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { compileConfig } from '../../config/compile-config.js'
-import { settleShape } from '../../config/settle-shape.js'
+import { settleShape } from '../../config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
 import { fieldTypeOf } from '../../fields/field-types.js'
 import type { CollectionConfig, Config, FieldDefinition } from '../../types.js'

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { compileConfig } from '../../../src/config/compile-config.js'
-import { publishedConfigSchema } from '../../../src/config/config-schema.js'
+import { publishedConfigSchema } from '../../../src/config/shape/config-schema.js'
 import { ConfigError } from '../../../src/index.js'
 import { type AnyConfig, createTestService } from '../../support/service.js'
 

@@ -1,7 +1,7 @@
-import { FIELD_TYPE_NAMES, fieldTypeOf } from '../fields/field-types.js'
-import { flag, object, text } from '../fields/schema-parts.js'
-import type { JsonSchema } from '../json/json-schema.js'
-import type { FieldTypeName } from '../types.js'
+import { FIELD_TYPE_NAMES, fieldTypeOf } from '../../fields/field-types.js'
+import { flag, object, text } from '../../fields/schema-parts.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import type { FieldTypeName } from '../../types.js'
 
 /** A secret stands at the top level alone. */
 const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)

@@ -1,9 +1,18 @@
-import { FIELD_NAMES } from '../fields/names.js'
-import { COMMENT, examples, flag, listOf, mapOf, object, text, withDefault } from '../fields/schema-parts.js'
-import type { JsonSchema } from '../json/json-schema.js'
-import { COLLECTION_NAME } from '../schema/names.js'
-import type { Limits } from '../types.js'
-import { DEFAULT_AUTH, DEFAULT_LIMITS } from './defaults.js'
+import { FIELD_NAMES } from '../../fields/names.js'
+import {
+  COMMENT,
+  examples,
+  flag,
+  listOf,
+  mapOf,
+  object,
+  text,
+  withDefault,
+} from '../../fields/schema-parts.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { COLLECTION_NAME } from '../../schema/names.js'
+import type { Limits } from '../../types.js'
+import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
 import { DEFINITIONS } from './definition-schema.js'
 
 /** Names that match `COLLECTION_NAME` and are no collection's all the same. */

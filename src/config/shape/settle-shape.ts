@@ -1,8 +1,8 @@
-import type { Field } from '../fields/field-type.js'
-import type { JsonSchema } from '../json/json-schema.js'
-import { isObject, readOwn } from '../json/own-properties.js'
-import { toPointerPart } from '../json/pointer.js'
-import type { Config, FieldDefinition } from '../types.js'
+import type { Field } from '../../fields/field-type.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { Config, FieldDefinition } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
 /** Stands for a definition whose type nobody knows, because it is at fault: what depends on the type is not judged. */

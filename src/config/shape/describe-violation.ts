@@ -1,8 +1,8 @@
-import type { ConfigFault } from '../errors.js'
-import type { JsonSchema } from '../json/json-schema.js'
-import { isObject } from '../json/own-properties.js'
-import type { Violation } from '../schema/json-schema.js'
-import { suggest } from '../schema/names.js'
+import type { ConfigFault } from '../../errors.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { isObject } from '../../json/own-properties.js'
+import type { Violation } from '../../schema/json-schema.js'
+import { suggest } from '../../schema/names.js'
 
 type Describe = (violation: Required<Omit<Violation, 'isName'>>) => string
 

@@ -4,6 +4,9 @@ import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../fields/names.js'
 /** CONTRACT.md §1: names of collections. */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
 
+/** Names that match `COLLECTION_NAME` and are no collection's all the same. */
+export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth', 'constructor', 'prototype']
+
 /** The collection of accounts. */
 export const USERS = 'users'
 

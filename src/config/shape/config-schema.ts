@@ -10,13 +10,10 @@ import {
   withDefault,
 } from '../../fields/schema-parts.js'
 import type { JsonSchema } from '../../json/json-schema.js'
-import { COLLECTION_NAME } from '../../schema/names.js'
+import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES } from '../../schema/names.js'
 import type { Limits } from '../../types.js'
 import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
 import { DEFINITIONS } from './definition-schema.js'
-
-/** Names that match `COLLECTION_NAME` and are no collection's all the same. */
-export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth', 'constructor', 'prototype']
 
 const propertyList = (description: string): JsonSchema => ({
   type: 'array',

@@ -35,14 +35,7 @@ describe.each(engines)('%s', (_, useStores) => {
     const store = stores.create()
     const [writer, opener] = workers
     if (!writer || !opener) throw new Error('too few processes')
-    writer.begin('create', {
-      config,
-      store,
-      loops: 8,
-      milliseconds: isLong ? 2000 : 1000,
-      round: 0,
-      name: 'a',
-    })
+    writer.begin('create', { config, store, loops: 8, round: 0, name: 'a' })
     await writer.printed(/^serving$/)
     const { things, users } = config.collections
     for (let more = 0; more < 10; more++) {
@@ -50,6 +43,7 @@ describe.each(engines)('%s', (_, useStores) => {
       const changed = { ...config, collections: { users, things: { ...things, schema } } }
       expect(await opener.run('open', { config: changed, store })).toBe('open')
     }
+    writer.stop()
     // Nor is who writes told anything of it.
     expect(Object.keys(await writer.finish<Tally>())).toEqual(['201'])
   })
@@ -83,16 +77,20 @@ describe.each(engines)('%s', (_, useStores) => {
     await service.handler.close()
   })
 
-  test('processes that write at the same time for seconds are never told that the store is busy', {
+  test('processes that write at the same time are never told that the store is busy', {
     timeout: 60_000,
   }, async () => {
     const store = stores.create()
-    const options = { config, store, loops: 8, milliseconds: 2000, round: 0 }
-    const tallies = await runTogether<Tally>(workers.slice(0, 2), 'create', (name) => ({ ...options, name }))
+    const writers = workers.slice(0, 2)
+    for (const [i, writer] of writers.entries())
+      writer.begin('create', { config, store, loops: 8, round: 0, name: `${i}` })
+    // Neither keeps the other waiting: both go on until each has written much.
+    for (let i = 0; i < (isLong ? 2000 : 400); i++)
+      await Promise.all(writers.map((writer) => writer.printed(/^acknowledged /)))
+    for (const writer of writers) writer.stop()
+    const tallies = await Promise.all(writers.map((writer) => writer.finish<Tally>()))
     expect(answersOf(tallies)).toEqual(['201'])
     const stored = new Set((await readStore(store, 'things')).map(({ _id }) => _id))
     expect(stored.size).toBe(sum(tallies, '201'))
-    // Neither has been kept waiting by the other for all that time.
-    for (const tally of tallies) expect(tally['201']).toBeGreaterThan(10)
   })
 })

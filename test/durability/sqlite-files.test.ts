@@ -116,8 +116,8 @@ describe('a file in which another process is writing', () => {
     other.exec('BEGIN IMMEDIATE')
     worker.begin('open', { config: changed, store })
     const writing = service.send('POST /things', { code: 'a' })
-    // Long enough for both to have found the file locked; well within the time that they may wait.
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    // Both have found the file locked by then.
+    await worker.printed(/^opening$/)
     other.exec('COMMIT')
     other.close()
     expect((await writing).status).toBe(201)
@@ -131,7 +131,7 @@ describe('a disk that is full', () => {
   test('is told as 503, and what was acknowledged stays', { timeout: 60_000 }, async () => {
     const store = stores.create()
     const worker = startWorker('ulimit -f 1000')
-    const options = { config, store, loops: 4, milliseconds: 1500, round: 0, name: 'a' }
+    const options = { config, store, loops: 4, failures: 100, round: 0, name: 'a' }
     const tally = await worker.run<{ readonly [answer: string]: number }>('create', options)
     const { 201: created = 0, ...others } = tally
     expect(created).toBeGreaterThan(0)

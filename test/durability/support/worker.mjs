@@ -1,7 +1,7 @@
 /**
  * A process of its own that uses the built package. It takes tasks as lines of JSON on stdin, one after another, prints
- * what a task says meanwhile, and then `done` or `failed` with its number and what came of it. A fault outside of a task
- * ends it.
+ * what a task says meanwhile, and then `done` or `failed` with its number and what came of it; the line `"stop"` is for
+ * the task that runs. A fault outside of a task ends it.
  */
 import { createHash } from 'node:crypto'
 import { createInterface } from 'node:readline'
@@ -39,6 +39,9 @@ async function send(handler, method, path, body, headers = {}) {
   }
 }
 
+/** Whether the task that runs is told to come to its end. */
+let isStopped = false
+
 /** How often each answer came. */
 function createTally() {
   const tally = {}
@@ -55,10 +58,14 @@ const tasks = {
   /** Opens a storage and closes it. */
   async open(task) {
     const handler = createService(task)
-    const outcome = await handler.ready().then(
+    const opening = handler.ready().then(
       () => 'open',
       (cause) => String(cause.cause ?? cause),
     )
+    // It has been tried by then.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await print('opening')
+    const outcome = await opening
     await handler.close()
     return outcome
   },
@@ -93,22 +100,23 @@ const tasks = {
     return tally
   },
 
-  /** Creates documents as fast as it can, for a time or for ever, and says which are acknowledged. */
+  /** Creates documents as fast as it can, until it is told to stop or has failed often, and says which are acknowledged. */
   async create(task) {
     const handler = createService(task)
     await handler.ready()
     await print('serving')
     const { tally, add } = createTally()
-    const end = performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY)
+    let failures = task.failures ?? Number.POSITIVE_INFINITY
     let serial = 0
     const loop = async () => {
-      while (performance.now() < end) {
+      while (!isStopped && failures > 0) {
         const code = `${task.round}-${task.name}-${serial++}`
         const text = `${code} `.repeat(1 + Math.floor(Math.random() * 200))
         const digest = createHash('sha256').update(text).digest('hex')
         const answer = await send(handler, 'POST', '/things', { code, text, digest, round: task.round })
         add(answer)
         if (answer.status === 201) await print(`acknowledged ${answer.body._id} ${code} ${digest}`)
+        else failures -= 1
       }
     }
     await Promise.all(Array.from({ length: task.loops }, loop))
@@ -117,11 +125,18 @@ const tasks = {
   },
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const task = JSON.parse(line)
+async function run(task) {
+  isStopped = false
   try {
     await print(`done ${task.id} ${JSON.stringify(await tasks[task.task](task))}`)
   } catch (thrown) {
     await print(`failed ${task.id} ${JSON.stringify(String(thrown?.stack))}`)
   }
 }
+
+let running = Promise.resolve()
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const task = JSON.parse(line)
+  if (task === 'stop') isStopped = true
+  else running = running.then(() => run(task))
+})

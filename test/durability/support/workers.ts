@@ -29,6 +29,8 @@ export function useWorkers(size: number): readonly Worker[] {
 export interface Worker {
   /** Starts a task. */
   begin(task: string, options: object): void
+  /** Tells the task to come to its end. */
+  stop(): void
   /** What the task that was started last gives. Rejects where it fails, or the process ends before. */
   finish<T>(): Promise<T>
   run<T>(task: string, options: object): Promise<T>
@@ -96,6 +98,7 @@ export function startWorker(limit?: string): Worker {
   }
   return {
     begin,
+    stop: () => void child.stdin.write('"stop"\n'),
     finish,
     async run<T>(task: string, options: object): Promise<T> {
       begin(task, options)

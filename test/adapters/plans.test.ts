@@ -23,9 +23,9 @@ import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
 import { and, everything, type FieldRef, type Filter } from '../../src/filter/filter.js'
 import { rangesAfter } from '../../src/query/cursor.js'
 import type { CollectionPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
-import { createRandom } from '../../src/testing/kit/random.js'
-import { drawQuery } from '../../src/testing/kit/random-query.js'
-import { drawStore } from '../../src/testing/kit/random-store.js'
+import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import { drawQuery } from '../../src/testing/adapter/fuzz/random-query.js'
+import { drawStore } from '../../src/testing/adapter/fuzz/random-store.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
 // CONTRACT.md §1, "Collections", §6, "Speed"

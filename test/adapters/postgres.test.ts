@@ -4,7 +4,7 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'
 
-vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 1)
 })

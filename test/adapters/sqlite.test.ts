@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { runKit } from '../support/run-kit.js'
 
-vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 0)
 })

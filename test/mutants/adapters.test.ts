@@ -10,7 +10,7 @@ import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testi
 import type { JsonObject } from '../../src/types.js'
 import { type ArrayAdapterParts, createArrayAdapter, soundParts } from './array-adapter.js'
 
-vi.mock('../../src/testing/kit/edge-values.js', async (original) => {
+vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 2)
 })

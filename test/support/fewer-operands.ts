@@ -1,4 +1,4 @@
-import type * as EdgeValues from '../../src/testing/kit/edge-values.js'
+import type * as EdgeValues from '../../src/testing/adapter/check/edge-values.js'
 
 type Values = typeof EdgeValues
 

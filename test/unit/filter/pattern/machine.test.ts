@@ -5,7 +5,7 @@ import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
 import { createPatternStore } from '../../../../src/filter/pattern/pattern-store.js'
 import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { endless } from '../../../../src/slices.js'
-import { createRandom } from '../../../../src/testing/kit/random.js'
+import { createRandom } from '../../../../src/testing/adapter/fuzz/random.js'
 
 const parse = (source: string): Pattern => parsePattern(source, { ignoreCase: false })
 

@@ -7,8 +7,8 @@ import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
 import { type PatternDialect, printPattern } from '../../../../src/filter/pattern/syntax/print-pattern.js'
 import { PatternFault } from '../../../../src/filter/pattern/syntax/read-syntax.js'
 import { endless } from '../../../../src/slices.js'
-import { createRandom, type Random } from '../../../../src/testing/kit/random.js'
-import { drawPattern } from '../../../../src/testing/kit/random-pattern.js'
+import { createRandom, type Random } from '../../../../src/testing/adapter/fuzz/random.js'
+import { drawPattern } from '../../../../src/testing/adapter/fuzz/random-pattern.js'
 
 const NATIVE: PatternDialect = {
   codePoint: (point) => `\\u{${point.toString(16)}}`,

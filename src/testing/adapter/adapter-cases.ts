@@ -1,0 +1,31 @@
+import type { AdapterCase } from './adapter-case.js'
+import { atomicCases } from './cases/atomic-cases.js'
+import { bytesCases } from './cases/bytes-cases.js'
+import { filterCases } from './cases/filter-cases.js'
+import { hostileCases } from './cases/hostile-cases.js'
+import { orderCases } from './cases/order-cases.js'
+import { patternCases } from './cases/pattern-cases.js'
+import { raceCases } from './cases/race-cases.js'
+import { reopenCases } from './cases/reopen-cases.js'
+import { safetyCases } from './cases/safety-cases.js'
+import { stepCases } from './cases/step-cases.js'
+import { streamCases } from './cases/stream-cases.js'
+import { uniqueCases } from './cases/unique-cases.js'
+import { uniqueValueCases } from './cases/unique-value-cases.js'
+
+/** Everything that an adapter must do, but for the random queries of `fuzzAdapter`. */
+export const adapterCases: readonly AdapterCase[] = [
+  ...stepCases,
+  ...uniqueValueCases,
+  ...uniqueCases,
+  ...atomicCases,
+  ...raceCases,
+  ...reopenCases,
+  ...hostileCases,
+  ...safetyCases,
+  ...orderCases,
+  ...streamCases,
+  ...bytesCases,
+  ...filterCases,
+  ...patternCases,
+]

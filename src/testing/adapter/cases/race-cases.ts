@@ -1,0 +1,189 @@
+import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
+import type { AdapterCase } from '../adapter-case.js'
+import { check, checkSame, print } from '../check/check.js'
+import { documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import { withTwo } from '../check/with-adapter.js'
+
+const S = fieldOf('s', 'string')
+const N = fieldOf('n', 'integer')
+const REF = fieldOf('ref', 'string')
+
+type Write = readonly WriteStep[]
+
+/** Starts all writes at once, in turn on each of two adapters. */
+const race = (
+  adapters: readonly StorageAdapter[],
+  writes: readonly Write[],
+): Promise<readonly WriteResult[]> =>
+  Promise.all(
+    writes.map((steps, i) => {
+      const adapter = adapters[i % adapters.length]
+      if (!adapter) throw new Error('a race needs adapters')
+      return adapter.write(steps, {})
+    }),
+  )
+
+/** Checks that one write won, and that all others lost for this reason. */
+function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
+  const winners = results.filter(({ ok }) => ok)
+  check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
+  const odd = results.find((result) => !result.ok && result.reason !== reason)
+  check(odd === undefined, `${what}: a loser was told ${print(odd)}, not that of ${print(reason)}`)
+}
+
+const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, i) => make(i))
+
+/** Adds one to `n`, and again when someone came first. */
+async function increment(adapter: StorageAdapter): Promise<void> {
+  // Whoever loses lost to one who won, so nobody loses more often than there are others.
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    const [document] = await adapter.list('things', queryOf({ filter: eq(ID, 'counter') }))
+    check(document !== undefined && typeof document.n === 'number', 'the counter is gone')
+    const version = document._version
+    const replace = { ...document, _version: version + 1, n: document.n + 1 }
+    if ((await adapter.write([{ in: 'things', replace, version }], {})).ok) return
+  }
+  throw new Error('a counter could not be replaced at its own version in 1000 attempts')
+}
+
+/** Many writes at once, from two connections. */
+export const raceCases: readonly AdapterCase[] = [
+  {
+    name: 'race: one of 30 inserts of a unique value succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [true, S])], async (...adapters) => {
+        for (const value of ['a', 'b', 'c', 'd']) {
+          const writes = times(
+            30,
+            (i): Write => [{ in: 'things', insert: documentOf(`${value}${i}`, { s: value }) }],
+          )
+          checkOneWinner(await race(adapters, writes), 'unique', `inserts of ${value}`)
+          checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
+        }
+      }),
+  },
+  {
+    name: 'race: one of 30 inserts of an _id succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things')], async (...adapters) => {
+        const writes = times(30, (n): Write => [{ in: 'things', insert: documentOf('same', { n }) }])
+        checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one _id')
+      }),
+  },
+  {
+    name: 'race: one of 30 inserts of two unique values together succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [true, S, N])], async (...adapters) => {
+        const writes = times(
+          30,
+          (i): Write => [
+            { in: 'things', insert: documentOf(`other${i}`, { s: 'a', n: i + 2 }) },
+            { in: 'things', insert: documentOf(`same${i}`, { s: 'a', n: 1 }) },
+          ],
+        )
+        checkOneWinner(await race(adapters, writes), 'unique', 'inserts of one pair')
+        const left = await adapters[1].list('things', queryOf())
+        checkSame(left.length, 2, 'documents of the one write that succeeded')
+      }),
+  },
+  {
+    name: 'race: one of 30 replaces of a version succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things')], async (...adapters) => {
+        await insertAll(adapters[0], 'things', [documentOf('x')])
+        for (const version of times(5, (i) => i + 1)) {
+          const writes = times(
+            30,
+            (n): Write => [{ in: 'things', replace: { _id: 'x', _version: version + 1, n }, version }],
+          )
+          checkOneWinner(await race(adapters, writes), 'changed', `replaces of version ${version}`)
+        }
+      }),
+  },
+  {
+    name: 'race: no increment is lost',
+    run: (storage) =>
+      withTwo(storage, [planOf('things')], async (first, second) => {
+        await insertAll(first, 'things', [documentOf('counter', { n: 0 })])
+        const workers = times(10, async (i) => {
+          for (let round = 0; round < 20; round++) await increment(i % 2 === 0 ? first : second)
+        })
+        await Promise.all(workers)
+        const counter = await first.list('things', queryOf())
+        checkSame(counter, [{ _id: 'counter', _version: 201, n: 200 }], 'the counter after 200 increments')
+      }),
+  },
+  {
+    name: 'race: what is required cannot be removed behind its back',
+    run: (storage) =>
+      withTwo(storage, [planOf('targets'), planOf('refs', [false, REF])], async (...adapters) => {
+        for (const round of times(30, (i) => i)) {
+          const target = `t${round}`
+          await insertAll(adapters[0], 'targets', [documentOf(target)])
+          const refer = (i: number): Write => [
+            { in: 'targets', require: target },
+            { in: 'refs', insert: documentOf(`r${round}-${i}`, { ref: target }) },
+          ]
+          const remove: Write = [
+            { in: 'targets', remove: eq(ID, target), expect: 1 },
+            { in: 'refs', refuse: eq(REF, target) },
+          ]
+          // Who comes first changes with the round.
+          const writes = round % 2 === 0 ? [refer(0), remove, refer(1)] : [remove, refer(0), refer(1)]
+          const results = await race(adapters, writes)
+          const targets = await adapters[0].count('targets', eq(ID, target), {})
+          const references = await adapters[1].count('refs', eq(REF, target), {})
+          check(
+            targets === 1 || references === 0,
+            `a removed document has ${references} references: ${print(results)}`,
+          )
+          checkSame(
+            results.filter(({ ok }) => ok).length,
+            references + (1 - targets),
+            `round ${round}: writes that say they succeeded`,
+          )
+          check(
+            targets === 0 || references > 0,
+            `neither a reference nor the removal succeeded: ${print(results)}`,
+          )
+        }
+      }),
+  },
+  {
+    name: 'race: one of 20 inserts of what each refuses to find succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [false, S])], async (...adapters) => {
+        for (const value of ['a', 'b', 'c']) {
+          const writes = times(
+            20,
+            (i): Write => [
+              { in: 'things', refuse: eq(S, value) },
+              { in: 'things', insert: documentOf(`${value}${i}`, { s: value }) },
+            ],
+          )
+          checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
+          checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
+        }
+      }),
+  },
+  {
+    name: 'race: crossing writes both end',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [true, S])], async (...adapters) => {
+        await insertAll(adapters[0], 'things', [documentOf('x'), documentOf('y')])
+        for (const version of times(20, (i) => i + 1)) {
+          const replace = (_id: string): WriteStep => ({
+            in: 'things',
+            replace: { _id, _version: version + 1 },
+            version,
+          })
+          const results = await race(adapters, [
+            [replace('x'), replace('y')],
+            [replace('y'), replace('x')],
+          ])
+          checkOneWinner(results, 'changed', 'replaces of two documents in opposite order')
+        }
+      }),
+  },
+]

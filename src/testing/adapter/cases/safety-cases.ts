@@ -1,0 +1,173 @@
+import { everything } from '../../../filter/filter.js'
+import type { StorageAdapter, StoredDocument } from '../../../storage.js'
+import type { MaybePromise } from '../../../types.js'
+import type { AdapterCase } from '../adapter-case.js'
+import { check, checkSame, print } from '../check/check.js'
+import { checkWrite } from '../check/check-write.js'
+import { checkStored, documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import { withAdapter } from '../check/with-adapter.js'
+
+const plan = planOf('things', [true, fieldOf('s', 'string')])
+
+/** Documents made anew, so that what is done to one stays there. */
+const make = (): readonly StoredDocument[] =>
+  ['1', '2', '3'].map((id) =>
+    documentOf(id, { s: `s${id}`, o: { list: [1, { x: 1 }], deep: { text: 'a' } } }),
+  )
+
+/** Changes all that can be changed, at every depth. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const inner of Object.values(value)) spoil(inner)
+  for (const name of [...Object.keys(value), 'added']) {
+    try {
+      Reflect.set(value, name, 'spoiled')
+    } catch {
+      // Frozen is safe, too.
+    }
+  }
+}
+
+/** What an operation came to that was told to stop: either is fine. */
+async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly value: T } | undefined> {
+  try {
+    return { value: await operation() }
+  } catch {
+    return undefined
+  }
+}
+
+const aborted = (): AbortSignal => AbortSignal.abort()
+
+/** A signal that is given while what was started with it runs. */
+function abortSoon(turns: number): AbortSignal {
+  const controller = new AbortController()
+  const wait = async (): Promise<void> => {
+    for (let i = 0; i < turns; i++) await Promise.resolve()
+    controller.abort()
+  }
+  void wait()
+  return controller.signal
+}
+
+const SIGNALS: readonly (() => AbortSignal)[] = [
+  aborted,
+  ...[0, 1, 2, 5, 20].map((turns) => () => abortSoon(turns)),
+]
+
+async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, round: number): Promise<void> {
+  const fresh = [`a${round}`, `b${round}`].map((id) => documentOf(id, { s: id }))
+  const steps = fresh.map((insert) => ({ in: 'things', insert }))
+  const result = await settle(() => adapter.write(steps, { signal }))
+  const stored = await adapter.list(
+    'things',
+    queryOf({ filter: { kind: 'or', filters: fresh.map(({ _id }) => eq(ID, _id)) } }),
+  )
+  check(
+    stored.length === 2 || (stored.length === 0 && !result?.value.ok),
+    `a write that was told to stop, and came to ${print(result ?? 'a rejection')}, left ${print(stored)}`,
+  )
+}
+
+/** What callers do with what they passed in or were given, and how they stop what they started. */
+export const safetyCases: readonly AdapterCase[] = [
+  {
+    name: 'copies: what was passed in may change afterwards',
+    run: (storage) => {
+      const plans = [{ ...plan, indexes: [...plan.indexes] }]
+      return withAdapter(storage, plans, async (adapter) => {
+        plans.length = 0
+        const passed = make()
+        const steps = passed.map((insert) => ({ in: 'things', insert }))
+        checkSame(await adapter.write(steps, {}), { ok: true, removed: 0 }, 'write of three documents')
+        spoil(passed)
+        spoil(steps)
+        await checkStored(adapter, 'things', make(), 'after the documents passed in changed')
+        const replace = { ...make()[0], _id: '1', _version: 2, s: 'new', o: { list: [2] } }
+        await checkWrite(adapter, [{ in: 'things', replace, version: 1 }], { ok: true, removed: 0 })
+        spoil(replace)
+        const expected = [{ _id: '1', _version: 2, s: 'new', o: { list: [2] } }, ...make().slice(1)]
+        await checkStored(adapter, 'things', expected, 'after the replacement passed in changed')
+        const twin = documentOf('twin', { s: 'new' })
+        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
+          ok: false,
+          step: 0,
+          reason: 'unique',
+          fields: ['s'],
+        })
+      })
+    },
+  },
+  {
+    name: 'copies: what was returned may change afterwards',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        for (const limit of [null, 2]) {
+          const returned = await adapter.list('things', queryOf({ limit }))
+          spoil(returned)
+          await checkStored(adapter, 'things', make(), 'after what a list returned changed')
+        }
+        const failed = await adapter.write([{ in: 'things', insert: documentOf('x', { s: 's1' }) }], {})
+        spoil(failed)
+        const twin = documentOf('x', { s: 's1' })
+        await checkWrite(adapter, [{ in: 'things', insert: twin }], {
+          ok: false,
+          step: 0,
+          reason: 'unique',
+          fields: ['s'],
+        })
+      }),
+  },
+  {
+    name: 'copies: a list does not change with later writes',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        const before = await adapter.list('things', queryOf())
+        const replace = { _id: '1', _version: 2 }
+        await checkWrite(
+          adapter,
+          [
+            { in: 'things', replace, version: 1 },
+            { in: 'things', remove: eq(ID, '2') },
+          ],
+          { ok: true, removed: 1 },
+        )
+        checkSame(before, make(), 'the list from before the write')
+      }),
+  },
+  {
+    name: 'abort: a list or count that is told to stop rejects or is right',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        await insertAll(adapter, 'things', make())
+        for (const signalOf of SIGNALS) {
+          const list = await settle(() => adapter.list('things', { ...queryOf(), signal: signalOf() }))
+          if (list) checkSame(list.value, make(), 'a list that was told to stop')
+          const count = await settle(() => adapter.count('things', everything, { signal: signalOf() }))
+          if (count) checkSame(count.value, 3, 'a count that was told to stop')
+          await checkStored(adapter, 'things', make(), 'after something was told to stop')
+        }
+      }),
+  },
+  {
+    name: 'abort: a write that is told to stop is whole or nothing',
+    run: (storage) =>
+      withAdapter(storage, [plan], async (adapter) => {
+        for (const [round, signalOf] of SIGNALS.entries()) await checkAbortedWrite(adapter, signalOf(), round)
+        // Many at once must leave nothing locked.
+        await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            checkAbortedWrite(adapter, (SIGNALS[i % SIGNALS.length] ?? aborted)(), 100 + i),
+          ),
+        )
+        await insertAll(adapter, 'things', make())
+        checkSame(
+          await adapter.count('things', eq(ID, '1'), { signal: new AbortController().signal }),
+          1,
+          'a count afterwards',
+        )
+      }),
+  },
+]

@@ -1,0 +1,27 @@
+import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
+import { checkSame, print } from './check.js'
+
+/** A result without properties that say nothing. */
+const plain = (result: WriteResult): unknown =>
+  result.ok
+    ? { ok: true, removed: result.removed }
+    : {
+        ok: false,
+        step: result.step,
+        reason: result.reason,
+        ...(result.reason === 'unique' ? { fields: result.fields } : {}),
+      }
+
+const shorten = (steps: readonly WriteStep[]): string => {
+  const text = print(steps)
+  return text.length > 600 ? `${text.slice(0, 600)}…` : text
+}
+
+/** Writes, and checks what comes of it. */
+export async function checkWrite(
+  adapter: StorageAdapter,
+  steps: readonly WriteStep[],
+  expected: WriteResult,
+): Promise<void> {
+  checkSame(plain(await adapter.write(steps, {})), plain(expected), `write of ${shorten(steps)}`)
+}

@@ -1,0 +1,132 @@
+import type { CollectionPlan, ListQuery, StorageAdapter } from '../../../storage.js'
+import type { TestStorage } from '../adapter-case.js'
+import { printShort } from '../check/check.js'
+import type { Mismatch } from '../check/plain-array.js'
+import { printQuery } from '../check/print-query.js'
+import { withAdapter } from '../check/with-adapter.js'
+import { createCoverageCounter, type FuzzCoverage } from './coverage.js'
+import { documentsOf, judgeQuery, judgeStore } from './judge-store.js'
+import { createRandom } from './random.js'
+import { drawQuery } from './random-query.js'
+import { drawStore, type FieldedStore, type RandomStore } from './random-store.js'
+import { type FailingCase, shrink } from './shrink.js'
+
+/** How much the fuzzer asks. The same numbers ask the same questions. */
+export interface FuzzOptions {
+  /** 1 by default. Store `i` of a run is the first of one with the seed `seed + i`. */
+  readonly seed?: number
+  /** 20 by default. */
+  readonly stores?: number
+  /** Of each store; 100 by default. */
+  readonly queries?: number
+}
+
+/** How many stores share one place, each in a collection of its own. */
+const BATCH = 50
+/** The share of filters that are counted as well. */
+const COUNTED = 0.25
+const MAX_SHRINKING = 1500
+
+interface Round {
+  readonly seed: number
+  readonly collection: string
+  readonly store: FieldedStore
+}
+
+const planOf = (name: string, { indexes }: RandomStore): CollectionPlan => ({ name, indexes })
+
+/**
+ * Compares the answers to random queries about random documents with those of a plain array. Rejects with the smallest
+ * case found that differs, and the seed that leads there.
+ */
+export async function fuzzAdapter(
+  createStorage: () => Promise<TestStorage>,
+  { seed = 1, stores = 20, queries = 100 }: FuzzOptions = {},
+): Promise<FuzzCoverage> {
+  const coverage = createCoverageCounter()
+  for (let first = 0; first < stores; first += BATCH) {
+    const rounds = Array.from({ length: Math.min(BATCH, stores - first) }, (_, i): Round => {
+      const own = seed + first + i
+      return { seed: own, collection: `s${i}`, store: drawStore(createRandom(own)) }
+    })
+    const storage = await createStorage()
+    try {
+      const plans = rounds.map(({ collection, store }) => planOf(collection, store))
+      await withAdapter(storage, plans, async (adapter) => {
+        for (const round of rounds) await runRound(adapter, round, queries, coverage)
+      })
+    } finally {
+      await storage.destroy?.()
+    }
+  }
+  return coverage.total()
+}
+
+async function runRound(
+  adapter: StorageAdapter,
+  { seed, collection, store }: Round,
+  queries: number,
+  coverage: ReturnType<typeof createCoverageCounter>,
+): Promise<void> {
+  // Of its own, so that the store of a seed is the same whatever is asked.
+  const random = createRandom(~seed)
+  const documents = documentsOf(store)
+  const fail = async (query: ListQuery | undefined): Promise<never> => {
+    throw new Error(await describeSmallest(adapter, { store, query }, seed))
+  }
+  coverage.addStore()
+  if (await judgeStore(adapter, collection, store)) return fail(undefined)
+  for (let i = 0; i < queries; i++) {
+    const query = drawQuery(random, { fields: store.fields, documents })
+    coverage.addQuery(documents, query)
+    const question = { documents, query, alsoCounts: random.chance(COUNTED) }
+    if (await judgeQuery(adapter, collection, question)) return fail(query)
+  }
+}
+
+/** Judges cases one after another, each store in a collection of its own. */
+function createJudge(
+  adapter: StorageAdapter,
+  prefix: string,
+): (failing: FailingCase) => Promise<Mismatch | undefined> {
+  let written: RandomStore | undefined
+  let storeMismatch: Mismatch | undefined
+  let collections = 0
+  return async ({ store, query }) => {
+    if (store !== written) {
+      collections += 1
+      await adapter.open([planOf(`${prefix}-${collections}`, store)])
+      storeMismatch = await judgeStore(adapter, `${prefix}-${collections}`, store)
+      written = store
+    }
+    if (storeMismatch) return query ? undefined : storeMismatch
+    const question = query && { documents: documentsOf(store), query, alsoCounts: true }
+    return question && judgeQuery(adapter, `${prefix}-${collections}`, question)
+  }
+}
+
+async function describeSmallest(
+  adapter: StorageAdapter,
+  failing: FailingCase,
+  seed: number,
+): Promise<string> {
+  const judge = createJudge(adapter, `smaller-${Math.abs(seed)}`)
+  const smallest = await shrink(
+    failing,
+    async (candidate) => (await judge(candidate)) !== undefined,
+    MAX_SHRINKING,
+  )
+  const mismatch = await judge(smallest)
+  const { store, query } = smallest
+  const changed = store.lives.filter(({ before }) => before)
+  return [
+    `the adapter differs from a plain array: ${mismatch?.what ?? 'but not when asked again'}`,
+    `  seed:      ${seed}, stores: 1`,
+    `  indexes:   ${printShort(store.indexes)}`,
+    ...documentsOf(store).map((document) => `  document:  ${printShort(document)}`),
+    ...changed.map(({ before }) => `  once held: ${printShort(before)}`),
+    ...(query ? [`  query:     ${printQuery(query)}`, `  as JSON:   ${printShort(query)}`] : []),
+    `  expected:  ${printShort(mismatch?.expected)}`,
+    `  actual:    ${printShort(mismatch?.actual)}`,
+  ].join('\n')
+}

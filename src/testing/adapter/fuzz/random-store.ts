@@ -1,0 +1,155 @@
+import { compileField } from '../../../filter/compare.js'
+import type { FieldRef } from '../../../filter/filter.js'
+import type { IndexPlan, StoredDocument } from '../../../storage.js'
+import { documentOf, fieldOf } from '../check/documents.js'
+import { anyValues, confusableTexts, scalarTypes, valuesOfType, valueTypes } from '../check/edge-values.js'
+import type { Random } from './random.js'
+
+/** A field with the few values that documents of one store hold there. */
+export interface PooledField {
+  readonly ref: FieldRef
+  readonly values: readonly unknown[]
+}
+
+/** What happens to one document: it may have held other values before, and may be removed again. */
+export interface Life {
+  readonly before?: StoredDocument
+  readonly document?: StoredDocument
+}
+
+/** What one round of the fuzzer asks about. */
+export interface RandomStore {
+  readonly indexes: readonly IndexPlan[]
+  readonly lives: readonly Life[]
+}
+
+/** A store, and the fields that queries about it should ask for. */
+export interface FieldedStore extends RandomStore {
+  readonly fields: readonly PooledField[]
+}
+
+const TOP = ['a', 'b', 'c', 'd', 'E', 'f_1'] as const
+const NESTED = ['o.x', 'o.y', 'o.z.w', 'p.x'] as const
+const LISTS = ['l', 'm', 'o.l'] as const
+
+function drawField(random: Random, path: string, each: boolean): PooledField {
+  const type =
+    each || random.chance(0.85) ? random.pick([...scalarTypes, 'string' as const]) : random.pick(valueTypes)
+  const values = random.sample(valuesOfType[type], random.integer(2, 5))
+  const ref = fieldOf(path, type, each)
+  const inside = each && random.chance(0.3) ? random.pick(['x', 'x.y']) : undefined
+  return {
+    ref: inside === undefined ? ref : { ...ref, inside },
+    values: type === 'string' ? [...values, ...drawConfusable(random)] : values,
+  }
+}
+
+/** Texts that engines confuse are rare unless they are sought. */
+const drawConfusable = (random: Random): readonly string[] =>
+  random.sample(random.pick(confusableTexts), random.integer(2, 5))
+
+const drawFields = (random: Random): readonly PooledField[] => [
+  ...random.sample(TOP, random.integer(2, 5)).map((path) => drawField(random, path, false)),
+  ...random.sample(NESTED, random.integer(1, 3)).map((path) => drawField(random, path, false)),
+  ...random.sample(LISTS, random.integer(1, 2)).map((path) => drawField(random, path, true)),
+]
+
+function drawIndexes(random: Random, fields: readonly PooledField[]): readonly IndexPlan[] {
+  const refs = fields
+    .map(({ ref }) => ref)
+    .filter(({ path, type, each }) => !each && !path.includes('.') && isScalar(type))
+  if (refs.length === 0) return []
+  return Array.from({ length: random.integer(0, 3) }, () => ({
+    fields: random.sample(refs, random.pick([1, 1, 2, 3])),
+    unique: random.chance(0.25),
+  }))
+}
+
+const isScalar = (type: FieldRef['type']): boolean => scalarTypes.some((scalar) => scalar === type)
+
+/** `undefined` is missing. */
+function drawValue(random: Random, { ref, values }: PooledField): unknown {
+  const fate = random.next()
+  if (fate < 0.12) return undefined
+  if (fate < 0.2) return random.pick(anyValues)
+  if (!ref.each) return random.pick(values)
+  const elements = Array.from({ length: random.integer(0, 3) }, () => wrap(random.pick(values), ref.inside))
+  return random.chance(0.2) ? [...elements, random.pick(anyValues)] : elements
+}
+
+/** An element of an array that holds a value inside. */
+const wrap = (value: unknown, inside: string | undefined): unknown =>
+  inside === undefined ? value : inside.split('.').reduceRight((held, name) => ({ [name]: held }), value)
+
+function setPath(
+  target: { [name: string]: unknown },
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): void {
+  if (rest.length === 0) {
+    target[name] = value
+    return
+  }
+  const inner = target[name] ?? {}
+  // A scalar or an array may already stand where the path leads.
+  if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return
+  target[name] = inner
+  setPath(inner as { [name: string]: unknown }, rest, value)
+}
+
+function drawProperties(random: Random, fields: readonly PooledField[]): { [name: string]: unknown } {
+  const properties: { [name: string]: unknown } = {}
+  if (random.chance(0.1)) properties.o = random.pick(anyValues.filter((value) => typeof value !== 'object'))
+  if (random.chance(0.05)) properties.p = random.pick([null, [], [{ x: 'a' }], { x: { x: 1 } }])
+  for (const field of fields) {
+    const value = drawValue(random, field)
+    if (value !== undefined) setPath(properties, field.ref.path.split('.'), value)
+  }
+  // No path reaches into an array.
+  for (const name of ['o', 'p'])
+    if (name in properties && random.chance(0.1)) properties[name] = [properties[name]]
+  return properties
+}
+
+/** The values that a unique index binds; `undefined` where it does not. */
+function keyOf({ fields }: IndexPlan, document: StoredDocument): string | undefined {
+  const values = fields.map((field) => compileField(field)(document))
+  return values.includes(undefined) ? undefined : JSON.stringify(values)
+}
+
+/** Leaves out what would not be unique, now or before. */
+function keepUnique(lives: readonly Life[], indexes: readonly IndexPlan[]): readonly Life[] {
+  const unique = indexes.filter((index) => index.unique)
+  const owners = unique.map(() => new Map<string, Life>())
+  return lives.filter((life) => {
+    const keys = unique.map((index) =>
+      [life.before, life.document].flatMap((document) => (document && keyOf(index, document)) ?? []),
+    )
+    if (keys.some((held, i) => held.some((key) => owners[i]?.has(key)))) return false
+    for (const [i, held] of keys.entries()) for (const key of held) owners[i]?.set(key, life)
+    return true
+  })
+}
+
+const ID_CHARACTERS = [...'aAbBzZ019-_']
+
+function drawIds(random: Random, count: number): readonly string[] {
+  const ids = new Set<string>()
+  while (ids.size < count) {
+    ids.add(Array.from({ length: random.integer(1, 5) }, () => random.pick(ID_CHARACTERS)).join(''))
+  }
+  return [...ids]
+}
+
+/** A store of a few dozen documents whose fields hold few different values, edge values all. */
+export function drawStore(random: Random): FieldedStore {
+  const fields = drawFields(random)
+  const indexes = drawIndexes(random, fields)
+  const lives = drawIds(random, random.integer(3, 40)).map((id): Life => {
+    const draw = (): StoredDocument => documentOf(id, drawProperties(random, fields))
+    const fate = random.next()
+    if (fate < 0.05) return { before: draw() }
+    return fate < 0.2 ? { before: draw(), document: { ...draw(), _version: 2 } } : { document: draw() }
+  })
+  return { fields, indexes, lives: keepUnique(lives, indexes) }
+}

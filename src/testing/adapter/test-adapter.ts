@@ -1,0 +1,51 @@
+import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
+import { adapterCases } from './adapter-cases.js'
+import type { FuzzCoverage } from './fuzz/coverage.js'
+import { type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
+
+/** A case that cannot hold for an adapter, and why. */
+export interface SkippedCase {
+  readonly case: string
+  readonly reason: string
+}
+
+/** What the tests of an adapter need. */
+export interface AdapterTestOptions {
+  /** The `test` of any runner: node:test, vitest, Jest. Slow storage may need more than the runner's usual time. */
+  readonly test: (name: string, run: () => Promise<void>) => void
+  /** A new, empty place to store, for each test. */
+  readonly createStorage: () => Promise<TestStorage>
+  /** Registered under a name that says so, and not run. A name that is no case's throws. */
+  readonly skip?: readonly SkippedCase[]
+  /** How much is asked at random, and who is told what was asked. */
+  readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
+}
+
+/** The name of the case that asks random queries. */
+export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
+
+/** Registers a test for everything that a storage adapter must do. Throws for a `skip` that names no case. */
+export function testAdapter({ test, createStorage, skip = [], fuzz = {} }: AdapterTestOptions): void {
+  const fuzzCase = {
+    name: FUZZ_CASE,
+    async run(): Promise<void> {
+      const coverage = await fuzzAdapter(createStorage, fuzz)
+      fuzz.report?.(coverage)
+    },
+  }
+  const cases = adapterCases.map((one: AdapterCase) => ({
+    name: one.name,
+    run: () => runCase(one, createStorage),
+  }))
+  const all = [...cases, fuzzCase]
+  const reasons = new Map(skip.map((skipped) => [skipped.case, skipped.reason]))
+  for (const name of reasons.keys()) {
+    if (!all.some((one) => one.name === name))
+      throw new Error(`there is no case ${JSON.stringify(name)} to skip`)
+  }
+  for (const { name, run } of all) {
+    const reason = reasons.get(name)
+    if (reason === undefined) test(name, run)
+    else test(`${name} (skipped: ${reason})`, async () => {})
+  }
+}

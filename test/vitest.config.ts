@@ -30,7 +30,30 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Files that put other modules in the place of some: they load theirs alone. All others share what they load. */
+const ALONE = [
+  'test/adapters/postgres.test.ts',
+  'test/adapters/sqlite.test.ts',
+  'test/mutants/*.test.ts',
+  'test/security/stored-hashes.test.ts',
+]
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
+  root,
+  // No test is about how fast the machine is.
+  test: { name, isolate, testTimeout: 120_000, hookTimeout: 120_000, ...files },
+})
+
 export default defineConfig({
-  root: fileURLToPath(new URL('..', import.meta.url)),
-  test: { sequence: { sequencer: LongestFirst } },
+  root,
+  test: {
+    sequence: { sequencer: LongestFirst },
+    maxWorkers: 2,
+    projects: [
+      projectOf('alone', true, { include: ALONE }),
+      projectOf('together', false, { include: ['{test,examples}/**/*.test.ts'], exclude: ALONE }),
+    ],
+  },
 })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { everything, type FieldRef, type Filter, ID, isId } from '../../../src/filter/filter.js'
-import { createMemoryAdapter, type StorageAdapter } from '../../../src/index.js'
-import type { SortKey } from '../../../src/storage.js'
+import { everything, type FieldRef, type Filter, ID, isId } from '../../../../src/filter/filter.js'
+import { createMemoryAdapter, type StorageAdapter } from '../../../../src/index.js'
+import type { SortKey } from '../../../../src/storage.js'
 
 const COUNT = 20_000
 const N: FieldRef = { path: 'n', type: 'integer', each: false }

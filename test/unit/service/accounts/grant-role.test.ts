@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { compileConfig } from '../../../src/config/compile-config.js'
+import { compileConfig } from '../../../../src/config/compile-config.js'
 import {
   ConfigError,
   createMemoryAdapter,
   type ServiceError,
   type StorageAdapter,
-} from '../../../src/index.js'
-import { findRoles, grantRole } from '../../../src/service/accounts/grant-role.js'
-import { UNHURRIED } from '../../../src/service/deadline.js'
-import { createStore } from '../../../src/service/store.js'
-import { idOf, LONG_AGO, openStored, readStored } from '../../support/stored.js'
+} from '../../../../src/index.js'
+import { findRoles, grantRole } from '../../../../src/service/accounts/grant-role.js'
+import { UNHURRIED } from '../../../../src/service/deadline.js'
+import { createStore } from '../../../../src/service/store.js'
+import { idOf, LONG_AGO, openStored, readStored } from '../../../support/stored.js'
 
 type Json = { readonly [name: string]: unknown }
 

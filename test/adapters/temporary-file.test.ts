@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { createTemporaryFile } from '../../../src/adapters/sqlite/connection/temporary-file.js'
+import { createTemporaryFile } from '../../src/adapters/sqlite/connection/temporary-file.js'
 
 test('a temporary file has a folder of its own, and goes with it', () => {
   const [one, two] = [createTemporaryFile(), createTemporaryFile()]
@@ -25,7 +25,7 @@ test('many temporary files are one listener of the process', () => {
 })
 
 test('a process that ends without closing leaves none behind', () => {
-  const dist = fileURLToPath(new URL('../../../dist/sqlite.js', import.meta.url))
+  const dist = fileURLToPath(new URL('../../dist/sqlite.js', import.meta.url))
   const script = `
     import { readdirSync } from 'node:fs'
     import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createMemoryAdapter, type StorageAdapter } from '../../../src/index.js'
-import { seedWhenEmpty } from '../../../src/service/start/seed-when-empty.js'
-import { createTestService } from '../../support/service.js'
+import { createMemoryAdapter, type StorageAdapter } from '../../../../src/index.js'
+import { seedWhenEmpty } from '../../../../src/service/start/seed-when-empty.js'
+import { createTestService } from '../../../support/service.js'
 
 const open = { permissions: { '*': true } }
 const config = {

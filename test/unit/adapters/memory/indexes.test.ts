@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createSortedList } from '../../../src/adapters/memory/sorted-list.js'
-import { compare, type Ordered } from '../../../src/filter/compare.js'
-import type { FieldRef, Filter, Scalar } from '../../../src/filter/filter.js'
-import { matches } from '../../../src/filter/matches.js'
-import { createMemoryAdapter, type SortKey, type StoredDocument } from '../../../src/index.js'
-import fc from '../../support/fast-check.js'
+import { createSortedList } from '../../../../src/adapters/memory/sorted-list.js'
+import { compare, type Ordered } from '../../../../src/filter/compare.js'
+import type { FieldRef, Filter, Scalar } from '../../../../src/filter/filter.js'
+import { matches } from '../../../../src/filter/matches.js'
+import { createMemoryAdapter, type SortKey, type StoredDocument } from '../../../../src/index.js'
+import fc from '../../../support/fast-check.js'
 
 describe('a sorted list', () => {
   test('holds what a sorted array holds, through thousands of insertions and removals', () => {

@@ -1,5 +1,5 @@
-import { vi } from 'vitest'
-import { createPool } from '../../src/adapters/postgres/connection/pool.js'
+import pg from 'pg'
+import { afterAll, beforeAll, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'
@@ -11,17 +11,17 @@ vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
 
 const postgres = usePostgres()
 
+let cleaner: pg.Client
+beforeAll(async () => {
+  cleaner = new pg.Client({ connectionString: postgres.url })
+  await cleaner.connect()
+})
+afterAll(() => cleaner.end())
+
 runKit(async () => {
-  const { url } = postgres
   const schema = newSchema()
   return {
-    connect: () => createPostgresAdapter({ connectionString: url, schema }),
-    async destroy() {
-      const { pool, end } = await createPool(url)
-      const client = await pool.connect()
-      await client.query({ text: `DROP SCHEMA IF EXISTS ${schema} CASCADE` })
-      client.release()
-      await end()
-    },
+    connect: () => createPostgresAdapter({ connectionString: postgres.url, schema }),
+    destroy: async () => void (await cleaner.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)),
   }
 })

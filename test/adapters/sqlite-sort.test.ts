@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFirstInOrder } from '../../src/adapters/sqlite/read/first-in-order.js'
 import { createHeldKeys, HELD } from '../../src/adapters/sqlite/read/held-keys.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
@@ -6,8 +6,6 @@ import { compare } from '../../src/filter/compare.js'
 import { type FieldRef, ID } from '../../src/filter/filter.js'
 import { runAtOnce } from '../../src/slices.js'
 import type { SortKey, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** Texts that are ordered by more of them than is held in memory. */
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 
 /** This repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -33,8 +33,6 @@ export interface Command {
 
 /** The built command in a temporary folder; whatever still runs after a test is ended. */
 export function useCommand() {
-  // Each start is a process of its own, and others may use the machine too.
-  vi.setConfig({ testTimeout: 60_000 })
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'collection-service-cli-'))

@@ -6,17 +6,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONGEST: readonly string[] = [
   'adapters/postgres.test.ts',
   'adapters/sqlite.test.ts',
-  'cli/cli.test.ts',
-  'contract/streams.test.ts',
   'mutants/adapters.test.ts',
+  'mutants/mutants.test.ts',
   'property/write-non-interference.test.ts',
   'property/non-interference.test.ts',
-  'mutants/mutants.test.ts',
-  'durability/processes.test.ts',
+  'contract/streams.test.ts',
+  'cli/cli.test.ts',
+  'durability/references.test.ts',
   'examples/custom-adapter.test.ts',
+  'durability/processes.test.ts',
+  'cli/init.test.ts',
+  'cli/watch.test.ts',
+  'property/references.test.ts',
+  'security/floods.test.ts',
   'durability/postgres-connections.test.ts',
   'durability/kill.test.ts',
-  'cli/watch.test.ts',
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {

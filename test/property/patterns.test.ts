@@ -1,14 +1,14 @@
 import { RE2JS } from 're2js'
 import { expect, test } from 'vitest'
-import { compilePattern } from '../../../../src/filter/pattern/compile-pattern.js'
-import { createMachine } from '../../../../src/filter/pattern/machine/machine.js'
-import { parsePattern } from '../../../../src/filter/pattern/parse-pattern.js'
-import type { Pattern } from '../../../../src/filter/pattern/syntax/pattern.js'
-import { type PatternDialect, printPattern } from '../../../../src/filter/pattern/syntax/print-pattern.js'
-import { PatternFault } from '../../../../src/filter/pattern/syntax/read-syntax.js'
-import { endless } from '../../../../src/slices.js'
-import { createRandom, type Random } from '../../../../src/testing/adapter/fuzz/random.js'
-import { drawPattern } from '../../../../src/testing/adapter/fuzz/random-pattern.js'
+import { compilePattern } from '../../src/filter/pattern/compile-pattern.js'
+import { createMachine } from '../../src/filter/pattern/machine/machine.js'
+import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
+import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
+import { type PatternDialect, printPattern } from '../../src/filter/pattern/syntax/print-pattern.js'
+import { PatternFault } from '../../src/filter/pattern/syntax/read-syntax.js'
+import { endless } from '../../src/slices.js'
+import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { drawPattern } from '../../src/testing/adapter/fuzz/random-pattern.js'
 
 const NATIVE: PatternDialect = {
   codePoint: (point) => `\\u{${point.toString(16)}}`,

@@ -105,16 +105,16 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
     'filter/compare.ts',
-    'testing/kit/edge-values.ts',
+    'testing/adapter/check/edge-values.ts',
   ],
-  'a comparison': ['adapters/sql/compile-condition.ts', 'filter/matches.ts', 'testing/kit/filter-cases.ts'],
+  'a comparison': ['adapters/sql/compile-condition.ts', 'filter/matches.ts', 'testing/adapter/cases/filter-cases.ts'],
   'a node of filters': [
     'adapters/sql/compile-condition.ts',
     'adapters/sql/is-short.ts',
-    'adapters/sqlite/candidates.ts',
+    'adapters/sqlite/read/candidates.ts',
     'filter/filter.ts',
     'filter/matches.ts',
-    'testing/kit/print-query.ts',
+    'testing/adapter/check/print-query.ts',
   ],
 }
 

@@ -1,0 +1,79 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+
+/** What keeps the house one that can be walked through: `src/README.md`, "Measures". */
+
+const MAX_PARAMETERS = 4
+const MAX_LINES = 250
+const MAX_FILES = 14
+const MAX_TEST_LINES = 600
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+interface File {
+  /** Relative to the root. */
+  readonly path: string
+  readonly text: string
+}
+
+async function readFiles(folder: string): Promise<readonly File[]> {
+  const names = await readdir(ROOT + folder, { recursive: true })
+  const paths = names
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+    .filter((path) => /\.ts$/.test(path))
+  return Promise.all(paths.sort().map(async (path) => ({ path, text: await readFile(ROOT + path, 'utf8') })))
+}
+
+const countLines = (text: string): number => text.split('\n').length - 1
+
+const findLong = (files: readonly File[], most: number): readonly string[] =>
+  files.flatMap(({ path, text }) => (countLines(text) > most ? [`${path}: ${countLines(text)}`] : []))
+
+function findFull(files: readonly File[]): readonly string[] {
+  const counts = new Map<string, number>()
+  for (const { path } of files) {
+    const folder = posix.dirname(path)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([folder, count]) => (count > MAX_FILES ? [`${folder}: ${count}`] : []))
+}
+
+/** Functions that take too much. */
+const findGreedy = (files: readonly File[]): readonly string[] =>
+  files.flatMap(({ path, text }) => {
+    const found: string[] = []
+    const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true)
+    const visit = (node: ts.Node): void => {
+      if (ts.isFunctionLike(node) && node.parameters.length > MAX_PARAMETERS) {
+        const { line } = source.getLineAndCharacterOfPosition(node.getStart(source))
+        found.push(`${path}:${line + 1}: ${node.parameters.length}`)
+      }
+      ts.forEachChild(node, visit)
+    }
+    visit(source)
+    return found
+  })
+
+test('no function takes more than four parameters, no file is long, no folder full', async () => {
+  const files = await readFiles('src')
+  expect({ greedy: findGreedy(files), long: findLong(files, MAX_LINES), full: findFull(files) }).toEqual({
+    greedy: [],
+    long: [],
+    full: [],
+  })
+})
+
+test('no file of tests is long', async () => {
+  expect(findLong(await readFiles('test'), MAX_TEST_LINES)).toEqual([])
+})
+
+test('and what is not so would be found', () => {
+  const long = { path: 'src/a.ts', text: 'a\n'.repeat(251) }
+  const greedy = { path: 'src/b.ts', text: 'const f = (a, b, c, d, e) => {}\nfunction g(a, b, c, d) {}' }
+  expect(findLong([long], MAX_LINES)).toEqual(['src/a.ts: 251'])
+  expect(findGreedy([greedy])).toEqual(['src/b.ts:1: 5'])
+  expect(findFull(Array.from({ length: 15 }, () => long))).toEqual(['src: 15'])
+})

@@ -107,7 +107,11 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'filter/compare.ts',
     'testing/adapter/check/edge-values.ts',
   ],
-  'a comparison': ['adapters/sql/compile-condition.ts', 'filter/matches.ts', 'testing/adapter/cases/filter-cases.ts'],
+  'a comparison': [
+    'adapters/sql/compile-condition.ts',
+    'filter/matches.ts',
+    'testing/adapter/cases/filter-cases.ts',
+  ],
   'a node of filters': [
     'adapters/sql/compile-condition.ts',
     'adapters/sql/is-short.ts',

@@ -51,6 +51,7 @@ export function planInsert(
     steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
     refuse({ reason, step, fields = [] }) {
       if (reason === 'missing') throw brokenReference(references[step])
+      if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)
       if (!isIdTaken(fields)) throw conflict(fields)
     },
   }

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.js'
+import { ROUTES } from '../../src/http/routes/table.js'
+
+// CONTRACT.md §7: the client has a method for each route of the table.
+
+/** Of the table, what a client has no use for: it knows its collections by their types. */
+const WITHOUT = ['GET /']
+
+const ID = '0189abcd-0000-7000-8000-000000000001'
+
+test('the typed client asks every endpoint of the table, and nothing else', async () => {
+  const asked = new Set<string>()
+  const { auth, collection } = createClient('http://x', {
+    async fetch(url, { method = 'GET' }) {
+      const path = new URL(url).pathname.replace(ID, ':id').replace('/things', '/:collection')
+      asked.add(`${method} ${path}`)
+      return Response.json(
+        path.endsWith(':collection') && method === 'GET'
+          ? []
+          : { documents: [], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } },
+      )
+    },
+  })
+  const things = collection('things')
+  await Promise.all([
+    ...[auth.register({}), auth.login({}), auth.logout(), auth.logoutAll(), auth.me()],
+    ...[things.list(), things.count(), things.get(ID), things.delete(ID)],
+    ...[things.create({}), things.create({}, { id: ID }), things.createMany([])],
+    ...[things.update(ID, {}), things.replace(ID, {})],
+  ])
+  const endpoints = ROUTES.flatMap(({ path, methods }) =>
+    Object.keys(methods).map((name) => `${name} ${path}`),
+  )
+  expect([...asked].sort()).toEqual(endpoints.filter((endpoint) => !WITHOUT.includes(endpoint)).sort())
+})

@@ -6,8 +6,9 @@ import { readPointer, toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 
 /**
- * Whether an update answers for a fault: of what it changes, of what it removes though required, and of a name that it
- * must not use. What was stored before and stays as it is may break a rule that the configuration has now (CONTRACT.md §2).
+ * Whether a fault counts against an update. Faults count in what the update changes, in a required property
+ * that it removes, and in a forbidden name that it uses. A value that was stored before and stays as it is
+ * may break a rule that the configuration has now (CONTRACT.md §2).
  */
 export function isChange(
   { path, code }: Fault,
@@ -15,19 +16,19 @@ export function isChange(
   before: JsonObject,
   after: JsonObject,
 ): boolean {
-  // Else a right guess of what is stored under a name no longer declared would be told from a wrong one.
+  // Otherwise a caller could test guesses of a value stored under an undeclared name: a right one would pass.
   if (code === 'unknown_property' || code === 'forbidden_name') return readPointer(body, path) !== undefined
   const parent = path.slice(0, path.lastIndexOf('/'))
-  // In an object that is new everything is.
+  // An object that is new must be complete.
   if (code === 'required' && parent !== '' && !isObject(readPointer(before, parent))) return true
   return !isEqualJson(readPointer(before, path), readPointer(after, path))
 }
 
-/** Whether a field is set once, or something inside it. */
+/** Whether a field, or a property inside it, is immutable. */
 export const holdsImmutable = ({ definition, properties }: Field): boolean =>
   definition.immutable === true || properties.some(holdsImmutable)
 
-/** Faults of immutable properties that are another in `after`. */
+/** The faults of immutable properties whose value in `after` differs from the one in `before`. */
 export function findImmutableChanges(
   fields: readonly Field[],
   before: JsonObject,
@@ -44,7 +45,7 @@ export function findImmutableChanges(
   })
 }
 
-/** An immutable property that an update names, and that is not the present one to its caller. */
+/** The fault of an update that gives an immutable property another value than the one its caller sees. */
 export const immutable = (path: string): Fault => ({
   path,
   code: 'immutable',

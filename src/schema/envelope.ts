@@ -14,7 +14,7 @@ export interface EnvelopeSchema extends JsonSchema {
   readonly additionalProperties: false
 }
 
-/** A closed object all of whose properties are required. */
+/** A closed object; all its properties are required. */
 export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSchema => ({
   type: 'object',
   properties,
@@ -23,8 +23,8 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
 })
 
 /**
- * Compiles the validator of an envelope, which finds all faults of a body, at most 50. Costs milliseconds. A body decides
- * how many properties and elements there are: they are gone through until there are faults enough.
+ * Compiles the validator of an envelope; it finds at most 50 faults. Compiling costs milliseconds. A client
+ * decides how many properties and elements a body has, so the validator stops once it has enough faults.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
   const names = Object.keys(schema.properties)

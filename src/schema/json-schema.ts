@@ -12,20 +12,20 @@ export interface Violation {
   readonly keyword: string
   /** The keyword's own parameters, never the value. */
   readonly params: { readonly [name: string]: unknown }
-  /** The name itself is at fault, not what stands under it. */
+  /** Whether the name itself is at fault, not the value under it. */
   readonly isName?: boolean
-  /** What was found, and the schema that it violates: for configurations, which are no secret. */
+  /** The value at fault and the schema that it violates: for configurations only, which hold no secrets. */
   readonly found?: unknown
   readonly schema?: JsonSchema
 }
 
 const encoder = new TextEncoder()
 
-/** The length of a text in UTF-8. */
+/** The length of a text in bytes of UTF-8. */
 export const countBytes = (text: string): number => encoder.encode(text).length
 
 function createAjv(verbose: boolean): Ajv {
-  // Patterns are the portable ones, in linear time. ajv shares compiled ones by what `toString` gives.
+  // Patterns run on our own engine, in linear time. ajv shares compiled patterns by what `toString` gives.
   const regExp = Object.assign(
     (source: string) => ({
       test: compilePattern(parsePattern(source, { ignoreCase: false })).test,
@@ -36,9 +36,9 @@ function createAjv(verbose: boolean): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     verbose,
-    // What is referred to is compiled once.
+    // ajv then compiles each referenced schema once.
     inlineRefs: false,
-    // Else `required: ["toString"]` would hold for every object.
+    // Without this, `required: ["toString"]` would hold for every object.
     ownProperties: true,
     allowUnionTypes: true,
     strictTypes: true,
@@ -75,8 +75,8 @@ function createAjv(verbose: boolean): Ajv {
 const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
 /**
- * Compiles a schema to a function that returns every violation, the first for each path and the first for its name.
- * Costs milliseconds. With `verbose`, a violation holds what was found.
+ * Compiles a schema to a function that returns the violations: the first for each path, and the first for its
+ * name. Compiling costs milliseconds. With `verbose`, a violation holds the value that was found.
  */
 export function compileJsonSchema(
   schema: JsonSchema,
@@ -86,13 +86,13 @@ export function compileJsonSchema(
   shared[kind] ??= createAjv(verbose)
   const ajv = shared[kind]
   const validate: ValidateFunction = ajv.compile(schema)
-  // ajv would keep every schema it ever compiled.
+  // ajv would keep every schema that it ever compiled.
   ajv.removeSchema(schema)
   return (value) => {
     if (validate(value)) return []
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
-      // They only say that something inside was violated, which says itself how.
+      // These two only repeat that something inside is violated; the violation inside says how.
       if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
       const violation = toViolation(error)
       const key = `${violation.isName ? 'name' : 'value'} ${violation.path}`

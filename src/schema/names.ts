@@ -4,27 +4,29 @@ import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../fields/names.js'
 /** CONTRACT.md §1: names of collections. */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
 
-/** Names that match `COLLECTION_NAME` and are no collection's all the same. */
+/** Names that match `COLLECTION_NAME` but are reserved. */
 export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth', 'constructor', 'prototype']
 
-/** The collection of accounts. */
+/** The name of the collection of accounts. */
 export const USERS = 'users'
 
-/** In every document, beside what the schema declares. */
+/** The fields that every document has beside those of its schema. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
 
 const fieldName = new RegExp(FIELD_NAME)
 
+/** Whether a schema may declare a field of this name. */
 export const isFieldName = (name: string): boolean =>
   fieldName.test(name) && !RESERVED_FIELD_NAMES.includes(name)
 
+/** Whether the service itself sets the field of this name. */
 export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
 
-/** The known name nearest to a misspelt one, if any is near. */
+/** The known name nearest to a misspelt one; `undefined` where none is near. */
 export const findNearest = (name: string, known: readonly string[]): string | undefined =>
   closestMatch(name.slice(0, 64), [...known], { maxDistance: Math.max(2, Math.floor(name.length / 3)) })
 
-/** ` (did you mean "title"?)`, or nothing. */
+/** The end of a message, `; did you mean "title"?`, or nothing. */
 export function suggest(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`
@@ -32,5 +34,5 @@ export function suggest(name: string, known: readonly string[]): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Whether a text is a UUID as it is stored: in lower case. */
+/** Whether a text is a UUID in its stored form: in lower case. */
 export const isUuid = (text: string): boolean => UUID.test(text)

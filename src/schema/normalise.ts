@@ -5,13 +5,16 @@ import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 
 /**
- * Brings a value into the form in which it is stored: `trim`, `lowercase`, timestamps in UTC, −0 as 0, a `null` of a
- * nullable field as `undefined`. What does not fit the type is left for validation. CONTRACT.md §1.
+ * Brings a value into its stored form: `trim`, `lowercase`, timestamps in UTC, −0 as 0, `null` of a nullable
+ * field as `undefined`. A value of another type stays as it is: the validator refuses it. CONTRACT.md §1.
  */
 export const normalise = (field: Field, value: unknown): unknown =>
   runAtOnce((slice) => normaliseInSlices(field, value, slice))
 
-/** The declared properties in the schema's order, then the others in theirs; what became `undefined` is left out. */
+/**
+ * Normalises an object: declared properties in the schema's order, then the others in theirs, without those
+ * that became `undefined`.
+ */
 export const normaliseProperties = (fields: readonly Field[], value: JsonObject): JsonObject =>
   runAtOnce((slice) => normalisePropertiesInSlices(fields, value, slice))
 
@@ -46,7 +49,7 @@ export function* normalisePropertiesInSlices(
     rest.delete(field.name)
     if (normalised !== undefined) entries.push([field.name, normalised])
   }
-  // Not by assignment: `fromEntries` defines own properties, whatever they are called.
+  // `fromEntries` defines own properties whatever their names are; an assignment to `__proto__` would not.
   return Object.fromEntries(rest.size === 0 ? entries : [...entries, ...rest])
 }
 
@@ -56,7 +59,7 @@ function* pauseAfter(properties: number, slice: Slice): Sliced<void> {
   if (slice.left <= 0) yield
 }
 
-/** Normalises what a merge patch brings in; a `null` in it stays one, because it removes. */
+/** Normalises the value of a merge patch; a `null` in it stays, because it removes a property. */
 export function normalisePatch(field: Field, patch: unknown): unknown {
   if (patch === null) return null
   if (field.properties.length === 0 || !isObject(patch)) return normalise(field, patch)
@@ -69,11 +72,14 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
   )
 }
 
-/** Puts defaults where a property is missing, inside objects and arrays of objects that are there too. `now` is a stored timestamp. */
+/**
+ * Puts defaults where a property is missing, also inside objects and arrays of objects that are present.
+ * `now` is a stored timestamp.
+ */
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
   runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
 
-/** The same in slices. */
+/** The same as `applyDefaults`, in slices. */
 export function* applyDefaultsInSlices(
   fields: readonly Field[],
   value: JsonObject,
@@ -112,6 +118,6 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
 
 function defaultOf(field: Field, now: string): unknown {
   const written = field.defaultAt(now)
-  // The time is in stored form already.
+  // `now` is in stored form already.
   return written === undefined || written === now ? written : normalise(field, written)
 }

@@ -3,21 +3,21 @@ import { isObject, readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 
-/** A reference that stands in a body or a document. */
+/** A reference in a body or a document. */
 export interface Reference {
   /** JSON pointer. */
   readonly path: string
-  /** The field: the same for all elements of an array. */
+  /** The field of the reference; all elements of an array share it. */
   readonly field: Field
   readonly collection: string
   readonly id: string
 }
 
-/** Whether a field is a reference, or holds one somewhere. */
+/** Whether a field is a reference, or holds one somewhere inside. */
 export const holdsReference = ({ type, properties, items }: Field): boolean =>
   type === 'reference' || properties.some(holdsReference) || (items !== null && holdsReference(items))
 
-/** Every reference in an object; what is no text is for validation to refuse. */
+/** Every reference in an object. Values that are not text are left out: the validator refuses them. */
 export const collectReferences = (
   fields: readonly Field[],
   value: JsonObject,
@@ -45,7 +45,7 @@ function collectIn(field: Field, value: unknown, path: string, found: Reference[
   }
 }
 
-/** The references that were not in the same field before. */
+/** The references that the same field did not hold before. */
 export function findNewReferences(
   fields: readonly Field[],
   before: JsonObject,

@@ -4,13 +4,13 @@ import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
-/** What an update says, whatever it meets. */
+/** An update, independent of the document that it changes. */
 export interface Update {
-  /** PATCH merges what it names into what is there; PUT puts it in its place. */
+  /** PATCH merges the named properties into the document; PUT puts them in place of the old ones. */
   readonly mode: 'patch' | 'put'
-  /** What it names, in stored form; a property that becomes `undefined` goes. */
+  /** The named properties in stored form; a property that is `undefined` is removed. */
   readonly named: JsonObject
-  /** What a PUT takes the place of, named or not. */
+  /** The properties that a PUT replaces, whether it names them or not. */
   readonly replaced: ReadonlySet<string>
   /** The time in stored form. */
   readonly now: string
@@ -32,7 +32,10 @@ export function normaliseUpdate(
   )
 }
 
-/** The fields after an update, the declared ones in the schema's order; secrets among them in clear (CONTRACT.md §2). */
+/**
+ * The fields after an update, the declared ones in the schema's order. Secrets among them are in clear
+ * (CONTRACT.md §2).
+ */
 export function updateFields(
   fields: readonly Field[],
   before: JsonObject,
@@ -54,11 +57,13 @@ export function updateFields(
   return orderFields(fields, applyDefaults(given, Object.fromEntries(after), now))
 }
 
-/** The value after a PATCH; `undefined` where it removes. */
+/** The value after a PATCH; `undefined` where the patch removes it. */
 const patchValue = (before: unknown, patch: unknown): unknown =>
   patch === null ? undefined : mergePatch(before, patch)
 
-/** What a PUT of an object cannot speak of, because nobody sees it or it is set once, stays inside it. */
+/**
+ * Keeps what a PUT of an object cannot replace: immutable properties, and undeclared ones, which nobody sees.
+ */
 function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
   if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
   const properties = new Map(field.properties.map((property) => [property.name, property]))
@@ -75,9 +80,9 @@ function carryOver(field: Field | undefined, before: unknown, after: unknown): u
 }
 
 /**
- * What a PUT leaves of a value that it does not name: what is set once, and around it the object in which it lies.
- * Where there is no such thing the object goes, and with it what is no longer declared: if it stayed for the sake of
- * that, it would show that there is some.
+ * What a PUT keeps of a value that it does not name: immutable properties, and the objects around them. Other
+ * objects go, and with them the undeclared properties inside: an object kept for their sake would reveal
+ * them.
  */
 function leaveOver(field: Field | undefined, value: unknown): unknown {
   if (field?.definition.immutable) return value

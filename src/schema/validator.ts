@@ -13,28 +13,32 @@ import type { JsonObject } from '../types.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
 
-/** CONTRACT.md §4. */
+/** The most faults in one answer (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
-/** Names in a body are the client's: a pointer is cut here, lest an answer grow with them. */
+/**
+ * The longest path of a fault. Clients choose the names in a body: without a limit, an answer would grow with
+ * them.
+ */
 export const MAX_PATH = 256
 
 /** Which faults are looked for. */
 export interface FaultOptions {
-  /** At most so many. Default 50. */
+  /** The most faults to find. Default 50. */
   readonly limit?: number
-  /** Found already; a path has one fault. */
+  /** Faults found before; a path has at most one fault. */
   readonly known?: readonly Fault[]
-  /** Others are passed over, and do not count. */
+  /** Faults for which this is false are skipped and do not count. */
   readonly isRelevant?: (fault: Fault) => boolean
 }
 
-/** All faults of a normalised body, one a path; none if it may be stored. */
+/** Finds all faults of a normalised body, one per path; none if the body may be stored. */
 export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
   /** The same in slices. */
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
 }
 
+/** What a validator has to know beside the fields. */
 export interface ValidatorOptions {
   /** Names of top-level fields that an index covers. */
   readonly indexed: ReadonlySet<string>
@@ -43,8 +47,9 @@ export interface ValidatorOptions {
 }
 
 /**
- * Compiles the validator of whole documents. Costs milliseconds: once for each collection, at start. A body decides how
- * many elements and properties there are, so whatever goes through these stops when there are faults enough.
+ * Compiles the validator of whole documents. Compiling costs milliseconds: once for each collection, at
+ * start. A client decides how many elements and properties a body has, so each check stops once there are
+ * enough faults.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
@@ -81,15 +86,15 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   return Object.assign(atOnce, { inSlices })
 }
 
-/** Takes a fault; false when there is room for no more. */
+/** Adds a fault; false when there is no room for another. */
 type AddFault = (fault: Fault) => boolean
 
-/** Goes into a value that may be large. */
+/** Checks a value that may be large. */
 type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Sliced<void>
 
 /**
- * What the schema of a body leaves out of a field: undeclared properties in its objects, elements of its arrays, and
- * patterns, whose search can pause. `undefined` where that is nothing.
+ * Compiles the checks that the JSON Schema of a body leaves out: undeclared properties of objects, elements
+ * of arrays, and patterns, whose search can pause. `undefined` where a field needs none.
  */
 function compileCheck(
   { type, fieldType, definition, items, properties }: Field,
@@ -153,12 +158,15 @@ const undeclaredName = (name: string, at: string): Fault => ({
 const forbiddenName = (name: string): Fault => ({
   path: toPointerPart(name),
   code: 'forbidden_name',
-  message: 'is no name that a property may have',
+  message: 'is not a name that a property may have',
 })
 
 type Describe = (params: Violation['params']) => readonly [code: string, message: string]
 
-/** What each keyword of a body's schema says when it is violated. `enum` is explained by whoever may see the field. */
+/**
+ * The message for each violated keyword of a body's schema. It does not list the values of an `enum`: not
+ * every writer may know them.
+ */
 const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   required: () => ['required', 'is required'],
   type: ({ type }) => ['wrong_type', `must be ${describeType(String(type))}`],
@@ -179,6 +187,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   ],
 }
 
+/** The fault that a violation of a body's schema stands for. */
 export function describeViolation({ path, keyword, params }: Violation): Fault {
   const [code, message] = DESCRIPTIONS[keyword]?.(params) ?? ['invalid', 'is not valid']
   return { path, code, message }

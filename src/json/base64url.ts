@@ -5,9 +5,9 @@ export const encodeBase64url = (bytes: Uint8Array): string =>
     .replaceAll('/', '_')
     .replaceAll('=', '')
 
-/** The bytes that such a text stands for; `undefined` where it stands for none. */
+/** The bytes that such a text stands for; `undefined` where it is not base64url. */
 export function decodeBase64url(text: string): Uint8Array | undefined {
-  // `atob` alone passes over blanks, and takes padding.
+  // `atob` alone would ignore blanks and accept padding.
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))

@@ -2,18 +2,18 @@ import type { ConfigReport } from './report.js'
 
 const MAX_DEPTH = 64
 
-/** A deep, frozen copy of plain JSON. Whatever is none becomes a fault and `null`. */
+/** A deep, frozen copy of plain JSON. Any other value becomes a fault and `null`. */
 export function copyJson(value: unknown, report: ConfigReport): unknown {
   try {
     return copy(value, report, [])
   } catch {
-    // A getter or a proxy that throws.
+    // A getter or a proxy may throw.
     report.fault('cannot be read: it must be plain JSON')
     return null
   }
 }
 
-/** `outer`: the objects and arrays that hold the value. */
+/** `outer`: the objects and arrays around the value. */
 function copy(value: unknown, report: ConfigReport, outer: readonly object[]): unknown {
   const fault = (message: string): null => {
     report.fault(message)
@@ -28,22 +28,22 @@ function copy(value: unknown, report: ConfigReport, outer: readonly object[]): u
     case 'object':
       break
     default:
-      return fault(`must be JSON, found a ${typeof value}; functions belong into the options`)
+      return fault(`must be JSON, found a ${typeof value}; functions belong in the options`)
   }
   if (value === null) return null
-  if (outer.includes(value)) return fault('must be JSON: it holds itself')
+  if (outer.includes(value)) return fault('must be JSON: it contains itself')
   if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   const inside = [...outer, value]
   if (Array.isArray(value)) {
     return Object.freeze(value.map((element, i) => copy(element, report.at(i), inside)))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
-  // A plain object of another realm has another Object.prototype, whose own prototype is null all the same.
+  // A plain object of another realm has another Object.prototype, but its prototype is also `null`.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return fault('must be plain JSON')
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
     if (inner === undefined) return []
     if (name !== '__proto__') return [[name, copy(inner, report.at(name), inside)]]
-    report.at(name).fault('is no name that can be used')
+    report.at(name).fault('is not a name that can be used')
     return []
   })
   return Object.freeze(Object.fromEntries(entries))

@@ -4,16 +4,16 @@ import { type BodyReport, createReport } from './report.js'
 /** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** True for a number that is stored and read back as it was written: finite, and exact where it is whole. */
+/** True for a number that every storage engine reads back as written: finite, and exact where it is whole. */
 export const isStorableNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
-/** CONTRACT.md §4: levels of nesting, the body itself the first. */
+/** The most levels of nesting; the body itself is the first (CONTRACT.md §4). */
 export const MAX_DEPTH = 32
 
 /**
- * Finds what storage cannot keep: text and numbers outside the domain, and whatever is no plain JSON, which a host may
- * bring in. Stops where the report has no more room; returns whether it has.
+ * Finds what storage cannot keep: text and numbers outside the domain, and values from a host that are not
+ * plain JSON. Stops when the report is full; returns whether it still has room.
  */
 export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
   runAtOnce((slice) => searchUnstorable(value, report, slice))
@@ -25,7 +25,7 @@ export const isStorable = (value: unknown): boolean =>
     createReport(() => false),
   )
 
-/** The same in slices. */
+/** The same as `findUnstorable`, in slices. */
 export function* searchUnstorable(
   value: unknown,
   report: BodyReport,
@@ -46,7 +46,7 @@ export function* searchUnstorable(
     slice.left -= stepsToRead(inner)
     if (slice.left <= 0) yield
     if (!isArray && !judgeName(String(name), report)) return false
-    // Most values are single ones without a fault: their place is not asked for.
+    // Most values are scalars without a fault: for these no place is made.
     const isGood =
       typeof inner === 'object' && inner !== null
         ? yield* searchUnstorable(inner, report.at(name), slice, depth + 1)
@@ -56,7 +56,7 @@ export function* searchUnstorable(
   return true
 }
 
-/** The steps that it takes to go through a value, without what lies in it. */
+/** The steps (see `Slice`) that visiting a value takes, without the values inside it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)
 
 function judgeScalar(value: unknown, report: () => BodyReport): boolean {
@@ -73,7 +73,7 @@ function judgeScalar(value: unknown, report: () => BodyReport): boolean {
 }
 
 function judgeName(name: string, report: BodyReport): boolean {
-  if (name === '__proto__' && !report.at(name).fault('forbidden_name', 'is no name that can be used'))
+  if (name === '__proto__' && !report.at(name).fault('forbidden_name', 'is not a name that can be used'))
     return false
   return isStorableText(name) || report.fault(...UNSTORABLE_TEXT)
 }

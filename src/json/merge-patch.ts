@@ -1,6 +1,6 @@
 import { isObject } from './own-properties.js'
 
-/** JSON merge patch (RFC 7396): `null` removes, objects are merged, everything else takes the place of what was there. */
+/** JSON merge patch (RFC 7396): `null` removes, objects are merged, any other value replaces the old one. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const merged = new Map(isObject(target) ? Object.entries(target) : [])

@@ -1,14 +1,19 @@
 import type { JsonObject } from '../types.js'
 
-/** A plain JSON object: no array, no `null`. */
+/** Whether a value is a JSON object: not an array, not `null`. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An own property, or `undefined`: field names come from users, so `toString` must not find the inherited one. */
+/**
+ * An own property, or `undefined`: field names come from users, and `toString` must not find the inherited
+ * one.
+ */
 export const readOwn = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Compiles a dotted path to a getter. It reaches into objects only; what is not there is `undefined`. */
+/**
+ * Compiles a dotted path to a getter. It reaches into objects only and gives `undefined` for what is missing.
+ */
 export function compilePath(path: string): (document: JsonObject) => unknown {
   const [first = path, ...rest] = path.split('.')
   if (rest.length === 0) return (document) => readOwn(document, first)

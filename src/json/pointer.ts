@@ -1,10 +1,10 @@
 import { isObject, readOwn } from './own-properties.js'
 
-/** RFC 6901: a name as a part of a JSON pointer. */
+/** A name, escaped as a part of a JSON pointer (RFC 6901). */
 export const toPointerPart = (name: string | number): string =>
   `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/** The value at a JSON pointer. */
+/** The value at a JSON pointer; `undefined` where there is none. */
 export function readPointer(value: unknown, pointer: string): unknown {
   let found = value
   for (const part of pointer.split('/').slice(1)) {

@@ -1,25 +1,28 @@
 import type { ConfigFault, Fault } from '../errors.js'
 import { toPointerPart } from './pointer.js'
 
-/** A place in what is checked. What is wrong there is said in `What`. */
+/** Collects faults at one place. `What` is what a fault says. */
 export interface Report<What extends readonly string[]> {
   /** The place as a JSON pointer. */
   readonly path: string
-  /** The place of a property or an element. */
+  /** The report of a property or an element. */
   at(name: string | number): Report<What>
-  /** The place to which a JSON pointer leads from here. */
+  /** The report of the place at a JSON pointer, relative to this one. */
   within(pointer: string): Report<What>
-  /** Notes what is wrong here. False where there is room for no more. */
+  /** Notes a fault at this place. False when there is no room for more. */
   fault(...what: What): boolean
 }
 
-/** What is wrong with a configuration. */
+/** The report of a configuration. */
 export type ConfigReport = Report<[message: string]>
 
-/** What is wrong with a document. */
+/** The report of a document. */
 export type BodyReport = Report<[code: string, message: string]>
 
-/** Creates the report of a whole, or of what lies at `path`. `note` is false where there is room for no more. */
+/**
+ * Creates the report of a whole value, or of its part at `path`. `note` returns false when there is no room
+ * for more.
+ */
 export const createReport = <What extends readonly string[]>(
   note: (path: string, ...what: What) => boolean,
   path = '',
@@ -30,11 +33,11 @@ export const createReport = <What extends readonly string[]>(
   fault: (...what) => note(path, ...what),
 })
 
-/** Creates the report of a configuration, whose faults are all told. */
+/** Creates the report of a configuration: it collects all faults. */
 export const reportTo = (faults: ConfigFault[]): ConfigReport =>
   createReport((path, message) => faults.push({ path, message }) > 0)
 
-/** Creates the report of documents, of whose faults the first `limit` are told. */
+/** Creates the report of documents: it collects the first `limit` faults. */
 export const reportFirst = (faults: Fault[], limit: number): BodyReport =>
   createReport((path, code, message) => {
     if (faults.length < limit) faults.push({ path, code, message })

@@ -1,7 +1,7 @@
 import type { Binding } from '../query/variable.js'
 import type { Caller, JsonObject } from '../types.js'
 
-/** A signed-in caller, whoever keeps the accounts. */
+/** A signed-in caller, from the service's own accounts or from the host. */
 export interface KnownCaller {
   readonly id: string
   readonly roles: readonly string[]
@@ -9,23 +9,23 @@ export interface KnownCaller {
   readonly fields: JsonObject
 }
 
-/** A caller on a host's word. */
+/** The caller that a host names. */
 export const fromHost = (caller: Caller): KnownCaller => ({
   id: caller.id,
   roles: caller.roles ?? [],
   fields: { ...caller, _id: caller.id },
 })
 
-/** Tells the time in stored form. */
+/** Gives the time in stored form. */
 export type Clock = () => string
 
-/** Who asks, and what the variables of the configuration stand for meanwhile. */
+/** The caller of a request, and the values that the variables of the configuration have for it. */
 export interface Asking {
   readonly caller: KnownCaller | null
   readonly binding: Binding
 }
 
-/** What the variables stand for. The time is told once, when it is first asked for. */
+/** Binds the variables. The time is read once, when it is first needed. */
 export function bindVariables(caller: KnownCaller | null, clock: Clock): Binding {
   let now: string | undefined
   return {

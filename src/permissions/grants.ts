@@ -1,25 +1,32 @@
 import type { Where } from '../query/where.js'
 
+/** What a rule can allow. */
 export type Operation = 'create' | 'read' | 'update' | 'delete'
 
+/** All operations. */
 export const OPERATIONS: readonly Operation[] = ['create', 'read', 'update', 'delete']
 
-/** Subjects that are no roles; a role of such a name counts for nothing. */
+/** The subject that everyone is. This and the next two are not roles: a role of such a name is ignored. */
 export const EVERYONE = '*'
+/** The subject of callers who are signed in. */
 export const SIGNED_IN = 'user'
+/** The subject of the caller who created a document. */
 export const OWNER = 'owner'
 
+/** Whether a subject is a role. */
 export const isRole = (subject: string): boolean =>
   subject !== EVERYONE && subject !== SIGNED_IN && subject !== OWNER
 
-/** Which top-level properties a rule speaks of: those picked (`null`: all), less those omitted. */
+/** The top-level properties that a rule covers: the picked ones (`null`: all), without the omitted ones. */
 export interface PropertySet {
   readonly pick: ReadonlySet<string> | null
   readonly omit: ReadonlySet<string>
 }
 
+/** The set of all properties. */
 export const ALL_PROPERTIES: PropertySet = { pick: null, omit: new Set() }
 
+/** Whether a set includes a property. */
 export const includesProperty = ({ pick, omit }: PropertySet, name: string): boolean =>
   (pick === null || pick.has(name)) && !omit.has(name)
 
@@ -27,17 +34,20 @@ export const includesProperty = ({ pick, omit }: PropertySet, name: string): boo
 export interface Rule {
   readonly subject: string
   readonly properties: PropertySet
-  /** On the stored document. */
+  /** Must hold for the stored document. */
   readonly where: Where
-  /** On the document as it would be stored. */
+  /** Must hold for the document as it would be stored. */
   readonly check: Where
-  /** Values put in over the body; variables in them stand for the caller's own. */
+  /** Values that replace those of the body; variables in them stand for the caller's own values. */
   readonly set: ReadonlyMap<string, unknown>
   /** Whether the rule accepts the field that holds the role. */
   readonly acceptsRole: boolean
 }
 
-/** For each operation, the subjects that mention it, in the configuration's order; `null` where they refuse it. */
+/**
+ * For each operation, the subjects that mention it, in the configuration's order; `null` where they refuse
+ * it.
+ */
 export type CompiledPermissions = {
   readonly [operation in Operation]: ReadonlyMap<string, Rule | null>
 }

@@ -1,12 +1,12 @@
 import { isFieldName, isSystemField } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
 
-/** How many names an answer tells. */
+/** The most names that an answer lists. */
 const MAX_NAMES = 20
 
 /**
- * The properties of a body that were not kept, as far as an answer names them (CONTRACT.md §7): what a field could be
- * called, and system fields. It depends on nothing but the body and the rule that ran.
+ * The dropped properties of a body that an answer names (CONTRACT.md §7): valid field names and system
+ * fields. The list depends only on the body and the rule that ran.
  */
 export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
   firstNames(
@@ -15,7 +15,7 @@ export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string
     ),
   )
 
-/** The first names in their order, each once. A body may hold more than are worth sorting. */
+/** The first names, sorted, each once. A body may hold too many to sort them all. */
 export function firstNames(names: Iterable<string>): readonly string[] {
   const first: string[] = []
   for (const name of names) {

@@ -6,15 +6,18 @@ import type { JsonObject } from '../types.js'
 import type { Asking } from './caller.js'
 import { OWNER, type Rule } from './grants.js'
 
-/** Judges documents by the conditions of rules, as they hold for one caller. */
+/** Decides for one caller whether the conditions of rules hold for documents. */
 export interface RuleJudge {
-  /** Whether a stored document is one that the rule speaks of. */
+  /** Whether the rule's `where` holds for a stored document. */
   appliesTo(rule: Rule, stored: StoredDocument): boolean
   /** Whether the rule's `check` holds for a document as it would be stored. */
   admits(rule: Rule, document: JsonObject): boolean
 }
 
-/** A judge for each caller. A condition is compiled once: for good where it is fixed, for its caller where it is not. */
+/**
+ * Creates the judge of each caller. A condition without variables is compiled once for all callers, any other
+ * once for each.
+ */
 export function createRuleJudges(): (asking: Asking) => RuleJudge {
   const fixed = new WeakMap<Where, Predicate>()
   return (asking) => {

@@ -1,20 +1,22 @@
 import type { StoredDocument } from '../storage.js'
 
-/** The JSON text of a document as somebody may read it. */
+/** Writes the JSON text of a document as one caller may read it. */
 export type WriteText = (document: StoredDocument) => string
 
-/** Characters kept in all by a service: 64 MiB. When there are more, all are forgotten. */
+/** The most characters that a service keeps: 64 MiB. Beyond that, it forgets all of them. */
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
-/** What is longer is not kept: it would soon be all that is, and copying it costs hardly less than writing it. */
+/**
+ * A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing it.
+ */
 const MAX_TEXT = 64 * 1024
 
-/** What is done with the texts that are written: those of one `write` stay apart from those of another. */
+/** Wraps a `write` so that its texts are kept; each `write` has its own. */
 export type KeepTexts = (write: WriteText) => WriteText
 
 /**
- * Keeps the texts of documents that nobody can change: those that storage hands out frozen, again and again. Writing
- * one costs much more than joining it to others.
+ * Keeps the texts of documents that cannot change: those that storage hands out frozen, again and again.
+ * Writing a text costs much more than joining it to others.
  */
 export function createTextStore(): KeepTexts {
   let characters = 0

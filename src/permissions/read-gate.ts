@@ -23,7 +23,7 @@ import {
 } from './grants.js'
 import type { KeepTexts, WriteText } from './kept-texts.js'
 
-/** What a gate has to know of a collection. */
+/** The parts of a collection that a gate needs. */
 export interface GatedCollection {
   readonly storage: CollectionPlan
   readonly fields: readonly Field[]
@@ -34,21 +34,22 @@ export interface GatedCollection {
 }
 
 /**
- * What one caller may read of a collection: the only source of the rows and fields of any answer. Storage is asked with
- * `filter`, queries are compiled against it as their `Readable`, documents leave through `show`.
+ * What one caller may read of a collection: the only source of the documents and fields in any answer.
+ * Storage is asked with `filter`, queries are compiled against it as their `Readable`, documents leave
+ * through `show`.
  */
 export interface ReadAccess extends Readable {
-  /** Where the documents lie. */
+  /** The collection in storage. */
   readonly storage: CollectionPlan
   /** The documents that the caller may read. */
   readonly filter: Filter
   /** Whether the caller may read this document at all. */
   isReadable(document: StoredDocument): boolean
-  /** A readable document as the caller may read it, in the order of CONTRACT.md §1. */
+  /** A readable document with the fields that the caller may read, in the order of CONTRACT.md §1. */
   show(document: StoredDocument): Document
   /** The same as JSON text. */
   write(document: StoredDocument): string
-  /** Which top-level names the caller may read of a readable document, whether they are there or not. */
+  /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
   isShown(document: StoredDocument, name: string): boolean
 }
 
@@ -63,8 +64,8 @@ interface BoundRule {
 }
 
 /**
- * Resolves reading rights (CONTRACT.md §5): they add up. All that does not depend on who exactly asks is computed once,
- * and its texts are kept.
+ * Resolves the right to read (CONTRACT.md §5): grants add up. What does not depend on the single caller is
+ * computed once, and its texts are kept.
  */
 export function createReadGate(collection: GatedCollection, keepTexts: KeepTexts): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
@@ -81,11 +82,11 @@ export function createReadGate(collection: GatedCollection, keepTexts: KeepTexts
   }
 }
 
-/** Tells apart which of some rules are chosen. */
+/** A key for the rules that are chosen among `rules`. */
 const keyOf = <T>(rules: readonly T[], chosen: readonly T[]): string =>
   rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
-/** Whether what a rule means depends on who exactly asks, or when. */
+/** Whether a rule means different things for different callers or at different times. */
 const isPersonal = ({ subject, where }: Rule): boolean => subject === OWNER || where.kind === 'bound'
 
 function appliesTo(subject: string, caller: KnownCaller | null): boolean {
@@ -152,7 +153,7 @@ function createAccess(collection: GatedCollection, rules: readonly BoundRule[], 
   }
 }
 
-/** A leaf is false on a missing value, so hiding its field where none of `rules` applies is an AND. */
+/** A leaf is false for a missing value, so an AND hides its field where none of `rules` applies. */
 const guardLeaf = (rules: readonly BoundRule[], leaf: Leaf): Filter =>
   and([or(rules.map(({ where }) => where)), leaf])
 
@@ -165,7 +166,10 @@ interface View {
   readonly write: WriteText
 }
 
-/** The view of a document: one for each set of rules that a document can match, made when it is first met. */
+/**
+ * Compiles the view of a document: one for each set of rules that a document can match, when the set first
+ * occurs.
+ */
 function compileViews(
   collection: GatedCollection,
   rules: readonly BoundRule[],
@@ -201,7 +205,7 @@ function compileShape(collection: GatedCollection, isShown: (name: string) => bo
   const system = SYSTEM_FIELD_PLANS.map(({ name }) => name).filter((name) => name !== '_id' && isShown(name))
   const known = new Set(collection.fields.map(({ name }) => name))
   return (document) => {
-    // Names are vetted: none is `__proto__`, so assignment defines.
+    // The names were checked, so none is `__proto__`: assignment defines an own property.
     const shown: { _id: string; [name: string]: unknown } = { _id: document._id }
     for (const field of declared) {
       if (Object.hasOwn(document, field.name)) shown[field.name] = showValue(field, document[field.name])
@@ -217,7 +221,7 @@ function compileShape(collection: GatedCollection, isShown: (name: string) => bo
   }
 }
 
-/** What is no longer declared inside an object is not shown either; what is of another type is, as it is. */
+/** Hides undeclared properties inside an object too. A stored value of another type is shown as it is. */
 function showValue(field: Field, value: unknown): unknown {
   if (field.type === 'object' && isObject(value)) return showProperties(field.properties, value)
   if (typeof value !== 'object') return value

@@ -5,8 +5,9 @@ import type { KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
 /**
- * The rules under which a caller may try one operation, in the order of CONTRACT.md §5: the caller's roles decide if one
- * of them mentions the operation, else `user`, else `*`; `owner` comes last. None: the operation is denied.
+ * The rules under which a caller may try an operation, in the order of CONTRACT.md §5: the caller's roles
+ * decide if one of them mentions the operation, else `user`, else `*`; `owner` comes last. Where there are
+ * none, the operation is denied.
  */
 export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
@@ -32,15 +33,21 @@ function decideSubjects(
 /** What a rule leaves of a body. */
 export interface Kept {
   readonly body: JsonObject
-  /** Whether the rule took nothing away; system fields, which nobody may set, and what `set` overwrites do not count. */
+  /**
+   * Whether the rule dropped nothing. System fields, which nobody may set, and properties that `set` replaces
+   * do not count.
+   */
   readonly isWhole: boolean
 }
 
-/** Whether a rule accepts a property, declared or not, from a body. */
+/** Whether a rule accepts a property from a body; the schema need not declare it. */
 export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
   includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
 
-/** Drops system fields, what `accepts` refuses, and what `set` overwrites (CONTRACT.md §4 and §5). */
+/**
+ * Drops system fields, properties that `accepts` refuses, and those that `set` replaces (CONTRACT.md §4 and
+ * §5).
+ */
 export function keepProperties(
   body: JsonObject,
   accepts: (name: string) => boolean,

@@ -9,11 +9,11 @@ import type { JsonObject } from '../types.js'
 interface Place {
   readonly pointer: string
   readonly report: ConfigReport
-  /** A document that holds nothing but a value there. */
+  /** A document that holds only this value, at this place. */
   readonly wrap: (value: unknown) => JsonObject
 }
 
-/** Every default must be a value that the field accepts. */
+/** Checks that every default is a value that its field accepts. */
 export function checkDefaults(fields: readonly Field[], validate: BodyValidator, schema: ConfigReport): void {
   const visit = (field: Field, place: Place): void => {
     const { properties, items } = field
@@ -23,7 +23,7 @@ export function checkDefaults(fields: readonly Field[], validate: BodyValidator,
       for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
         if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
         const inside = path.slice(place.pointer.length)
-        place.report.at('default').fault(`is no value of the field: ${inside} ${message}`)
+        place.report.at('default').fault(`is not a value of the field: ${inside} ${message}`)
       }
     }
     visitAll(properties, { ...place, report: place.report.at('properties') })

@@ -16,7 +16,7 @@ const isLogger = (value: unknown): boolean =>
   value !== null &&
   ['info', 'warn', 'error'].every((name) => ['function', 'undefined'].includes(typeof (value as never)[name]))
 
-/** What each option of `createCollectionService` may be (CONTRACT.md §7). */
+/** What each option of `createCollectionService` must be (CONTRACT.md §7). */
 const OPTIONS: { readonly [name: string]: Expectation } = {
   authenticate: [isFunction, 'a function of a request'],
   accounts: [isBoolean, 'true or false'],
@@ -40,12 +40,12 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 
-/** What is wrong with an adapter that is none, and with options that are unknown or of another type. */
+/** The faults of a value that is not an adapter, and of options that are unknown or of a wrong type. */
 export function checkOptions(adapter: unknown, options: unknown): readonly ConfigFault[] {
   try {
     return [...judgeAdapter(adapter), ...judgeOptions(options)]
   } catch {
-    // A getter or a proxy that throws.
+    // A getter or a proxy may throw.
     return [{ path: 'options', message: 'cannot be read' }]
   }
 }

@@ -16,7 +16,7 @@ const isHash = ({ type }: Field): boolean => type === 'hash'
 
 const SCHEMA = `/collections/${USERS}/schema`
 
-/** What an account needs, and by which attribute of a field it is recognised. */
+/** A field that accounts need, and the attribute of `auth` that names it. */
 interface Credential {
   readonly attribute: 'identifier' | 'secret'
   readonly isCandidate: (field: Field) => boolean
@@ -30,8 +30,8 @@ const CREDENTIALS: readonly Credential[] = [
 ]
 
 /**
- * Finds out how accounts work (CONTRACT.md §4, "Registration"): `null` where `users` has no hash field and `auth` names
- * neither field, so that the service keeps no accounts.
+ * Finds the fields that accounts use (CONTRACT.md §4, "Registration"). `null` where `users` has no hash field
+ * and `auth` names neither field: the service then keeps no accounts.
  */
 export function compileAuth(
   auth: AuthConfig,
@@ -50,7 +50,7 @@ export function compileAuth(
     return findField(credential, auth[credential.attribute], { fields, unsure }, report)
   })
   if (identifier && identifier.name === auth.roleField) {
-    report.at('roleField').fault('is the identifier: whoever registers would choose a role')
+    report.at('roleField').fault('is the identifier: anyone who registers could choose a role')
   }
   if (!users || !identifier || !secret) return null
   const { register, sessionDays, cost } = { ...DEFAULT_AUTH, ...auth }
@@ -76,7 +76,7 @@ function findField(
   if (name !== undefined) {
     const found = candidates.find((field) => field.name === name)
     if (!found && !unsure.some((field) => field.name === name)) {
-      const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, of which there is none`
+      const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, but there is none`
       place.fault(`must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}`)
     }
     return found

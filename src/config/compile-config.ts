@@ -19,17 +19,20 @@ import type { Collection, ServicePlan } from './plan.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
-/** What the host says that bears on a configuration. */
+/** What the host's options say about a configuration. */
 export interface CompileOptions {
-  /** Open doors are faults. */
+  /** Whether a collection that is open to everyone is a fault. */
   readonly production: boolean
-  /** The host knows its callers, so that `$user` may be anything. */
+  /** Whether the host identifies callers; `$user` may then have any field. */
   readonly hasAuthenticate: boolean
-  /** What is wrong with what else the host gave. */
+  /** The faults of the host's adapter and options. */
   readonly faults?: readonly ConfigFault[]
 }
 
-/** Compiles a configuration. Throws `ConfigError` with every fault, and none that is only what follows from another. */
+/**
+ * Compiles a configuration. Throws `ConfigError` with every fault, but without faults that only follow from
+ * another.
+ */
 export function compileConfig(input: unknown, options: CompileOptions): ServicePlan {
   const { config, isUnsure, faults: misshapen } = checkShape(input)
   const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
@@ -113,7 +116,10 @@ function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): 
 
 const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
-/** Collections that are open to everyone. Faults in what everyone may do could close the door once they are mended. */
+/**
+ * Finds collections that are open to everyone. Not those with a fault in what everyone may do: its correction
+ * could close them.
+ */
 const findOpenDoors = (
   collections: ReadonlyMap<string, Collection>,
   isUnsure: IsUnsure,

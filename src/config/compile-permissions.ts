@@ -21,7 +21,7 @@ import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
 
-/** What the names and values in a rule are judged by. */
+/** What the names and values of a rule are checked against. */
 export interface RuleScope extends WhereScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
@@ -41,7 +41,7 @@ export function compilePermissions(
       const { operation, rule, place } = written
       if (subject !== OWNER || operation !== 'create')
         table[operation].set(subject, rule && compileRule(subject, { ...written, rule }, scope))
-      // `true` and `false` stand for what owners can do at all.
+      // A grant of `true` or `false` covers only what owners can do at all, so it is not a fault.
       else if (typeof grant !== 'boolean')
         place.fault('owner means documents that exist already: it cannot create')
     }
@@ -49,12 +49,12 @@ export function compilePermissions(
   return table
 }
 
-/** A rule as it is written, and where. `null` refuses. */
+/** A rule as it is written, and its place. `null` refuses. */
 interface Written {
   readonly operation: Operation
   readonly rule: RuleConfig | null
   readonly place: ConfigReport
-  /** Whether it stands for all operations. */
+  /** Whether it comes from a grant for all operations. */
   readonly isWhole?: boolean
 }
 
@@ -63,12 +63,12 @@ const WITHOUT_CONDITIONS: RuleConfig = {}
 const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
   typeof rule === 'object' ? rule : rule ? WITHOUT_CONDITIONS : null
 
-/** A grant as the rules it stands for. */
+/** The rules that a grant stands for. */
 function expandGrant(grant: GrantConfig, place: ConfigReport): readonly Written[] {
   if (typeof grant === 'boolean') {
     return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place, isWhole: grant }))
   }
-  // Both at once are a fault already; what is wrong with each is one too.
+  // Both forms at once are a fault that is noted already; each is still checked for its own faults.
   const plain: readonly Written[] = isPlain(grant)
     ? [
         { operation: 'read', rule: WITHOUT_CONDITIONS, place },
@@ -101,7 +101,7 @@ function compileRule(
     subject,
     properties: compileProperties(rule),
     where,
-    // Nobody may write a document out of the own reach, unless the rule says so.
+    // An update must not take a document out of its writer's reach, unless the rule says so.
     check:
       rule.check === undefined && operation === 'update'
         ? where
@@ -131,16 +131,16 @@ function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): Re
   return new Map(Object.entries(set))
 }
 
-/** Why a value without variables is none of its field. */
+/** Why a value without variables does not fit its field. */
 function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): readonly string[] {
   if (findVariables(value).length > 0) return []
   const at = toPointerPart(name)
   return validate(normaliseProperties(fields, { [name]: value }), { limit: Number.POSITIVE_INFINITY })
     .filter(({ path }) => path === at || path.startsWith(`${at}/`))
-    .map(({ path, message }) => `is no value of the field: ${path.slice(at.length)} ${message}`)
+    .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
 }
 
-/** Why a rule may not name a property, if so. */
+/** Why a rule may not name a property; `undefined` where it may. */
 function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
@@ -158,7 +158,9 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
-/** Whether everyone may do everything with every document and property, however that is written. */
+/**
+ * Whether everyone may do everything with every document and property, in whatever form the grants say so.
+ */
 export const isOpenToEveryone = (
   table: CompiledPermissions,
   { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,

@@ -6,7 +6,10 @@ import { suggest } from '../schema/names.js'
 import type { Collection, Referrer } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 
-/** Finds who refers to whom. A reference that leads nowhere, or lies too deep, is a fault. */
+/**
+ * Finds the references between collections. A reference to a missing collection, or one that lies too deep,
+ * is a fault.
+ */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
   isUnsure: IsUnsure,
@@ -18,13 +21,13 @@ export function compileReferences(
     for (const { field, target, place, ref } of fields.flatMap((field) =>
       findReferences(field, schema.at(field.name), null),
     )) {
-      // What is misshapen is there all the same.
+      // A collection with a fault in its shape still counts as present.
       if (!collections.has(target) && !isUnsure(`/collections${toPointerPart(target)}/schema`)) {
         const message = `names no collection${suggest(target, [...collections.keys()])}`
         place.at('collection').fault(`${JSON.stringify(target)} ${message}`)
       }
       if (!ref) {
-        place.fault('a reference lies in one array at most, not in arrays of arrays')
+        place.fault('a reference may lie in one array, not in an array of arrays')
       } else {
         const { definition } = field
         const onDelete = (definition.type === 'reference' && definition.onDelete) || 'restrict'
@@ -39,9 +42,9 @@ export function compileReferences(
 interface FoundReference {
   readonly field: Field
   readonly target: string
-  /** Where the configuration defines it. */
+  /** Its place in the configuration. */
   readonly place: ConfigReport
-  /** How filters reach it; `null` where they do not. */
+  /** The field as filters see it; `null` where they cannot reach it. */
   readonly ref: FieldRef | null
 }
 

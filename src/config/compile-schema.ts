@@ -11,7 +11,7 @@ import type { CollectionConfig, FieldDefinition } from '../types.js'
 import { checkDefaults } from './check-defaults.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-/** What a collection's schema says, compiled. */
+/** The schema of a collection, compiled. */
 export interface CompiledSchema {
   readonly fields: readonly Field[]
   readonly paths: ReadonlyMap<string, Field>
@@ -19,7 +19,7 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
-/** Compiles the schema and the indexes of a collection that has the right shape. */
+/** Compiles the schema and the indexes of a collection whose shape is valid. */
 export function compileSchema(
   name: string,
   config: CollectionConfig,
@@ -48,8 +48,8 @@ export function compileSchema(
 }
 
 /**
- * The definition in its settled form, after the checks that a JSON Schema cannot say, and without the attributes that are
- * at fault: what else there is, is judged as if they were not there.
+ * The definition in its settled form, after the checks that a JSON Schema cannot express. Attributes with a
+ * fault are left out, so that the rest is still checked.
  */
 function settleDefinition(definition: FieldDefinition, report: ConfigReport): FieldDefinition {
   const unusable = new Set<string>()
@@ -64,7 +64,7 @@ function settleDefinition(definition: FieldDefinition, report: ConfigReport): Fi
   const { settle, bounds } = fieldTypeOf(definition.type)
   const settled = settle?.(definition, check) ?? definition
   if (bounds) checkBounds(settled, bounds, unusable, check)
-  // Some of its values are at fault.
+  // Some of its values have a fault.
   if ('enum' in settled && settled.enum && hasHoles(settled.enum)) unusable.add('enum')
   if (unusable.size === 0) return settled
   const usable = Object.entries(settled).filter(([attribute]) => !unusable.has(attribute))
@@ -82,13 +82,16 @@ function checkBounds(
   const attributes = new Map<string, unknown>(Object.entries(definition))
   const [min, max] = [attributes.get(lower), attributes.get(upper)]
   if (min === undefined || max === undefined || unusable.has(lower) || unusable.has(upper)) return
-  // Numbers, or texts in a form that orders as text.
+  // Both are numbers, or texts whose order is that of their values.
   if ((min as number) <= (max as number)) return
   refuse(lower, `is greater than ${upper}`)
   unusable.add(upper)
 }
 
-/** Which fields are always indexed, those marked so, and the declared ones; `_id` is every storage's own key. */
+/**
+ * The indexes of unique fields, fields marked `index`, references, and those that the configuration declares.
+ * `_id` is the key of every storage.
+ */
 function compileIndexes(
   config: CollectionConfig,
   fields: readonly Field[],
@@ -97,7 +100,7 @@ function compileIndexes(
   const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
   const marked = fields.flatMap(({ ref, definition }): IndexPlan[] => {
     const { unique, index } = definition as { readonly unique?: boolean; readonly index?: boolean }
-    // Whatever is deleted is looked for among those that refer to it.
+    // A delete looks for the documents that refer to the deleted one.
     return ref && (unique || index || definition.type === 'reference')
       ? [{ fields: [ref], unique: unique === true }]
       : []
@@ -105,7 +108,7 @@ function compileIndexes(
   const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
     ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],
   )
-  // `flatMap` passes over holes.
+  // `flatMap` skips the holes of elements with a fault.
   const declared = (config.indexes ?? []).flatMap((index, i): IndexPlan[] => {
     const refs = index.fields.flatMap((name, j) => {
       const field = candidates.find((candidate) => candidate.name === name)
@@ -114,7 +117,7 @@ function compileIndexes(
       const known = candidates
         .filter(({ fieldType }) => fieldType.isScalar)
         .map((candidate) => candidate.name)
-      const reason = field ? `holds no single values` : `is no top-level field${suggest(name, known)}`
+      const reason = field ? `holds no single values` : `is not a top-level field${suggest(name, known)}`
       report
         .at(i)
         .at('fields')

@@ -1,6 +1,6 @@
 import type { AuthConfig, Limits } from '../types.js'
 
-/** CONTRACT.md §1. */
+/** The defaults of `limits` (CONTRACT.md §1). */
 export const DEFAULT_LIMITS: Limits = {
   defaultLimit: null,
   maxLimit: null,
@@ -15,7 +15,10 @@ export const DEFAULT_LIMITS: Limits = {
   requestSeconds: 10,
 }
 
-/** CONTRACT.md §1; which fields hold the identifier, the secret and the role is found in the schema of `users`. */
+/**
+ * The defaults of `auth` (CONTRACT.md §1); the fields for identifier, secret and role follow from the schema
+ * of `users`.
+ */
 export const DEFAULT_AUTH: Required<Pick<AuthConfig, 'register' | 'sessionDays' | 'cost'>> = {
   register: true,
   sessionDays: 30,

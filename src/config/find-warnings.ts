@@ -12,7 +12,7 @@ import { USERS } from '../schema/names.js'
 import type { CollectionConfig, Config } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 
-/** Notes what a sound configuration says that its author may not have meant (CONTRACT.md §1, §5). */
+/** Warns of what a valid configuration says but its author may not have meant (CONTRACT.md §1, §5). */
 export function findWarnings(
   written: Config['collections'],
   plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits'>,
@@ -36,10 +36,10 @@ function warnOfIdentifier({ identifier }: AuthPlan, report: ConfigReport): void 
   const { definition, name } = identifier
   if (definition.type !== 'string' || definition.lowercase) return
   const place = report.at('collections').at(USERS).at('schema').at(name)
-  place.fault('without "lowercase", Ann@… and ann@… are two accounts')
+  place.fault('without "lowercase", Ann@… and ann@… are different accounts')
 }
 
-/** Anyone could ask for all there is, again and again. */
+/** Without a limit, anyone could ask for whole collections again and again. */
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
   report: ConfigReport,
@@ -58,7 +58,7 @@ function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report:
   }
 }
 
-/** A field that a document must have, though no rule under which it is created accepts or sets it. */
+/** Warns of a required field that no rule for creating accepts or sets. */
 function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: ConfigReport): void {
   const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
   if (rules.length === 0) return
@@ -76,7 +76,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
 
 const WRITES: readonly Operation[] = ['create', 'update', 'delete']
 
-/** The most specific subject decides a write, so it may take away what everyone has. */
+/** The most specific subject decides a write, so a grant to it may take away what everyone has. */
 function warnOfLesserRights({ permissions, fields }: Collection, report: ConfigReport): void {
   const names = fields.map(({ name }) => name)
   for (const operation of WRITES) {
@@ -104,7 +104,7 @@ function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boole
   return lacks || isConditional
 }
 
-/** A role that nobody can have, because the role field does not allow it. */
+/** Warns of a role that nobody can have, because the role field does not allow its name. */
 function warnOfUnknownRoles(
   { permissions }: Collection,
   users: Collection | undefined,

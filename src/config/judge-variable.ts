@@ -7,8 +7,8 @@ import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
 /**
- * The judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a host's callers may
- * have any field, in any form (CONTRACT.md §5).
+ * Creates the judge of variables. Where the service keeps the accounts, `$user` is a document of `users`; a
+ * host's callers may have any field, in any form (CONTRACT.md §5).
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
@@ -20,7 +20,7 @@ export function createVariableJudge(
   return (variable, form) => {
     const path = userPathOf(variable)
     if (!isVariable(variable) || path === '') {
-      return `${JSON.stringify(variable)} is no variable; there are "$now" and "$user.<field>"`
+      return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"`
     }
     if (variable === NOW || path === '_id') return judgeForm(variable, form, ['single'])
     if (path === undefined || options.hasAuthenticate) return undefined
@@ -37,7 +37,7 @@ function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   return fieldType.isScalar ? ['single'] : []
 }
 
-/** A comparison with a form that the operator cannot take is false for everybody: nobody means that. */
+/** A comparison with a form that the operator cannot take is false for everyone, which no author means. */
 function judgeForm(
   variable: string,
   form: VariableForm | undefined,

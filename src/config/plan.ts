@@ -7,27 +7,27 @@ import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
 import type { Limits } from '../types.js'
 
-/** A collection, compiled: all that can be known of it before the first request. */
+/** A collection, compiled: all that is known of it before the first request. */
 export interface Collection {
   readonly name: string
-  /** What the schema declares, in its order. */
+  /** The declared fields, in the schema's order. */
   readonly fields: readonly Field[]
-  /** Whatever a query may name, by path; system fields included, hashes not. */
+  /** What a query may name, by path: with system fields, without hashes. */
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
   /** Whether a document can refer to others. */
   readonly hasReferences: boolean
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
-  /** Knows the patterns that it has read, as one for all collections. */
+  /** Reads patterns and keeps the compiled ones; all collections share it. */
   readonly parsePattern: ParsePattern
   readonly validate: BodyValidator
-  /** The name of the role field, on the collection of accounts. */
+  /** The name of the role field; `null` for every collection but `users`. */
   readonly roleField: string | null
   readonly storage: CollectionPlan
 }
 
-/** How accounts work, where the service keeps them. */
+/** The fields and rules of accounts, where the service keeps them. */
 export interface AuthPlan {
   readonly users: Collection
   readonly identifier: Field
@@ -37,23 +37,25 @@ export interface AuthPlan {
   readonly cost: number
 }
 
-/** A place where documents of a collection refer to those of another, and what becomes of them when those are deleted. */
+/**
+ * A field by which documents of a collection refer to another, and what a delete of the other does to them.
+ */
 export interface Referrer {
   readonly collection: string
   readonly field: FieldRef
   readonly onDelete: 'restrict' | 'cascade'
 }
 
-/** A configuration, compiled. Nobody changes it afterwards. */
+/** A configuration, compiled and immutable. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
-  /** `null` where `users` keeps no secrets. */
+  /** `null` where the service keeps no accounts. */
   readonly auth: AuthPlan | null
   readonly limits: Limits
-  /** Knows the query strings that it has taken apart. */
+  /** Parses query strings and keeps the parsed ones. */
   readonly parseQuery: QueryParser
-  /** By the collection that is referred to. */
+  /** By the collection that the references point to. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
-  /** What a running service should not have, but may. */
+  /** What the configuration permits, but a running service should not have. */
   readonly warnings: readonly string[]
 }

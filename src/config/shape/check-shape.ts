@@ -10,12 +10,15 @@ import { CONFIG_SCHEMA } from './config-schema.js'
 import { describeViolation } from './describe-violation.js'
 import { settleShape } from './settle-shape.js'
 
-/** Whether what stands at a pointer is at fault, so that nobody knows what was meant there. */
+/** Whether the value at a JSON pointer has a fault, so that its meaning is unknown. */
 export type IsUnsure = (pointer: string) => boolean
 
 let findViolations: ((value: unknown) => readonly Violation[]) | undefined
 
-/** What is wrong for the company it keeps, or by its name, can be judged for itself. */
+/**
+ * A value that violates these keywords is still checked by itself: at fault is its name, or another value
+ * beside it.
+ */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 
 interface CheckedShape {
@@ -24,7 +27,7 @@ interface CheckedShape {
   readonly isUnsure: IsUnsure
 }
 
-/** Copies a configuration and checks its shape; returns what can be compiled all the same. */
+/** Copies a configuration and checks its shape; returns the parts that can still be compiled. */
 export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
   const copied = copyJson(input, reportTo(unreadable))
@@ -43,7 +46,7 @@ export function checkShape(input: unknown): CheckedShape {
   }
 }
 
-/** Whether a violation says no more than that something could not be copied. */
+/** Whether a violation only repeats that a value could not be copied. */
 function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly ConfigFault[]): boolean {
   const outer = outwards(path)
   return unreadable.some((fault) => {
@@ -52,7 +55,7 @@ function isOfCopy({ path, keyword, isName }: Violation, unreadable: readonly Con
   })
 }
 
-/** Where an attribute would stand of which an unknown one is a misspelt name. */
+/** The place of the attribute whose name an unknown one misspells. */
 function findMeant({ keyword, params, path, found, schema }: Violation): readonly string[] {
   if (keyword !== 'additionalProperties' || !isObject(found) || !isObject(schema?.properties)) return []
   const missing = Object.keys(schema.properties).filter((name) => !Object.hasOwn(found, name))
@@ -60,7 +63,7 @@ function findMeant({ keyword, params, path, found, schema }: Violation): readonl
   return nearest === undefined ? [] : [path.slice(0, path.lastIndexOf('/')) + toPointerPart(nearest)]
 }
 
-/** A pointer and those of all that it lies in, the root last. */
+/** A pointer and those of all values around it, the root last. */
 function outwards(pointer: string): readonly string[] {
   const parts = pointer.split('/')
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('/'))

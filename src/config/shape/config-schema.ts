@@ -59,7 +59,7 @@ const WRITE_ATTRIBUTES: JsonSchema = {
 const rule = (description: string, properties: JsonSchema): JsonSchema =>
   object(properties, {
     type: ['boolean', 'object'],
-    description: `${description} true: without restriction; false: not at all; an object: a rule.`,
+    description: `${description} true: without restriction; false: denied; an object: a rule.`,
     ...examples(true),
   })
 
@@ -214,7 +214,7 @@ const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
   },
 }
 
-/** The JSON Schema of `config.json`: what an editor completes by and the compiler checks first. */
+/** The JSON Schema of `config.json`: the compiler checks against it, and an editor completes by it. */
 export const CONFIG_SCHEMA: JsonSchema = object(
   {
     $schema: text(
@@ -240,7 +240,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
   { required: ['collections'], $defs: { ...DEFINITIONS, grant: GRANT } },
 )
 
-/** The file that the package ships as `config.schema.json`. */
+/** The content of the shipped file `config.schema.json`. */
 export const publishedConfigSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Configuration of collection-service',

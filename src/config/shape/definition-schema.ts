@@ -3,12 +3,12 @@ import { flag, object, text } from '../../fields/schema-parts.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import type { FieldTypeName } from '../../types.js'
 
-/** A secret stands at the top level alone. */
+/** The types of inner fields: a secret is allowed at the top level only. */
 const INNER_TYPES = FIELD_TYPE_NAMES.filter((type) => fieldTypeOf(type).valueType !== null)
 
 const COMMON_ATTRIBUTES: JsonSchema = {
   description: text(
-    'What the field is for; stands in the types that the command prints.',
+    'What the field is for; it appears in the types that the command prints.',
     'Shown above the text.',
   ),
   required: flag('The field must be there whenever a document is stored.'),
@@ -23,7 +23,7 @@ const INDEX_ATTRIBUTES: JsonSchema = {
 
 type AttributesOf = (type: FieldTypeName) => JsonSchema
 
-/** The attributes of all types together, each with its schema where the types agree on one. */
+/** The attributes of all types together; the schema of an attribute is given where all types agree on it. */
 function mergeAttributes(types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema {
   const merged = new Map<string, JsonSchema>()
   for (const [name, schema] of types.flatMap((type) => Object.entries(attributesOf(type)))) {
@@ -35,8 +35,8 @@ function mergeAttributes(types: readonly FieldTypeName[], attributesOf: Attribut
 }
 
 /**
- * A definition is told apart by its `type`, so that a fault is that of the type meant; where that is none, what would
- * be a fault of every type is one.
+ * The definitions of a field. `type` decides which schema applies, so that faults are those of the type
+ * meant; with an unknown type, an attribute is a fault only if no type has it.
  */
 const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesOf): JsonSchema => ({
   type: 'object',
@@ -60,12 +60,12 @@ const definitionOf = (types: readonly FieldTypeName[], attributesOf: AttributesO
   }),
 })
 
-/** The attributes that a type has for itself. */
+/** The attributes that only this type has. */
 const ownAttributes = (type: FieldTypeName): JsonSchema => fieldTypeOf(type).attributes
 
 const withoutDefault = ({ default: _, ...attributes }: JsonSchema): JsonSchema => attributes
 
-/** Definitions of fields, of properties inside objects, and of elements. */
+/** The definitions of fields, of properties inside objects, and of array elements. */
 export const DEFINITIONS: JsonSchema = {
   field: definitionOf(FIELD_TYPE_NAMES, (type) => ({
     ...ownAttributes(type),

@@ -6,7 +6,10 @@ import { suggest } from '../../schema/names.js'
 
 type Describe = (violation: Required<Omit<Violation, 'isName'>>) => string
 
-/** What each keyword of the configuration's schema says when it is violated: what is allowed, and what is near. */
+/**
+ * The message for each violated keyword of the configuration's schema: what is allowed, and which name is
+ * near.
+ */
 const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {
@@ -21,7 +24,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
     if (params.tagValue === undefined) return `is required: one of ${types.join(', ')}`
     return `must be one of ${types.join(', ')}, found ${show(params.tagValue)}${suggest(String(params.tagValue), types)}`
   },
-  pattern: ({ params }) => `is no name that can be used: it must match ${params.pattern}`,
+  pattern: ({ params }) => `is not a name that can be used: it must match ${params.pattern}`,
   not: () => 'is a reserved name',
   uniqueItems: ({ params }) => `holds the same element twice, at ${params.j} and ${params.i}`,
   minItems: () => 'must not be empty',
@@ -32,7 +35,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   'false schema': () => 'cannot stand beside the plain form of pick and omit',
 }
 
-/** A violation of the configuration's schema in words. */
+/** Describes a violation of the configuration's schema in words. */
 export function describeViolation({ path, keyword, params, found, schema = {} }: Violation): ConfigFault {
   const message = DESCRIPTIONS[keyword]?.({ path, keyword, params, found, schema }) ?? `violates ${keyword}`
   return { path, message }

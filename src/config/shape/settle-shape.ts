@@ -5,12 +5,13 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Config, FieldDefinition } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 
-/** Stands for a definition whose type nobody knows, because it is at fault: what depends on the type is not judged. */
+/** Stands for a definition of unknown type: what depends on the type is then not checked. */
 export const UNSURE: FieldDefinition = Object.freeze({ type: 'json' })
 
 /**
- * What of a configuration can be compiled: without its comments, wherever the schema knows of them, and without what
- * lies at the pointers `misshapen`, so that all else is judged. An element leaves a hole: the others keep their place.
+ * The parts of a configuration that can be compiled: without its comments, and without the values at the
+ * pointers `misshapen`, so that the rest is checked. A removed element leaves a hole, so that the others keep
+ * their index.
  */
 export function settleShape(config: unknown, misshapen: ReadonlySet<string> = new Set()): Partial<Config> {
   const settle = (value: unknown, schema: JsonSchema, at: string): unknown => {
@@ -44,7 +45,7 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
   return toSchema(settle(config, CONFIG_SCHEMA, ''))
 }
 
-/** Whether a path leads to a field of which nobody knows what it holds, or into one. */
+/** Whether a path leads to a field of unknown type, or into one. */
 export const isUnsurePath =
   (paths: ReadonlyMap<string, Field>) =>
   (path: string): boolean =>
@@ -60,7 +61,7 @@ const resolve = (reference: string): JsonSchema =>
 
 type Alternative = JsonSchema & { readonly properties: { readonly type: { readonly const: string } } }
 
-/** The schema of a definition's type, if it has one. */
+/** The schema for a definition's type; `undefined` for an unknown type. */
 const findAlternative = (
   alternatives: readonly Alternative[],
   definition: unknown,

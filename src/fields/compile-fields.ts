@@ -29,7 +29,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   }
 }
 
-/** A filter on an array of single values is about any of them. */
+/** A filter on an array of scalars asks whether any element matches. */
 function compileRef(path: string, { valueType }: FieldType, items: Field | null): FieldRef | null {
   if (items?.ref && items.fieldType.isScalar) return { ...items.ref, each: true }
   return valueType && { path, type: valueType, each: false }
@@ -47,6 +47,6 @@ export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES)
   compileField(name, name, { type }),
 )
 
-/** Every path that a query may name: fields and, inside objects, their properties; never into arrays, never a secret. */
+/** Every path that a query may name: fields and the properties of objects. Not inside arrays, not secrets. */
 export const collectPaths = (fields: readonly Field[]): readonly Field[] =>
   fields.flatMap((field) => (field.ref ? [field, ...collectPaths(field.properties)] : []))

@@ -9,7 +9,7 @@ export type DefinitionOf<T extends FieldTypeName> = FieldDefinition & { readonly
 /** Definitions by name: those of a schema, or of an object's properties. */
 export type Definitions = { readonly [name: string]: FieldDefinition }
 
-/** Attributes that more than one type has, and that mean the same for each. */
+/** Attributes that several types share, with the same meaning. */
 type SharedAttribute =
   | 'type'
   | '$comment'
@@ -20,38 +20,38 @@ type SharedAttribute =
   | 'unique'
   | 'index'
 
-/** A field of a schema, compiled: its place, its type, and what lies inside it. */
+/** A compiled field: its place, its type, and the fields inside it. */
 export interface Field<T extends FieldTypeName = FieldTypeName> {
   readonly name: string
-  /** Dotted; that of the array for its items. */
+  /** Dotted; an array's items have the path of the array. */
   readonly path: string
   readonly type: T
   readonly fieldType: FieldType<T>
   readonly definition: DefinitionOf<T>
-  /** How filters and sorts see it; `null` for a secret, which they never see. */
+  /** The field as filters and sorts see it; `null` for a secret, which they never see. */
   readonly ref: FieldRef | null
-  /** Of an object. */
+  /** The fields of an object. */
   readonly properties: readonly Field[]
-  /** Of an array. */
+  /** The elements of an array. */
   readonly items: Field | null
-  /** The stored form of a value, without what lies inside it; `undefined` where there is nothing to store. */
+  /** The stored form of a value, without the fields inside it; `undefined` where nothing is stored. */
   readonly normalise: (value: unknown) => unknown
-  /** What is put where the field is missing. With `now` as `null` only what does not depend on the time. */
+  /** The default of a missing field. With `now` as `null`, only a default independent of the time. */
   readonly defaultAt: (now: string | null) => unknown
 }
 
-/** A type whose values are single ones, which can be compared, sorted by, unique and indexed. */
+/** A type with scalar values: they can be compared, sorted, unique and indexed. */
 interface ScalarTraits {
   readonly isScalar: true
-  /** Unquoted text in a query is text; patterns apply. */
+  /** Whether unquoted text in a query is text, and patterns apply. */
   readonly holdsText: boolean
-  /** The ordering operators apply. */
+  /** Whether the ordering operators apply. */
   readonly isOrdered: boolean
-  /** Values may be of any length. One that enters an index is held to what every index can take. */
+  /** Whether values may have any length. An indexed value is limited to what every index can take. */
   readonly isUnbounded: boolean
-  /** What filters take its values for. */
+  /** The type that filters see. */
   readonly valueType: ComparableType
-  /** Why a query cannot compare values of the type with one of its own. */
+  /** Why a query cannot compare values of the type with this operand; `undefined` where it can. */
   judgeOperand(operand: Scalar): OperandFault | undefined
 }
 
@@ -59,69 +59,69 @@ interface OpaqueTraits {
   readonly isScalar: false
   readonly holdsText: false
   readonly isOrdered: false
-  /** `null` of a secret: it stands at the top level, and is never compared and never shown. */
+  /** `null` for a secret: it is only allowed at the top level, and never compared or shown. */
   readonly valueType: Exclude<ValueType, ComparableType> | null
 }
 
-/** The traits that all types have whose values cannot be compared. */
+/** The traits of all types whose values cannot be compared. */
 export const OPAQUE = { isScalar: false, holdsText: false, isOrdered: false } as const
 
-/** What is wrong with a value that a query names; `'type'` where it is a value of another type. */
+/** What is wrong with an operand of a query; `'type'` where its type is wrong. */
 export type OperandFault = 'type' | readonly [code: string, message: string]
 
-/** Judges what a JSON Schema cannot say of a definition. */
+/** Checks what a JSON Schema cannot express about a definition. */
 export interface DefinitionCheck {
-  /** Notes a fault of an attribute, which counts as absent from then on. `part` is the pointer to what in it is wrong. */
+  /** Notes a fault of an attribute, which then counts as absent. `part` points to the fault inside it. */
   refuse(attribute: string, message: string, part?: string): void
-  /** The place of the definition. What is said there leaves it as it is. */
+  /** The place of the definition. A fault noted here does not change the definition. */
   readonly report: ConfigReport
-  /** Judges a definition inside this one. */
+  /** Checks a definition inside this one. */
   settle(definition: FieldDefinition, place: ConfigReport): FieldDefinition
 }
 
-/** What a printed type describes: a document as it is read, the body of a new one, a merge patch. */
+/** What a printed type describes: a stored document, the body of a create, or a merge patch. */
 export type Purpose = 'document' | 'create' | 'update'
 
-/** Prints what lies inside a type of TypeScript. */
+/** Prints the TypeScript types inside a type. */
 export interface TypePrinter {
   readonly purpose: Purpose
   print(definition: FieldDefinition, purpose: Purpose): string
   printProperties(definitions: Definitions): string
-  /** One of these values. */
+  /** Prints a union of literals. */
   printChoice(values: readonly (string | number)[]): string
 }
 
 /**
- * Everything that the service asks of a field type. Its functions are methods, because TypeScript compares the parameters
- * of methods both ways: so each type in the table is a `FieldType` without a name, too.
+ * All that the service needs of a field type. Its functions are methods because TypeScript compares the
+ * parameters of methods bivariantly: each type in the table is then also a plain `FieldType`.
  */
 export type FieldType<T extends FieldTypeName = FieldTypeName> = (ScalarTraits | OpaqueTraits) & {
-  /** What a value is, for those who write a configuration. */
+  /** What a value is, for authors of configurations. */
   readonly description: string
-  /** The attributes that a definition takes beside the shared ones; `default` among them, because its type is the field's. */
+  /** The attributes of a definition beside the shared ones; with `default`, whose type is the field's. */
   readonly attributes: { readonly [name in Exclude<keyof DefinitionOf<T>, SharedAttribute>]-?: JsonSchema }
-  /** Those of them without which a definition means nothing. */
+  /** The attributes without which a definition means nothing. */
   readonly needed?: readonly string[]
-  /** Two of them, of which the first must not be greater. */
+  /** Two attributes, of which the first must not be greater than the second. */
   readonly bounds?: readonly [lower: string, upper: string]
-  /** The definition in the form that the other members take, after what a JSON Schema cannot say of it is judged. */
+  /** Checks what a JSON Schema cannot express; returns the definition as the other members take it. */
   settle?(definition: DefinitionOf<T>, check: DefinitionCheck): DefinitionOf<T>
-  /** The definitions of what lies inside a value. */
+  /** The definitions of the fields inside a value. */
   inside?(definition: DefinitionOf<T>): {
     readonly properties?: Definitions
     readonly items?: FieldDefinition
   }
   /**
-   * The JSON Schema of a value, normalised, a secret still in clear; without its pattern and what lies in an array, which
-   * are judged apart.
+   * The JSON Schema of a normalised value; a secret is still in clear. Without the pattern and the elements
+   * of an array, which are checked separately.
    */
   bodySchema(field: Field<T>): JsonSchema
-  /** The regular expression that a value must match somewhere. */
+  /** The regular expression that must match somewhere in a value. */
   patternOf?(definition: DefinitionOf<T>): string | undefined
-  /** Compiles what brings a value into stored form. What does not fit the type is left for validation. */
+  /** Compiles what brings a value into stored form. It leaves values of another type for the validator. */
   compileNormalise?(definition: DefinitionOf<T>): (value: unknown) => unknown
-  /** What a `default` stands for at a time; `undefined` at none in particular (`null`) where that differs. */
+  /** The value of a `default` at a time; at `null`, `undefined` where the value depends on the time. */
   readDefault?(written: unknown, now: string | null): unknown
-  /** The type of TypeScript, for a purpose. */
+  /** Prints the TypeScript type. */
   print(definition: DefinitionOf<T>, printer: TypePrinter): string
 }

@@ -4,7 +4,7 @@ import type { ConfigReport } from '../json/report.js'
 /** CONTRACT.md §1: names of fields. */
 export const FIELD_NAME = '^[a-zA-Z][a-zA-Z0-9_]{0,62}$'
 
-/** Names that match `FIELD_NAME` and are no field's all the same. */
+/** Names that match `FIELD_NAME` but are reserved. */
 export const RESERVED_FIELD_NAMES: readonly string[] = [
   'createdAt',
   'updatedAt',
@@ -13,10 +13,10 @@ export const RESERVED_FIELD_NAMES: readonly string[] = [
   'prototype',
 ]
 
-/** What the name of a field must be. */
+/** The JSON Schema of a field's name. */
 export const FIELD_NAMES: JsonSchema = { pattern: FIELD_NAME, not: { enum: RESERVED_FIELD_NAMES } }
 
-/** No two names may differ by case alone, nor a name from a reserved one (CONTRACT.md §1). */
+/** Checks that no two names, and no name and a reserved one, differ only in letter case (CONTRACT.md §1). */
 export function checkCase(names: readonly string[], reserved: readonly string[], report: ConfigReport): void {
   const byFold = new Map(reserved.map((name) => [name.toLowerCase(), name]))
   for (const name of names) {

@@ -1,10 +1,10 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { Field } from './field-type.js'
 
-/** CONTRACT.md §1: a unique or indexed string, in bytes. */
+/** The most bytes of a unique or indexed string (CONTRACT.md §1). */
 export const MAX_INDEXED_BYTES = 1024
 
-/** The JSON Schema of an object with these fields, of which some are indexed; it says nothing of undeclared properties. */
+/** The JSON Schema of an object with these fields, some of them indexed; it allows undeclared properties. */
 export const toObjectSchema = (
   fields: readonly Field[],
   indexed: ReadonlySet<string> = new Set(),

@@ -1,25 +1,28 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { FieldDefinition } from '../types.js'
 
-/** What may stand under a key, as an editor shows it. */
+/** Example values of a key, for editors. */
 export const examples = (...values: readonly unknown[]): JsonSchema => ({ examples: values })
 
-/** What holds where a key is left out; the description says so too, for not every editor shows defaults. */
+/** The default of a key. The description repeats it, because not every editor shows defaults. */
 export const withDefault = (value: unknown, schema: JsonSchema): JsonSchema => ({
   ...schema,
   default: value,
   description: `${schema.description} Default: ${JSON.stringify(value)}.`,
 })
 
+/** A boolean attribute. */
 export const flag = (description: string, byDefault = false): JsonSchema =>
   withDefault(byDefault, { type: 'boolean', description })
 
+/** An attribute that is text. */
 export const text = (description: string, ...values: readonly string[]): JsonSchema => ({
   type: 'string',
   description,
   ...examples(...values),
 })
 
+/** An attribute that is a whole number. */
 export const count = (description: string, ...values: readonly number[]): JsonSchema => ({
   type: 'integer',
   minimum: 0,
@@ -27,7 +30,7 @@ export const count = (description: string, ...values: readonly number[]): JsonSc
   ...examples(...values),
 })
 
-/** At least one element, none twice. */
+/** A list of at least one element, without duplicates. */
 export const listOf = (type: string, description: string, ...values: readonly unknown[]): JsonSchema => ({
   type: 'array',
   items: { type },
@@ -37,11 +40,12 @@ export const listOf = (type: string, description: string, ...values: readonly un
   ...examples(...values),
 })
 
-/** Stands in every object but literals and filters, so in what the two functions below make and nowhere else. */
+/** The comment attribute of every object but literals and filters: the two functions below add it. */
 export const COMMENT: JsonSchema = {
   $comment: text('A note for people; the service ignores it.', 'Drafts are for their authors alone.'),
 }
 
+/** A closed object with a comment. */
 export const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
   type: 'object',
   properties: { ...properties, ...COMMENT },
@@ -49,7 +53,7 @@ export const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchem
   ...more,
 })
 
-/** An object whose names are the configuration's own choice, but for the `known` ones. */
+/** An object whose names the configuration chooses, except the `known` ones. */
 export const mapOf = (
   values: JsonSchema,
   { names, known = {}, ...more }: JsonSchema & { readonly names: JsonSchema; readonly known?: JsonSchema },
@@ -61,7 +65,7 @@ export const mapOf = (
   ...more,
 })
 
-/** `default`, which is of the field's own type. */
+/** The attribute `default`, which has the field's own type. */
 export const filled = (schema: JsonSchema, more = '') => ({
   default: {
     ...schema,
@@ -69,17 +73,17 @@ export const filled = (schema: JsonSchema, more = '') => ({
   },
 })
 
-/** `minLength` and `maxLength`. */
+/** The attributes `minLength` and `maxLength`. */
 export const lengths = (least: number, most: number) => ({
   minLength: count('The text must have at least so many characters (code points).', least),
   maxLength: count('The text may have at most so many characters (code points).', most),
 })
 
-/** `enum`, of values of a type. */
+/** The attribute `enum`, with values of a type. */
 export const choice = (type: string, example: readonly unknown[]) => ({
   enum: listOf(type, 'The only values allowed.', example),
 })
 
-/** The attributes of a definition that are keywords of JSON Schema and mean the same there. */
+/** The attributes of a definition that are JSON Schema keywords with the same meaning. */
 export const pickKeywords = (definition: FieldDefinition, keywords: readonly string[]): JsonSchema =>
   Object.fromEntries(Object.entries(definition).filter(([keyword]) => keywords.includes(keyword)))

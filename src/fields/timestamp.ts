@@ -4,8 +4,8 @@ const RFC3339 =
 
 /**
  * The stored form, `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date: in UTC, the fraction cut to
- * milliseconds, a date as its midnight. `undefined` for anything else: no such day, a leap second, or a year outside
- * 0001 to 9999 (CONTRACT.md §1).
+ * milliseconds, a date as its midnight. `undefined` for anything else, also for a day that does not exist, a
+ * leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
  */
 export function parseTimestamp(text: string): string | undefined {
   const parts = RFC3339.exec(text)

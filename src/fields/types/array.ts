@@ -24,13 +24,13 @@ export const arrayType: FieldType<'array'> = {
   inside: ({ items }) => ({ items }),
   bodySchema: ({ definition }) => pickKeywords(definition, ['type', 'minItems', 'maxItems']),
   print({ items }, { purpose, print }) {
-    // An array in a patch stands for the whole of it.
+    // A patch replaces an array as a whole.
     const type = print(items, purpose === 'update' ? 'create' : purpose)
     return /^readonly | \| /.test(type) ? `readonly (${type})[]` : `readonly ${type}[]`
   },
 }
 
-/** Elements have no names by which an update could be told from another element. */
+/** An update cannot tell an element from another, because elements have no names. */
 function refuseImmutable(definition: FieldDefinition, report: ConfigReport): void {
   if (definition.type !== 'object') return
   for (const [name, property] of Object.entries(definition.properties)) {

@@ -1,10 +1,10 @@
 import { type FieldType, OPAQUE } from '../field-type.js'
 import { lengths, pickKeywords } from '../schema-parts.js'
 
-/** CONTRACT.md §4: bcrypt ignores what lies beyond. */
+/** The most bytes of a secret: bcrypt ignores the rest (CONTRACT.md §4). */
 export const MAX_SECRET_BYTES = 72
 
-/** A secret, of which only a hash is stored. */
+/** A secret; only its hash is stored. */
 export const hashType: FieldType<'hash'> = {
   ...OPAQUE,
   description: 'A secret, such as a password: stored as a hash, never shown and never compared.',

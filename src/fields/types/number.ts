@@ -14,7 +14,7 @@ function judgeNumber(operand: Scalar): OperandFault | undefined {
   return ['out_of_range', 'must be finite, and between ±(2^53−1) where it is whole']
 }
 
-/** What the two types of numbers have in common. */
+/** What the two number types have in common. */
 const NUMERIC = {
   isScalar: true,
   holdsText: false,

@@ -2,13 +2,13 @@ import type { FieldType } from '../field-type.js'
 import { examples, filled, text, withDefault } from '../schema-parts.js'
 import { judgeText } from './string.js'
 
-/** The `_id` of a document, which filters take for text. */
+/** The `_id` of a document; filters treat it as text. */
 export const referenceType: FieldType<'reference'> = {
   description: 'The _id of a document of another collection, or of the same one.',
   isScalar: true,
   holdsText: true,
   isOrdered: true,
-  // One that leads nowhere is not stored.
+  // A reference to a missing document is not stored, so its length is limited.
   isUnbounded: false,
   valueType: 'string',
   attributes: {
@@ -22,7 +22,7 @@ export const referenceType: FieldType<'reference'> = {
     ...filled({ type: 'string', ...examples('01990000-0000-7000-8000-000000000000') }),
   },
   needed: ['collection'],
-  // Whether there is such a document is for the storage to say.
+  // Whether the document exists is checked in the storage.
   bodySchema: () => ({ type: 'string' }),
   judgeOperand: judgeText,
   print: () => 'string',

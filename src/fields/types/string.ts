@@ -5,10 +5,10 @@ import { isStorableText } from '../../json/domain.js'
 import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
 import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../schema-parts.js'
 
-/** Formats of strings, as in CONTRACT.md §1. */
+/** The formats of strings (CONTRACT.md §1). */
 export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname'] as const
 
-/** The judge of operands for types that hold text of any form. */
+/** Judges the operand of types that hold text of any form. */
 export function judgeText(operand: Scalar): OperandFault | undefined {
   if (typeof operand !== 'string') return 'type'
   return isStorableText(operand) ? undefined : ['invalid_text', 'must not contain NUL or a lone surrogate']

@@ -1,10 +1,10 @@
-/** A cache of a bounded size that forgets the entries used longest ago. */
+/** A cache of limited size that drops the entries that were not used for longest. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
 }
 
-/** Creates a cache of at most `size` entries or, where `sizeOf` says how much each counts, of that size together. */
+/** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of their sizes. */
 export function createBoundedMap<K, V>(
   size: number,
   sizeOf: (value: V) => number = () => 1,
@@ -19,7 +19,7 @@ export function createBoundedMap<K, V>(
     get(key) {
       const value = entries.get(key)
       if (value !== undefined) {
-        // A map keeps the order of insertion: what is put back counts as new.
+        // A map keeps the order of insertion: an entry that is put back counts as new.
         entries.delete(key)
         entries.set(key, value)
       }

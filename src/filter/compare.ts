@@ -3,7 +3,7 @@ import { compilePath } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 import type { ComparableType, FieldRef, Scalar, ValueType } from './filter.js'
 
-/** A value that can be ordered; `undefined` is a missing one. */
+/** A value that has an order; `undefined` is a missing one. */
 export type Ordered = string | number | boolean | undefined
 
 const CANONICAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -19,10 +19,18 @@ const HOLDS: { readonly [type in ValueType]: (value: unknown) => boolean } = {
   json: (value) => value !== undefined && value !== null,
 }
 
-/** The test of whether a stored value is of a declared type; one that is not counts as missing. */
+/** The test of whether a stored value is of a declared type; a value that is not counts as missing. */
 export const holdsType = (type: ValueType): ((value: unknown) => boolean) => HOLDS[type]
 
-/** Compiles a field to a getter of its value. One of another type than declared counts as missing: `undefined`. */
+/**
+ * Compiles a field to a getter of its value; `undefined` for a missing value and for one of another type.
+ *
+ * @example
+ * ```ts
+ * const read = compileField({ path: 'author.name', type: 'string', each: false })
+ * read({ author: { name: 'Ann' } }) // 'Ann'
+ * ```
+ */
 export function compileField({ path, type }: FieldRef): (document: JsonObject) => Ordered {
   const read = compilePath(path)
   const holds = holdsType(type)
@@ -48,7 +56,7 @@ const JS_TYPES: {
 /** Whether values of a type can be compared and ordered. */
 export const isComparable = (type: ValueType): type is ComparableType => JS_TYPES[type] !== null
 
-/** Whether a value of a declared type can be compared with this one at all. */
+/** Whether values of a declared type can be compared with this one. */
 export const canHold = (type: ValueType, value: Scalar): boolean => JS_TYPES[type] === typeof value
 
 const rank = (value: Ordered): number => {
@@ -64,7 +72,15 @@ const rank = (value: Ordered): number => {
   }
 }
 
-/** The total order of values, ascending: missing, false, true, numbers, strings by code point. */
+/**
+ * Compares two values in their total order: missing, false, true, numbers, strings by code point. Negative,
+ * zero or positive.
+ *
+ * @example
+ * ```ts
+ * [10, undefined, 'a', true].sort(compare)
+ * ```
+ */
 export function compare(a: Ordered, b: Ordered): number {
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : compareText(a, b)
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0

@@ -1,18 +1,19 @@
 import type { Pattern } from './pattern/syntax/pattern.js'
 
-/** What a stored value is compared with. `null` is not among them: it means "missing", see `present`. */
+/** A value that a stored value is compared with. `null` is not one: `present` tests for a missing value. */
 export type Scalar = string | number | boolean
 
 /** The types whose values can be compared and ordered. */
 export type ComparableType = 'string' | 'timestamp' | 'number' | 'integer' | 'boolean'
 
-/** The declared type of a field, as far as filters and sorts care. */
+/** The declared type of a field, as filters and sorts see it. */
 export type ValueType = ComparableType | 'object' | 'array' | 'json'
 
 /**
- * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`, the place
- * holds an array and a comparison holds when any element of `type` satisfies it; with `inside`, what lies at that path
- * inside any element does. A stored value that is not of `type` counts as missing.
+ * A declared place in a document. `path` is dotted and reaches into objects, never into arrays. With `each`,
+ * the place is an array, and a comparison holds when it holds for any element of `type`; with `inside`, when
+ * it holds for the value at that path inside any element. A stored value that is not of `type` counts as
+ * missing.
  */
 export interface FieldRef {
   readonly path: string
@@ -21,11 +22,13 @@ export interface FieldRef {
   readonly inside?: string
 }
 
+/** The kinds of leaves that compare with a value. */
 export type ComparisonKind = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'
 
 /**
- * Which documents: a closed tree of plain JSON. Every leaf is false on a missing value, so `not(leaf)` is how "is
- * missing" and "differs" are said; an empty `and` is everything, an empty `or` nothing. `matches` is its meaning.
+ * Selects documents: a closed tree of plain JSON. Every leaf is false for a missing value, so `not(leaf)`
+ * also holds for documents without the field. An empty `and` matches everything, an empty `or` nothing.
+ * `matches` defines its meaning.
  */
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly filters: readonly Filter[] }
@@ -34,10 +37,10 @@ export type Filter =
   | { readonly kind: 'match'; readonly field: FieldRef; readonly pattern: Pattern }
   | { readonly kind: 'present'; readonly field: FieldRef }
 
-/** What every document has. */
+/** The `_id` of a document. */
 export const ID: FieldRef = Object.freeze({ path: '_id', type: 'string', each: false })
 
-/** Matches the document of an `_id`. */
+/** Matches the document with an `_id`. */
 export const isId = (id: string): Filter => ({ kind: 'eq', field: ID, value: id })
 
 /** Matches every document. */
@@ -46,11 +49,13 @@ export const everything: Filter = Object.freeze({ kind: 'and', filters: Object.f
 /** Matches no document. */
 export const nothing: Filter = Object.freeze({ kind: 'or', filters: Object.freeze([]) })
 
+/** Whether a filter is `everything`, in its simplest form. */
 export const isEverything = (filter: Filter): boolean => filter.kind === 'and' && filter.filters.length === 0
 
+/** Whether a filter is `nothing`, in its simplest form. */
 export const isNothing = (filter: Filter): boolean => filter.kind === 'or' && filter.filters.length === 0
 
-/** All of `filters`, flattened; `everything` is left out and `nothing` decides. */
+/** Matches where all of `filters` match. It is flattened; `everything` is left out, `nothing` decides. */
 export function and(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]))
   if (parts.some(isNothing)) return nothing
@@ -58,7 +63,7 @@ export function and(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'and', filters: parts }
 }
 
-/** Any of `filters`, flattened; `nothing` is left out and `everything` decides. */
+/** Matches where any of `filters` matches. It is flattened; `nothing` is left out, `everything` decides. */
 export function or(filters: readonly Filter[]): Filter {
   const parts = filters.flatMap((filter) => (filter.kind === 'or' ? filter.filters : [filter]))
   if (parts.some(isEverything)) return everything
@@ -66,6 +71,7 @@ export function or(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'or', filters: parts }
 }
 
+/** Matches where `filter` does not. */
 export function not(filter: Filter): Filter {
   if (isEverything(filter)) return nothing
   if (isNothing(filter)) return everything

@@ -2,26 +2,26 @@ import { canHold } from './compare.js'
 import { type FieldRef, type Filter, ID } from './filter.js'
 import type { OrderKey } from './order.js'
 
-/** How an index, which lies in the order of its columns, serves a read. */
+/** How an index, sorted by its columns, serves a read. */
 export interface IndexUse {
-  /** Of each of the first columns, a condition that leaves one value of it, one of a few, or none. */
+  /** For each of the first columns, a condition that allows one value, a few, or only a missing one. */
   readonly fixing: readonly Filter[]
-  /** Of the next column, the first condition that bounds it on each side; further ones are left. */
+  /** For the next column, the first condition that bounds it on each side; further ones are ignored. */
   readonly lower: Filter | undefined
   readonly upper: Filter | undefined
-  /** The keys by which it gives the order asked for, all in one direction; `undefined` where it does not give it. */
+  /** The sort keys that the index provides, all in one direction; `undefined` where it does not. */
   readonly order: readonly OrderKey[] | undefined
 }
 
-/** Conditions that hold together. */
+/** The conditions of a filter that must all hold. */
 export const conditionsOf = (filter: Filter): readonly Filter[] =>
   filter.kind === 'and' ? filter.filters : [filter]
 
-/** Whether a field is the one of a column; what is asked of elements is not. */
+/** Whether a field is that of a column; a field of array elements is not. */
 export const isOn = (field: FieldRef, column: FieldRef): boolean =>
   field.path === column.path && field.type === column.type && !field.each
 
-/** Which part of an index holds what meets conditions, and whether it gives an order. */
+/** Finds the part of an index that can meet the conditions, and whether it provides the order. */
 export function useIndex(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],
@@ -37,7 +37,7 @@ export function useIndex(
   const [next] = given
   const find = (kinds: readonly Filter['kind'][]): Filter | undefined =>
     conditions.find((condition) => next && kinds.includes(condition.kind) && bounds(condition, next))
-  // What has one value orders nothing.
+  // A field with one value does not affect the order.
   const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
   const isGiven =
     fixing.every(({ kind }) => kind !== 'or') &&
@@ -53,24 +53,24 @@ export function useIndex(
   }
 }
 
-/** Whether one of the indexes gives an order, perhaps behind fields that the filter fixes. */
+/** Whether one of the indexes provides an order, also behind fields that the filter fixes. */
 export function isOrderIndexed(
   indexes: readonly { readonly fields: readonly FieldRef[] }[],
   filter: Filter,
   sort: readonly OrderKey[],
 ): boolean {
-  // Behind a value that is missing PostgreSQL sorts.
+  // PostgreSQL sorts behind a missing value, so only equalities count.
   const equalities = conditionsOf(filter).filter(({ kind }) => kind === 'eq')
   return [{ fields: [] }, ...indexes].some(
     ({ fields }) => useIndex([...fields, ID], equalities, sort).order !== undefined,
   )
 }
 
-/** Whether a condition leaves what lies together in an index whose next column this is. */
+/** Whether the matches of a condition are adjacent in an index whose next column this is. */
 export const isRange = (condition: Filter, column: FieldRef): boolean =>
   fixes(condition, column) || bounds(condition, column)
 
-/** Whether a condition leaves one value of a column; or none, which no document has of its `_id`. */
+/** Whether a condition allows only one value of a column, or only a missing one. No `_id` is missing. */
 function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)
   return (

@@ -8,8 +8,8 @@ import { compilePattern } from './pattern/compile-pattern.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
- * A filter as a function of a stored document that can pause: it takes its steps from a slice, and is `undefined` where
- * that is used up first. Asked again, with the same document and a new slice, it goes on from there.
+ * A filter as a function of a stored document that can pause. It takes its steps from a slice and returns
+ * `undefined` when the slice is used up. Called again with the same document and a new slice, it continues.
  */
 export type Judge = (document: JsonObject, slice: Slice) => boolean | undefined
 
@@ -24,7 +24,7 @@ const HOLDS: { readonly [kind in ComparisonKind]: (order: number) => boolean } =
   gte: (order) => order >= 0,
 }
 
-/** Compiles `filter` to closures for one walk through documents, for they hold where they paused. */
+/** Compiles `filter` for one walk through documents: the closures remember where they paused. */
 export function compileJudge(filter: Filter): Judge {
   switch (filter.kind) {
     case 'and':
@@ -67,14 +67,29 @@ export function compileJudge(filter: Filter): Judge {
   }
 }
 
-/** Compiles `filter` to a predicate, which never pauses: once per query, then one call per document. */
+/**
+ * Compiles `filter` to a predicate that never pauses: compile once per query, then call it per document.
+ *
+ * @example
+ * ```ts
+ * const isMatch = compileFilter({ kind: 'eq', field: { path: 'age', type: 'number', each: false }, value: 3 })
+ * const found = documents.filter(isMatch)
+ * ```
+ */
 export function compileFilter(filter: Filter): Predicate {
   const judge = compileJudge(filter)
   const slice = endless()
   return (document) => judge(document, slice) === true
 }
 
-/** Whether `document` satisfies `filter`: the one meaning that every storage adapter must reproduce. */
+/**
+ * Whether `document` satisfies `filter`: the one meaning that every storage adapter must reproduce.
+ *
+ * @example
+ * ```ts
+ * matches({ kind: 'present', field: { path: 'name', type: 'string', each: false } }, { name: 'Ann' }) // true
+ * ```
+ */
 export const matches = (filter: Filter, document: JsonObject): boolean => compileFilter(filter)(document)
 
 function compileAll(parts: readonly Judge[]): Judge {
@@ -117,17 +132,17 @@ function compileOneOf({ field, values }: Equalities): Judge {
   return compileLeaf(field, { test: (value) => wanted.has(value) })
 }
 
-/** What a leaf asks of a value that is of its field's type. */
+/** The test that a leaf applies to a value of its field's type. */
 type ValueTest =
   | { readonly test: (value: unknown) => boolean; readonly steps?: number }
   | { readonly begin: (value: unknown) => Pausing | boolean }
 
-/** Work on one value that can pause: `undefined` where the slice was used up first. */
+/** Work on one value that can pause: `undefined` when the slice is used up. */
 interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Up to this length a text that is looked for is found at once. */
+/** Up to this length, plain text is searched without a pause. */
 const SHORT = 1000
 
 function compileSearch(pattern: Pattern): ValueTest {
@@ -159,7 +174,7 @@ function compileLeaf(field: FieldRef, asked: ValueTest): Judge {
   }
 }
 
-/** A leaf that holds when any element of an array satisfies it. */
+/** A leaf that holds when it holds for any element of an array. */
 function compileEach({ path, type, inside }: FieldRef, asked: ValueTest): Judge {
   const read = compilePath(path)
   const readInside = compileInside(inside)
@@ -197,10 +212,13 @@ function walkElements(
   }
 }
 
-/** Steps after which an answer is worth remembering while another leaf pauses at the same document. */
+/** The steps above which an answer is remembered, in case another leaf pauses at the same document. */
 const DEAR = 1000
 
-/** A leaf that, of the document at which it or a later leaf paused, remembers where it was or what came of it. */
+/**
+ * Compiles a leaf that can pause. It remembers its progress or its answer for the last document at which it,
+ * or a later leaf, may pause.
+ */
 function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   let last:
     | { readonly document: JsonObject; readonly work: Pausing; verdict: boolean | undefined }
@@ -218,7 +236,7 @@ function canPause(begin: (document: JsonObject) => Pausing | boolean): Judge {
   }
 }
 
-/** What an element of an array is compared by: itself, or what lies inside it. */
+/** Compiles the getter of what is compared in an element: itself, or the value at a path inside it. */
 function compileInside(path: string | undefined): (element: unknown) => unknown {
   if (path === undefined) return (element) => element
   const read = compilePath(path)

@@ -9,10 +9,10 @@ export interface OrderKey {
   readonly descending: boolean
 }
 
-/** Compares two things: negative, zero or positive. It takes its steps from the slice. */
+/** Compares two items: negative, zero or positive. It takes its steps from the slice. */
 export type Compare<T> = (a: T, b: T, slice: Slice) => number
 
-/** The order of things (CONTRACT.md §3.6) whose value in the `i`th key `readers[i]` gives. */
+/** Compiles an order (CONTRACT.md §3.6); `readers[i]` gives an item's value for the `i`th key. */
 export function compileOrder<T>(
   sort: readonly { readonly descending: boolean }[],
   readers: readonly ((item: T) => Ordered)[],
@@ -31,27 +31,28 @@ export function compileOrder<T>(
   }
 }
 
-/** The order of documents. A value of another type than its field's counts as missing. */
+/** Compiles the order of documents. A value that is not of its field's type counts as missing. */
 export const compileDocumentOrder = (sort: readonly OrderKey[]): Compare<JsonObject> =>
   compileOrder(
     sort,
     sort.map(({ field }) => compileField(field)),
   )
 
-/** Of two long texts all may have to be looked at. */
+/** The comparison of two long texts may have to read all of them. */
 const costOf = (a: Ordered, b: Ordered): number =>
   typeof a === 'string' && typeof b === 'string' ? 2 + (Math.min(a.length, b.length) >> 5) : 2
 
-/** Up to this many things are kept in order while others are looked at; beyond, all are sorted at the end. */
+/** Up to this many items are kept sorted during the walk; more are sorted at the end. */
 const MAX_KEPT = 1000
 
-/** Takes things one by one and gives the first `count` of them in an order. */
+/** Takes items one by one and gives the first `count` of them in an order. */
 export interface Sorter<T> {
   add(item: T, slice: Slice): void
-  /** What there is in its order; sorted in slices. */
+  /** The items in their order; sorted in slices. */
   finish(slice: Slice): Sliced<readonly T[]>
 }
 
+/** Creates a sorter. */
 export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
   const kept: T[] = []
   if (count > MAX_KEPT) {
@@ -78,7 +79,7 @@ export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
   }
 }
 
-/** Where a thing belongs among sorted ones. */
+/** The index at which an item belongs among sorted ones. */
 function findPlace<T>(sorted: readonly T[], item: T, order: Compare<T>, slice: Slice): number {
   let low = 0
   let high = sorted.length

@@ -4,27 +4,27 @@ import { createSieve } from './machine/sieve.js'
 import { createStore, type Store } from './store.js'
 import type { Pattern } from './syntax/pattern.js'
 
-/** Says whether a text contains a match. */
+/** Tests whether a text contains a match. */
 export interface Matcher {
   readonly test: (text: string) => boolean
-  /** Begins a search that can pause. */
+  /** Starts a search that can pause. */
   search(text: string): TextSearch
 }
 
-/** A search through one text: what it has found, or `undefined` where the slice was used up first. */
+/** A search through one text: its answer, or `undefined` when the slice is used up. */
 export interface TextSearch {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Where a pattern carries its matcher: no part of its JSON, so that copies and prints have none. */
+/** The key of a pattern's matcher. A symbol is not part of JSON, so copies and prints have none. */
 const MATCHER = Symbol('matcher')
 
-/** Gives a pattern the matcher that it carries from now on. `machines` keeps what searches learn. */
+/** Attaches a matcher to a pattern. `machines` keeps the states that searches compute. */
 export function attachMatcher(pattern: Pattern, machines: Store): void {
   Object.defineProperty(pattern, MATCHER, { value: createMatcher(pattern, machines) })
 }
 
-/** The matcher that a pattern carries, else a new one. Its time is linear in the text, whatever the pattern. */
+/** The matcher that a pattern carries, or a new one. Its time is linear in the text, for every pattern. */
 export const compilePattern = (pattern: Pattern): Matcher =>
   (pattern as { readonly [MATCHER]?: Matcher })[MATCHER] ??
   createMatcher(pattern, createStore(Number.POSITIVE_INFINITY))
@@ -53,7 +53,9 @@ function createMatcher(pattern: Pattern, machines: Store): Matcher {
 
 const forever = endless()
 
-/** A search, first for a text that every match holds, which is cheaper, then for a match. */
+/**
+ * The progress of a search: first for a literal that every match contains, which is cheap, then for a match.
+ */
 interface Search extends Place {
   isSifting: boolean
 }

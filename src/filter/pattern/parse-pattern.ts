@@ -2,17 +2,17 @@ import { findPositions } from './machine/positions.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 
-/** CONTRACT.md §3.5: characters of a pattern. */
+/** The most characters of a pattern (CONTRACT.md §3.5). */
 const MAX_CHARACTERS = 512
-/** CONTRACT.md §3.5: nodes of a pattern after expanding repeats. */
+/** The most nodes of a pattern after its repeats are written out (CONTRACT.md §3.5). */
 const MAX_NODES = 1000
-/** CONTRACT.md §3.5: pairs of these of which one can follow the other. */
+/** The most pairs of nodes that can follow each other (CONTRACT.md §3.5). */
 const MAX_PAIRS = 20_000
 
 /** Reads a portable pattern. Throws `PatternFault` for anything outside the portable core. */
 export type ParsePattern = (source: string, options: { readonly ignoreCase: boolean }) => Pattern
 
-/** Reads a portable pattern (CONTRACT.md §3.5), each time anew. */
+/** Reads a portable pattern (CONTRACT.md §3.5), without a cache. */
 export const parsePattern: ParsePattern = (source, options) => {
   if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)
@@ -21,7 +21,7 @@ export const parsePattern: ParsePattern = (source, options) => {
   return pattern
 }
 
-/** Refuses what would be large once its repeats are written out, before anything of it is built. */
+/** Refuses a pattern that would be large once its repeats are written out, before any of it is built. */
 function refuseLarge(pattern: Pattern): void {
   if (countNodes(pattern) > MAX_NODES)
     throw new PatternFault(`has more than ${MAX_NODES} nodes once its repeats are written out`)

@@ -4,19 +4,19 @@ import { type ParsePattern, parsePattern } from './parse-pattern.js'
 import { createStore } from './store.js'
 import type { Pattern } from './syntax/pattern.js'
 
-/** The patterns of one service: the latest ones, and what searches have learnt of them. */
+/** The patterns of one service: the latest ones, and the states that their searches computed. */
 export interface PatternStore {
   readonly parse: ParsePattern
-  /** Bytes that what searches have learnt takes at present. */
+  /** The bytes of these states. */
   readonly bytes: number
 }
 
-/** Bytes that patterns take which are kept. */
+/** The most bytes of kept patterns. */
 const PATTERN_BYTES = 2 * 1024 * 1024
-/** Bytes that what searches have learnt takes at most. */
+/** The most bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024
 
-/** Creates a store of patterns. Each pattern carries its matcher, to whatever filters documents by it. */
+/** Creates a store of patterns. Each pattern carries its matcher to the code that filters by it. */
 export function createPatternStore(): PatternStore {
   const patterns = createBoundedMap<string, Pattern>(PATTERN_BYTES, countBytes)
   const machines = createStore(MACHINES_BYTES)
@@ -36,7 +36,7 @@ export function createPatternStore(): PatternStore {
   }
 }
 
-/** About what a pattern takes, kept with its source. */
+/** The approximate bytes of a pattern and its source. */
 function countBytes(pattern: Pattern): number {
   switch (pattern.kind) {
     case 'text':

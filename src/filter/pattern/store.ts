@@ -1,24 +1,27 @@
-/** Keeps what can be made again, as long as all of it takes no more than a number of bytes. */
+/** Keeps values that can be made again, up to a number of bytes in total. */
 export interface Store {
-  /** Returns what is kept, or makes it. `make` says how many bytes it takes, then and whenever it takes more. */
+  /**
+   * Returns a getter of a value that is kept, or made anew. `make` reports how many bytes it takes, at first
+   * and whenever it takes more.
+   */
   keep<T extends object>(make: (onGrow: (bytes: number) => void) => T): () => T
   readonly bytes: number
 }
 
 interface Entry {
   bytes: number
-  /** Whether it was asked for since it was last passed over. */
+  /** Whether it was used since the store last passed over it. */
   isUsed: boolean
   drop(): void
 }
 
-/** Creates a store. Where there is no room, what was not used for some time is dropped, by the rule of second chances. */
+/** Creates a store. When it is full, it drops entries that were not used for some time (second chance). */
 export function createStore(maxBytes: number): Store {
   const entries = new Set<Entry>()
   let total = 0
 
   const makeRoom = (): void => {
-    // What is put back comes last, and is met again.
+    // An entry that is put back comes last, so the loop reaches it again.
     for (const entry of entries) {
       if (total <= maxBytes) return
       entries.delete(entry)
@@ -47,7 +50,7 @@ export function createStore(maxBytes: number): Store {
           }
           entries.add(entry)
           const value = make((bytes) => {
-            // What was dropped may still be at work.
+            // A dropped value may still be in use.
             if (!entries.has(entry)) return
             entry.bytes += bytes
             total += bytes

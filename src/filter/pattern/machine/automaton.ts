@@ -7,22 +7,22 @@ import { findPositions } from './positions.js'
 import { sortSteps } from './steps.js'
 
 /**
- * A pattern as bit sets over its positions. A search holds the set of positions at which it may be and, as a last word,
- * the kind of character behind which it stands.
+ * A pattern as bit sets over its positions. A search holds the set of its possible positions, with the kind
+ * of the last character as the last word.
  */
 export interface Automaton {
-  /** Words of a set. */
+  /** The words of a set. */
   readonly size: number
-  /** Where every search begins. */
+  /** The set at the start of every search. */
   readonly start: Int32Array
   readonly classes: CharacterClasses
-  /** Whether a match may end at `set`, before a character of a class or, without one, at the end of the text. */
+  /** Whether a match may end at `set`, before a character of a class or, without one, at the text's end. */
   isEnd(set: Int32Array, characterClass?: number): boolean
-  /** Puts into `to` where `from` leads over a character of a class. False where nothing can follow any more. */
+  /** Writes to `to` the set after `from` and a character of a class. False where nothing can follow. */
   step(from: Int32Array, to: Int32Array, characterClass: number): boolean
-  /** What the two cost together, in operations on a word. */
+  /** The cost of the two together, in operations on a word. */
   readonly cost: number
-  /** What it cost to build it, in the same. */
+  /** The cost of building it, in the same unit. */
   readonly effort: number
   readonly bytes: number
 }
@@ -34,7 +34,7 @@ export function compileAutomaton(pattern: Pattern): Automaton {
   const { classes, masks, sides } = maskClasses(takes, width, asksForWords)
   const { stay, shift, jumps } = sortSteps(follow, width)
   const finals = findFinals(ends, width)
-  // Where a match can begin behind a character, each place is a new beginning.
+  // A match can begin at every place in the text.
   const begins = [ends[0] ?? NOWHERE, ...(follow[0]?.values() ?? [])]
   const restart = begins.some((contexts) => (contexts & ~AT_START) !== 0) ? 1 : 0
 
@@ -92,10 +92,10 @@ export function compileAutomaton(pattern: Pattern): Automaton {
   }
 }
 
-/** What it costs to build the step from one position to another. */
+/** The cost of building the step from one position to another. */
 const EFFORT_PER_PAIR = 200
 
-/** For each context, by its place among the bits: the positions behind which a match may end there, if there are any. */
+/** For each context, by its bit: the positions at which a match may end there, if any. */
 const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Array | undefined)[] =>
   SIDES.flatMap((before) =>
     SIDES.map((after) => {
@@ -105,7 +105,7 @@ const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Ar
     }),
   )
 
-/** The classes of characters and, for each of them, the positions that take it. */
+/** Divides characters into classes, and finds for each class the positions that accept it. */
 function maskClasses(takes: readonly (readonly Range[])[], width: number, withWords: boolean) {
   const bySet = new Map<readonly Range[], number[]>()
   takes.forEach((ranges, position) => {

@@ -1,4 +1,4 @@
-/** Bits of a word. */
+/** The bits of a word. */
 export const BITS = 32
 
 /** A set of small numbers as words of bits. */
@@ -11,6 +11,6 @@ export function toWords(members: Iterable<number>, width: number): Int32Array {
   return words
 }
 
-/** Those words of a set that are not empty: `[word, bits, word, bits…]`. */
+/** The words of a set that are not empty: `[word, bits, word, bits…]`. */
 export const toSparse = (members: Iterable<number>, width: number): readonly number[] =>
   [...toWords(members, width)].flatMap((bits, word) => (bits === 0 ? [] : [word, bits]))

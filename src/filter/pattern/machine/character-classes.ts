@@ -1,35 +1,35 @@
 import { LAST, type Range } from '../syntax/code-points.js'
 
-/** Code points in classes, so that all of a class are taken by the same sets. */
+/** Code points in classes; the members of a class belong to the same sets. */
 export interface CharacterClasses {
   readonly count: number
   /** The class of a code point. */
   classOf(point: number): number
-  /** The same for those of one unit, by table: `cells[pages[point >> 8] + (point & 0xff)]`. */
+  /** The same for code points of one unit, as a table: `cells[pages[point >> 8] + (point & 0xff)]`. */
   readonly pages: Uint16Array
   readonly cells: Uint16Array
   readonly bytes: number
 }
 
-/** Code points of a page, and pages of all code points that are one unit. */
+/** The code points of a page, and the pages of all code points of one unit. */
 const PAGE = 0x100
 const PAGES = 0x100
 
-/** The classes of sets of code points. */
+/** Classes, and how they make up the sets that were divided. */
 export interface Division {
   readonly classes: CharacterClasses
-  /** The classes of which each set consists, in the order of the sets. */
+  /** The classes of each set, in the order of the sets. */
   readonly bySet: readonly (readonly number[])[]
 }
 
-/** Divides all code points into as few classes as `sets`, which are sorted and disjoint ranges each, can tell apart. */
+/** Divides all code points into the fewest classes that distinguish `sets` of sorted, disjoint ranges. */
 export function divide(sets: readonly (readonly Range[])[]): Division {
   const starts = Int32Array.from(
     new Set([0, ...sets.flatMap((ranges) => ranges.flatMap(([first, last]) => [first, last + 1]))]),
   )
     .filter((start) => start <= LAST)
     .sort()
-  /** The stretch that begins at or before a code point. */
+  /** The index of the range that contains a code point. */
   const stretchOf = (point: number): number => {
     let low = 0
     let high = starts.length - 1
@@ -46,7 +46,7 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
       return Array.from({ length: stretchOf(last) - from + 1 }, (_, i) => from + i)
     })
 
-  // Each set divides every class into what it takes and what it leaves.
+  // Each set divides every class into a part inside it and a part outside.
   const divided = new Int32Array(starts.length)
   let names = 1
   for (const ranges of sets) {
@@ -73,7 +73,7 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
   }
 }
 
-/** The table of what is one unit. Pages of one class alone are the same page. */
+/** Builds the table of code points of one unit. Pages with the same single class share their cells. */
 function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
   const pages = new Uint16Array(PAGES)
   const cells: Uint16Array[] = []

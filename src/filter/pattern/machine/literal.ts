@@ -1,10 +1,10 @@
 import type { Pattern } from '../syntax/pattern.js'
 
-/** What is known of the literal text in a part of a pattern. */
+/** The literal text in a part of a pattern. */
 interface Literals {
-  /** All that the part matches, where that is one text. */
+  /** The one text that the part matches; `undefined` where it matches several. */
   readonly exact: string | undefined
-  /** The longest text that each of its matches holds. */
+  /** The longest text that every match of the part contains. */
   readonly longest: string
 }
 
@@ -12,7 +12,7 @@ const NONE: Literals = { exact: undefined, longest: '' }
 
 const only = (text: string): Literals => ({ exact: text, longest: text })
 
-/** The longest text that every match of a pattern holds, so that whoever lacks it needs no further search. */
+/** The longest text that every match of a pattern contains: a text without it has no match. */
 export const findLiteral = (pattern: Pattern): string => find(pattern).longest
 
 function find(pattern: Pattern): Literals {

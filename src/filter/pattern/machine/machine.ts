@@ -3,7 +3,7 @@ import type { Pattern } from '../syntax/pattern.js'
 import { type Automaton, compileAutomaton } from './automaton.js'
 import { createStates, DEAD, FOUND, type States, UNKNOWN } from './states.js'
 
-/** Where a search is: in which text, before which unit, and at which set of positions; at first there is none. */
+/** The progress of a search: its text, the next unit, and the set of positions, which is absent at first. */
 export interface Place {
   readonly text: string
   at: number
@@ -12,21 +12,21 @@ export interface Place {
 
 /** Runs searches for a pattern. */
 export interface Machine {
-  /** Goes on from a place, and moves it where the slice is used up before there is an answer. */
+  /** Continues from a place until there is an answer; `undefined` when the slice is used up first. */
   run(place: Place, slice: Slice): boolean | undefined
 }
 
-/** Bytes that a machine takes at most, but for an automaton that is larger by itself. */
+/** The most bytes of a machine, unless its automaton alone is larger. */
 export const MACHINE_BYTES = 256 * 1024
 
-/** Units of text that a step lasts for where the next state is known. */
+/** The units of text per step where the next state is known. */
 const UNITS_PER_STEP = 10
-/** Operations on words in a step. */
+/** The operations on words per step. */
 const OPERATIONS_PER_STEP = 50
-/** What adding a state costs, in steps beside those of its automaton. */
+/** The steps that adding a state costs beside those of its automaton. */
 const STEPS_PER_STATE = 4
 
-/** Creates the machine of a pattern. `onGrow` hears how many bytes it takes in addition. */
+/** Creates the machine of a pattern. It calls `onGrow` with the number of additional bytes that it takes. */
 export function createMachine(
   pattern: Pattern,
   onGrow: (bytes: number) => void,
@@ -52,7 +52,7 @@ export function createMachine(
   }
 }
 
-/** From state to state, until there is one that has no room. */
+/** Follows states until there is no room for another. */
 function createStateRun(automaton: Automaton, states: States, runSets: Machine['run']) {
   const { classes, size } = automaton
   const { columns } = states
@@ -85,7 +85,7 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
             slice.left -= stepsPerState
             next = states.follow(state, characterClass)
             known = states.known()
-            // One more may be as costly.
+            // The next one may cost as much.
             if (slice.left <= 0) stop = at
           }
           if (next === UNKNOWN) {
@@ -111,7 +111,7 @@ function createStateRun(automaton: Automaton, states: States, runSets: Machine['
   }
 }
 
-/** From set to set, none of them kept. */
+/** Follows sets without keeping them. */
 function createSetRun(automaton: Automaton): Machine['run'] {
   const { classes, size } = automaton
   const unitsPerStep = OPERATIONS_PER_STEP / automaton.cost
@@ -153,5 +153,5 @@ function createSetRun(automaton: Automaton): Machine['run'] {
   }
 }
 
-/** Whether a character begins here that takes two units. */
+/** Whether a character of two units begins here. */
 const isPairAt = (text: string, at: number): boolean => (text.codePointAt(at) ?? 0) > 0xffff

@@ -12,16 +12,16 @@ import {
 } from './context.js'
 
 /**
- * A pattern as its positions (Glushkov): one for each character that it may take once its repeats are written out, and
- * the position 0 before all of them. What anchors and word boundaries demand of a place between two characters stands
- * on the step over it, as the contexts in which it may be taken.
+ * A pattern as its positions (Glushkov): one for each character that it may match once its repeats are
+ * written out, and position 0 before all of them. Each step between positions carries the contexts that
+ * anchors and word boundaries allow for it.
  */
 export interface Positions {
-  /** What each position takes. Position 0 takes nothing. */
+  /** The code points that each position accepts. Position 0 accepts none. */
   readonly takes: readonly (readonly Range[])[]
-  /** For each position, which can come next, and where. */
+  /** For each position, those that can come next, and in which contexts. */
   readonly follow: readonly ReadonlyMap<number, Contexts>[]
-  /** For each position, where a match may end behind it. */
+  /** For each position, the contexts in which a match may end there. */
   readonly ends: readonly Contexts[]
   /** Whether it matters which characters form words. */
   readonly asksForWords: boolean
@@ -33,9 +33,9 @@ type Reach = readonly [position: number, contexts: Contexts]
 interface Part {
   readonly first: readonly Reach[]
   readonly last: readonly Reach[]
-  /** Where it matches without taking a character. */
+  /** The contexts in which it matches the empty text. */
   readonly empty: Contexts
-  /** Whether each of the last already leads to each of the first, so that a loop around it adds nothing. */
+  /** Whether each last position already leads to each first one, so that a loop adds nothing. */
   readonly isLoop: boolean
 }
 
@@ -43,7 +43,7 @@ const nothing = (empty: Contexts): Part => ({ first: [], last: [], empty, isLoop
 
 const hasPositions = ({ first }: Part): boolean => first.length > 0
 
-/** Finds the positions of a pattern. `onPair` hears of each pair of which one can follow the other, and may throw. */
+/** Finds the positions of a pattern. `onPair` is called for each successive pair, and may throw. */
 export function findPositions(pattern: Pattern, onPair: () => void = () => {}): Positions {
   const takes: (readonly Range[])[] = [[]]
   const follow: Map<number, Contexts>[] = [new Map()]
@@ -97,7 +97,7 @@ export function findPositions(pattern: Pattern, onPair: () => void = () => {}): 
   const joinAll = (parts: readonly (() => Part)[]): Part =>
     parts.reduce<Part>((whole, part) => join(whole, part()), nothing(ANYWHERE))
 
-  /** `a(b(b(b)?)?)?`: each copy is entered from the one before it alone, so that there are few pairs. */
+  /** `a(b(b(b)?)?)?`: each copy is entered only from the one before it, which keeps the pairs few. */
   const joinOptional = (a: Part, copies: readonly Part[]): Part => {
     if (copies.length === 0) return a
     const first = [...a.first]
@@ -120,7 +120,7 @@ export function findPositions(pattern: Pattern, onPair: () => void = () => {}): 
   const repeat = (part: Pattern, min: number, max: number | null): Part => {
     if (max === 0) return nothing(ANYWHERE)
     const copies = [build(part)]
-    // What may be empty anywhere is empty as often as is asked for: its copies are optional, and each takes something.
+    // A part that may be empty everywhere can be empty in each repeat: its copies are optional.
     const required = copies[0]?.empty === ANYWHERE ? 0 : min
     const count = max ?? Math.max(required, 1)
     while (copies.length < count) copies.push(build(part))

@@ -3,21 +3,19 @@ import type { Pattern } from '../syntax/pattern.js'
 import { findLiteral } from './literal.js'
 import type { Place } from './machine.js'
 
-/** Says of a text what can be said without looking at each of its characters. It goes on from a place, and moves it. */
+/** Answers for a text where a plain search suffices, or says `perhaps`. It moves the place. */
 export type Sieve = (place: Place, slice: Slice) => boolean | 'perhaps' | undefined
 
-/** Units of a text that are sought: a runtime's own search may compare all of them at each place. */
+/** The most units that are searched for: a runtime's own search may compare all of them at each place. */
 const MAX_SOUGHT = 6
-/** Units of a text that are searched at once. */
+/** The units of a text that are searched at once. */
 const WINDOW = 0x4000
-/** Units of text that a step lasts for: some runtimes' worst case is four times that. */
+/** The units of text per step: the worst case of some runtimes takes four times as long. */
 const UNITS_PER_STEP = 16
-/** Comparisons that are left to the runtime, whatever it makes of them. */
+/** Up to this many comparisons, one search by the runtime is cheap in any case. */
 const FEW = 0x1000
 
-/**
- * Creates the sieve of a pattern, if it has one: what does not hold the text that every match holds has no match.
- */
+/** Creates the sieve of a pattern, if it has one: a text without the pattern's literal has no match. */
 export function createSieve(pattern: Pattern): Sieve | undefined {
   const literal = isAnchored(pattern) ? '' : findLiteral(pattern)
   const isAll = pattern.kind === 'text'
@@ -43,6 +41,6 @@ export function createSieve(pattern: Pattern): Sieve | undefined {
   }
 }
 
-/** Whether a search ends at once where the text does not begin as it should. */
+/** Whether a pattern is bound to the start of the text, so that its search ends soon anyway. */
 const isAnchored = (pattern: Pattern): boolean =>
   pattern.kind === 'start' || (pattern.kind === 'sequence' && pattern.parts[0]?.kind === 'start')

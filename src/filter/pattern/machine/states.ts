@@ -1,41 +1,46 @@
 import type { Automaton } from './automaton.js'
 
-/** Numbers of states that stand for no set: there is no room for it, a match is found, none can come any more. */
+/**
+ * The numbers of states without a set: the set has no room (this), a match is found, or none is possible any
+ * more.
+ */
 export const UNKNOWN = 0
+/** See `UNKNOWN`. */
 export const FOUND = 1
+/** See `UNKNOWN`. */
 export const DEAD = 2
 
-/** The first number of a state that stands for a set. */
+/** The first number of a state with a set. */
 const FIRST = 3
 
 /**
- * The sets of positions that searches have met, as the states of a deterministic automaton that grows as it is used, up
- * to a number of bytes: then no state is added any more. Their numbers are of use only as long as it lives.
+ * The sets of positions that searches have reached, as states of a deterministic automaton that grows during
+ * use, up to a number of bytes. The numbers of states are valid only for this object.
  */
 export interface States {
   /** The state of a set. */
   enter(set: Int32Array): number
   /** Copies the set of a state to `set`. */
   leave(state: number, set: Int32Array): void
-  /** The state behind a character of a class. */
+  /** The state after a character of a class. */
   follow(state: number, characterClass: number): number
-  /** Whether a match ends where the text does. */
+  /** Whether a match ends at the end of the text. */
   isEnd(state: number): boolean
-  /** What `follow` knows already, by state times `columns` plus class. Another array wherever states were added. */
+  /** The results of `follow` so far, by state times `columns` plus class. New after states were added. */
   known(): Uint16Array
   readonly columns: number
-  /** How many there are, and how many there is room for. */
+  /** The number of states, and the number that there is room for. */
   readonly count: number
   readonly capacity: number
 }
 
-/** States there is room for at first. */
+/** The number of states that there is room for at first. */
 const FEW = 8
 
-/** States beyond which their numbers do not fit. */
+/** The most states whose numbers fit. */
 const MOST = 0xffff - FIRST
 
-/** Creates the states of an automaton. `onGrow` hears how many bytes are taken in addition. */
+/** Creates the states of an automaton. It calls `onGrow` with the number of additional bytes. */
 export function createStates(
   automaton: Automaton,
   maxBytes: number,
@@ -53,7 +58,7 @@ export function createStates(
   let count = 0
   let sets = new Int32Array(0)
   let known = new Uint16Array(0)
-  /** Numbers of states by the hashes of their sets, the next free place taken. */
+  /** The numbers of states by the hash of their sets; a collision takes the next free slot. */
   let slots = new Uint16Array(0)
 
   const slotOf = (set: Int32Array): number => {
@@ -126,5 +131,5 @@ export function createStates(
   }
 }
 
-/** Slots for each state, so that few of them collide. */
+/** The slots per state, so that collisions are rare. */
 const SLOTS_EACH = 2

@@ -1,14 +1,14 @@
 import { toSparse, toWords } from './bit-sets.js'
 import { ANYWHERE, BEFORE_CHARACTER, BEHIND_CHARACTER, type Contexts } from './context.js'
 
-/** The steps between positions, such that many are taken at once. */
+/** The steps between positions, in a form that takes many at once. */
 export interface Steps {
-  /** Positions that can be followed by themselves, and by the next one, anywhere. */
+  /** Positions that can be followed by themselves (`stay`) and by the next one (`shift`) in every context. */
   readonly stay: Int32Array
   readonly shift: Int32Array
   /**
-   * All other steps, those that lead from several positions to the same ones in one:
-   * `[contexts, end of the sources, end of the targets, (word, bits) of the sources…, (word, bits) of the targets…]`.
+   * All other steps, grouped by their targets: `[contexts, end of the sources, end of the targets, (word,
+   * bits) of the sources…, (word, bits) of the targets…]`.
    */
   readonly jumps: Int32Array
 }
@@ -19,7 +19,7 @@ interface Jump {
   readonly targets: readonly number[]
 }
 
-/** Sorts the steps from each position by how they are taken. */
+/** Sorts the steps of each position into stays, shifts and jumps. */
 export function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], width: number): Steps {
   const steps = follow.map((targets, from) => {
     const possible = from === 0 ? BEFORE_CHARACTER : BEFORE_CHARACTER & BEHIND_CHARACTER
@@ -45,7 +45,7 @@ export function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], widt
     jumps.set(key, jump)
   }
   for (const { from, all, far, some } of steps) {
-    // With or without the near ones, whichever more positions have in common.
+    // The targets with or without the near ones, whichever more positions share.
     const isWholeShared = (shared.get(all.name) ?? 0) > (shared.get(far.name) ?? 0)
     if (far.targets.length > 0) addJump(from, isWholeShared ? all : far, ANYWHERE)
     for (const [contexts, targets] of some) addJump(from, nameTargets(targets), contexts)
@@ -58,7 +58,7 @@ export function sortSteps(follow: readonly ReadonlyMap<number, Contexts>[], widt
   return { stay: near(0), shift: near(1), jumps: Int32Array.from(writeJumps([...jumps.values()], width)) }
 }
 
-/** Where steps lead, with a name that tells sets of targets apart. */
+/** The targets of steps, with a name that is the same for equal sets. */
 interface Targets {
   readonly targets: readonly number[]
   readonly name: string

@@ -1,10 +1,10 @@
-/** Code points from the first to the second, both included. */
+/** The code points from the first to the last, both included. */
 export type Range = readonly [first: number, last: number]
 
 /** The last code point of Unicode. */
 export const LAST = 0x10ffff
 
-/** What forms words: letters, digits and the underscore of ASCII. */
+/** The characters of words: ASCII letters, digits and the underscore. */
 export const WORD_RANGES: readonly Range[] = [
   [0x30, 0x39],
   [0x41, 0x5a],

@@ -5,7 +5,10 @@ const single = (text: string): number | undefined => {
   return point !== undefined && String.fromCodePoint(point) === text ? point : undefined
 }
 
-/** Where the rule below differs from CaseFolding.txt: the dotless i, and three letters whose upper case is several. */
+/**
+ * Where the rule below differs from CaseFolding.txt: the dotless i, and three letters whose upper case has
+ * several code points.
+ */
 const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
   [0x131, 0x131],
   [0x1fd3, 0x390],
@@ -14,8 +17,8 @@ const EXCEPTIONS: ReadonlyMap<number, number> = new Map([
 ])
 
 /**
- * Unicode simple case folding, from the runtime's own full case mappings: the lower case of the upper case, wherever
- * each is a single code point.
+ * Unicode simple case folding, from the runtime's own full case mappings: the lower case of the upper case,
+ * wherever each is a single code point.
  */
 function foldCodePoint(point: number): number {
   const exception = EXCEPTIONS.get(point)
@@ -24,23 +27,23 @@ function foldCodePoint(point: number): number {
   return single(String.fromCodePoint(upper).toLowerCase()) ?? upper
 }
 
-/** Beyond this no script has letter case. */
+/** No script has letter case beyond this code point. */
 const LAST_CASED = 0x1ffff
 
-/** What a mapping of letter case changes: asked first, for it is cheaper than the mappings. */
+/** Characters that a case mapping changes. This test is cheaper than the mappings. */
 const HAS_CASE = /\p{Changes_When_Casemapped}/u
 
-/** What has other cases. */
+/** The code points that have other cases. */
 interface Cased {
-  /** In order. */
+  /** In ascending order. */
   readonly points: readonly number[]
-  /** For each of them, all code points of the same folding. */
+  /** For each of them, all code points with the same folding. */
   readonly variants: readonly (readonly number[])[]
 }
 
 let known: Cased | undefined
 
-/** Every code point that has other cases. Computed once, when first needed. */
+/** Finds every code point that has other cases. Computed once, when first needed. */
 function findCased(): Cased {
   if (known) return known
   const byFold = new Map<number, number[]>()
@@ -58,7 +61,7 @@ function findCased(): Cased {
   return known
 }
 
-/** `ranges` with every other case of what they hold. */
+/** Adds every other case of the code points in `ranges`. */
 export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   const { points, variants } = findCased()
   const folded: Range[] = [...normaliseRanges(ranges)]
@@ -70,7 +73,7 @@ export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   return normaliseRanges(folded)
 }
 
-/** Where in a sorted list the first number stands that is not below `wanted`. */
+/** The index of the first number in a sorted list that is not below `wanted`. */
 function findPlace(sorted: readonly number[], wanted: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

@@ -1,9 +1,9 @@
 import type { Range } from './code-points.js'
 
 /**
- * A portable pattern as plain JSON, already expanded for letter case. It says whether a text contains a
- * match, so there is neither greed nor capture. A `set` holds sorted, disjoint ranges of code points; `max: null` is
- * without bound; `boundary` is that of ASCII words.
+ * A portable pattern as plain JSON, already expanded for letter case. It only tells whether a text contains a
+ * match, so it has no greed and no captures. A `set` holds sorted, disjoint ranges of code points; `max:
+ * null` is unbounded; `boundary` is that of ASCII words.
  */
 export type Pattern =
   | { readonly kind: 'text'; readonly text: string }

@@ -1,7 +1,7 @@
 import type { Range } from './code-points.js'
 import type { Pattern } from './pattern.js'
 
-/** How an engine writes what engines write differently. */
+/** The parts of the syntax that differ between engines. */
 export interface PatternDialect {
   readonly codePoint: (point: number) => string
   readonly start: string
@@ -10,7 +10,7 @@ export interface PatternDialect {
   readonly noBoundary: string
 }
 
-/** The pattern in the syntax of an engine. */
+/** Prints a pattern in the syntax of an engine. */
 export function printPattern(pattern: Pattern, dialect: PatternDialect): string {
   switch (pattern.kind) {
     case 'text':

@@ -3,17 +3,19 @@ import { invertRanges, normaliseRanges, type Range, WORD_RANGES } from './code-p
 import { foldRanges } from './letter-case.js'
 import type { Pattern } from './pattern.js'
 
-/** Why a text is no portable pattern. */
+/** Why a text is not a portable pattern. */
 export class PatternFault extends Error {}
 
-/** Reads the syntax of a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for anything outside the portable core. */
+/**
+ * Reads a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for syntax outside the portable core.
+ */
 export const readSyntax = (source: string, ignoreCase: boolean): Pattern =>
   convertAlternatives(parseSyntax(source).alternatives, ignoreCase)
 
 function parseSyntax(source: string): AST.Pattern {
   const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
     if (/^[tnrdDwWsSbB]$/.test(character) || /^[$()*+./?[\\\]^{|}]$/.test(character)) return sequence
-    // The parser, in its strict mode, takes a backslash before syntax characters only.
+    // The strict parser accepts a backslash before syntax characters only.
     if (/^[!-/:-@[-`{-~]$/.test(character)) return `\\x${character.charCodeAt(0).toString(16)}`
     throw new PatternFault(`uses the escape ${JSON.stringify(sequence)}, which is not in the portable core`)
   })
@@ -21,7 +23,7 @@ function parseSyntax(source: string): AST.Pattern {
     return new RegExpParser({ ecmaVersion: 2025 }).parsePattern(escaped, 0, escaped.length, { unicode: true })
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message.replace(/^.*\/u: /s, '') : 'it cannot be parsed'
-    throw new PatternFault(`is no valid pattern: ${reason.toLowerCase()}`)
+    throw new PatternFault(`is not a valid pattern: ${reason.toLowerCase()}`)
   }
 }
 
@@ -83,7 +85,7 @@ function convertClass(node: AST.CharacterClass, fold: boolean): Pattern {
   for (const element of node.elements) {
     switch (element.type) {
       case 'Character':
-        // Only the escape \b stands for this character inside a class.
+        // Inside a class, only the escape \b stands for this character.
         if (element.value === 8) return refuse(node)
         refuseUnstored(element.value)
         named.push([element.value, element.value])

@@ -11,21 +11,22 @@ import { refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
 import type { Readable, Reading } from './reading.js'
 
-/** A query understood: what CONTRACT.md §3 makes of it for one caller. */
+/** A query, compiled for one caller (CONTRACT.md §3). */
 export interface Query extends Page {
   readonly filter: Filter
   readonly projection: Projection | null
-  /** References, or arrays of them, in whose place the documents are put that they name. */
+  /** The references, or arrays of them, that are replaced by the documents that they name. */
   readonly expand: readonly Field[]
 }
 
 type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
 
+/** The limits of a query. */
 export type QueryLimits = CountLimits & PageLimits
 
-/** Gives a query its meaning for one caller. Throws `invalid_query` with every fault. */
+/** Compiles a query for one caller. Throws `invalid_query` with every fault. */
 export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, limits: QueryLimits): Query {
-  // Before anything is compiled, which costs more than counting.
+  // Counting is cheaper than compiling, so it comes first.
   refuse(checkLimits(raw, limits))
   const reading = createReading(readable)
   const { attempt, find } = reading
@@ -82,7 +83,7 @@ function createReading(readable: Readable): Reading {
   }
 }
 
-/** All conditions, and one of the groups where there are any. `at`: what stands before a field in a parameter's name. */
+/** Compiles all conditions, and one of the groups if any. `at` precedes a field in a parameter's name. */
 function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: Reading): Filter {
   const filters = [...conditions].flatMap(([path, operators]) => {
     const parameter = `${at}[${path}]`
@@ -111,7 +112,7 @@ function compileField(
   }
   return [...operators].flatMap(([name, texts]): Filter[] => {
     if (name === OPTIONS) return []
-    // The gate has let operators through only.
+    // `parseQueryString` lets only operators through.
     const operator = name as OperatorName
     return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
       const filters = texts.map((text) =>
@@ -137,7 +138,7 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-/** What a query may have, how much of it, and how it is counted. */
+/** What a limit counts in a query. */
 const COUNTED: readonly (readonly [
   name: keyof CountLimits,
   count: (operator: string, texts: readonly string[]) => number,
@@ -147,7 +148,7 @@ const COUNTED: readonly (readonly [
   ['patterns', (operator, texts) => (takes(operator, 'pattern') ? texts.length : 0)],
 ]
 
-/** What a query has too much of, before anything of it is compiled, which costs more than counting. */
+/** The limits that a query exceeds. */
 function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
   const compared = collectConditions(raw)
   return COUNTED.flatMap(([name, count]): readonly Fault[] => {
@@ -158,7 +159,7 @@ function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
   })
 }
 
-/** Every operator with its values, over all groups. */
+/** Every operator with its values, in all groups. */
 function collectConditions({
   conditions,
   groups,

@@ -8,7 +8,7 @@ import { normalise } from '../schema/normalise.js'
 import type { OperatorName } from '../types.js'
 import { OPERATOR_NAMES, OPTIONS, operatorOf } from './operators.js'
 
-/** Why something is no condition on a field. The message is for whoever wrote the condition. */
+/** Why something is not a condition on a field. The message is for the author of the condition. */
 export class ConditionFault extends Error {
   readonly code: string
 
@@ -18,24 +18,25 @@ export class ConditionFault extends Error {
   }
 }
 
+/** The fault of an unknown operator. */
 export const unknownOperator = (name: string): ConditionFault =>
   new ConditionFault(
     'unknown_operator',
     `there is no operator ${JSON.stringify(name.slice(0, 32))}${suggest(name, [...OPERATOR_NAMES, OPTIONS])}`,
   )
 
-/** The field whose values a condition is about: an array's items, else the field itself. */
+/** The field whose values a condition compares: the items of an array, or else the field itself. */
 export const elementOf = (field: Field): Field => field.items ?? field
 
-/** How a pattern is read. `parse` may know it already. */
+/** How to read a pattern. `parse` may have a cache. */
 export interface PatternOptions {
   readonly ignoreCase?: boolean | undefined
   readonly parse?: ParsePattern
 }
 
 /**
- * Builds the filter of one condition from an operand that is already JSON (CONTRACT.md §3.2 to §3.4). Strings are
- * normalised as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
+ * Builds the filter of one condition from a JSON operand (CONTRACT.md §3.2 to §3.4). Strings are normalised
+ * as the field declares. Throws `ConditionFault` for an operand that the field or operator cannot take.
  */
 export function buildCondition(
   field: Field,
@@ -62,7 +63,7 @@ export function buildCondition(
   }
 }
 
-/** The type of the single values that a condition may compare: the field's, or that of its elements. */
+/** The type of the scalars that a condition may compare: that of the field or of its elements. */
 function scalarTypeOf(field: Field) {
   const { fieldType } = elementOf(field)
   if (fieldType.isScalar) return fieldType
@@ -127,8 +128,8 @@ function toFlag(operand: unknown): boolean {
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /**
- * Reads the text of a query value as JSON, as far as CONTRACT.md §3.1 says it is: what begins with `"`, `[` or `{` must
- * be JSON; for fields that hold strings any other text but `null` is text. Throws `ConditionFault`.
+ * Reads the text of a query value (CONTRACT.md §3.1). Text that begins with `"`, `[` or `{` must be JSON; for
+ * fields that hold strings, any other text but `null` is text. Throws `ConditionFault`.
  */
 export function readOperand(field: Field, operator: OperatorName, text: string): unknown {
   const { operand } = operatorOf(operator)
@@ -155,7 +156,7 @@ function readScalar(field: Field, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (!JSON_NUMBER.test(text)) return text
   const value = Number(text)
-  // Too small to be told from zero: another number than the one that was written.
+  // The number is too small and became zero: it is not the number that was written.
   if (value === 0 && /^-?[0.]*[1-9]/.test(text))
     throw new ConditionFault('out_of_range', 'is too close to zero')
   return value
@@ -163,8 +164,8 @@ function readScalar(field: Field, text: string): unknown {
 
 function readJson(text: string): unknown {
   try {
-    // White space around a value would be dropped without a word.
+    // `JSON.parse` would ignore white space around a value.
     if (text === text.trim()) return JSON.parse(text)
   } catch {}
-  throw new ConditionFault('malformed', 'begins like JSON but is none')
+  throw new ConditionFault('malformed', 'begins like JSON but is not JSON')
 }

@@ -5,26 +5,26 @@ import { isStorableNumber, isStorableText } from '../json/domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
 import { ConditionFault } from './condition.js'
 
-/** A place in an order: the values by which a document is ordered there, `null` for a missing one. */
+/** A place in an order: the sort values of a document, `null` for a missing one. */
 export interface Cursor {
   readonly values: readonly (Scalar | null)[]
-  /** How many documents come before, as far as the pages so far tell. */
+  /** The number of documents before it, as far as the pages so far tell. */
   readonly passed: number
 }
 
-/** The place of a document. */
+/** Creates the cursor of a document. */
 export const placeOf = (sort: readonly SortKey[], document: StoredDocument, passed: number): Cursor => ({
   values: sort.map(({ field }) => compileField(field)(document) ?? null),
   passed,
 })
 
-/** The place of a document, as text for a URL. */
+/** Writes the cursor of a document, as text for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
   const { values } = placeOf(sort, document, passed)
   return encodeBase64url(new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed])))
 }
 
-/** Reads a cursor of this order. Throws `ConditionFault` for one of another, and for what is none. */
+/** Reads a cursor of this order. Throws `ConditionFault` for another order, and for other text. */
 export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   const parts = parse(text)
   const [order, values, passed] = Array.isArray(parts) && parts.length === 3 ? parts : []
@@ -36,7 +36,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
 }
 
 const malformed = (): ConditionFault =>
-  new ConditionFault('malformed', 'is no cursor: take it from a Link as it is')
+  new ConditionFault('malformed', 'is not a cursor: copy it from a Link unchanged')
 
 function parse(text: string): unknown {
   const bytes = decodeBase64url(text)
@@ -58,8 +58,8 @@ const nameOf = (sort: readonly SortKey[]): string =>
   sort.map(({ field, descending }) => (descending ? '-' : '+') + field.path).join()
 
 /**
- * What comes behind a place (CONTRACT.md §3.7), as ranges in their order, disjoint: each fixes the first keys and bounds
- * the next one, so that an index can seek, however many documents share the first keys.
+ * What comes after a place (CONTRACT.md §3.7), as disjoint ranges in order. Each range fixes the first keys
+ * and bounds the next one, so that an index can seek even where many documents share the first keys.
  */
 export function rangesAfter(sort: readonly SortKey[], { values }: Cursor): readonly Filter[] {
   const ranges: Filter[] = []
@@ -76,7 +76,7 @@ const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
 const isSame = (field: FieldRef, value: Scalar | null): Filter =>
   value === null ? isMissing(field) : { kind: 'eq', field, value }
 
-/** What comes behind a value of one key. Missing values come first ascending, last descending. */
+/** What comes after a value of one key. Ascending, missing values are first; descending, last. */
 function findBehind({ field, descending }: SortKey, value: Scalar | null): readonly Filter[] {
   if (value === null) return descending ? [] : [{ kind: 'present', field }]
   if (!descending) return [{ kind: 'gt', field, value }]

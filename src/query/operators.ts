@@ -10,7 +10,7 @@ import {
 import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import type { OperatorName } from '../types.js'
 
-/** What operators take, in the form in which values are stored; `null` is a missing value. */
+/** The operands of operators, in stored form; `null` is a missing value. */
 interface Operands {
   readonly scalar: Scalar | null
   readonly ordered: Scalar
@@ -21,12 +21,12 @@ interface Operands {
 
 interface OperatorOn<K extends keyof Operands> {
   readonly operand: K
-  /** Repeated in a query string: `any` value is enough, `all` must hold, or it may not be repeated. */
+  /** The meaning of a repeated operator: `any` value suffices, `all` must hold, or it may not be repeated. */
   readonly repeated: 'any' | 'all' | 'refused'
   readonly toFilter: (field: FieldRef, operand: Operands[K]) => Filter
 }
 
-/** What an operator takes and what it means (CONTRACT.md §3.3). */
+/** The operand and the meaning of an operator (CONTRACT.md §3.3). */
 export type Operator = { readonly [K in keyof Operands]: OperatorOn<K> }[keyof Operands]
 
 const equals = (field: FieldRef, value: Scalar | null): Filter =>
@@ -65,19 +65,19 @@ const OPERATORS = {
 /** The names of all operators. */
 export const OPERATOR_NAMES: readonly string[] = Object.keys(OPERATORS)
 
-/** Modifies `$regex` on the same field; no condition of its own. */
+/** Modifies `$regex` on the same field; not a condition of its own. */
 export const OPTIONS = '$options'
 
-/** Joins whole filters, of which one must hold. */
+/** Joins whole filters; at least one must hold. */
 export const OR = '$or'
 
-/** Whether a name is one of an operator. */
+/** Whether a name is that of an operator. */
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)
 
-/** What an operator is. */
+/** The operator of a name. */
 export const operatorOf = (name: OperatorName): Operator => OPERATORS[name]
 
-/** Whether a name is one of an operator that takes operands of a kind. */
+/** Whether a name is that of an operator with this kind of operand. */
 export const takes = (name: string, operand: keyof Operands): boolean =>
   isOperator(name) && OPERATORS[name].operand === operand
 

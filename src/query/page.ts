@@ -6,17 +6,18 @@ import { type Cursor, readCursor } from './cursor.js'
 import type { RawQuery } from './raw-query.js'
 import type { Readable, Reading } from './reading.js'
 
-/** Which part of a list is asked for, and in which order. */
+/** The part of a list that a query asks for, and its order. */
 export interface Page {
   readonly sort: readonly SortKey[]
   readonly skip: number
   readonly limit: number | null
-  /** Where the page begins, in place of `skip`. */
+  /** The place after which the page begins, instead of `skip`. */
   readonly after: Cursor | null
-  /** Whether the size of the whole filter is asked for. */
+  /** Whether the query asks for the number of all matches. */
   readonly isTotalAsked: boolean
 }
 
+/** The limits of a page. */
 export type PageLimits = Pick<Limits, 'defaultLimit' | 'maxLimit'>
 
 /** Reads `sort`, `skip`, `limit`, `after` and `total` (CONTRACT.md §3.6, §3.7). */
@@ -57,10 +58,10 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
   return { field: field.ref, descending }
 }
 
-/** Ends the order with `_id`, in the direction of the last key: then it is total (CONTRACT.md §3.6). */
+/** Ends the order with `_id`, in the direction of the last key, which makes it total (CONTRACT.md §3.6). */
 function completeSort(keys: readonly SortKey[], idField: Field): readonly SortKey[] {
   const place = keys.findIndex(({ field }) => field.path === idField.path)
-  // Behind an `_id` there are no ties to order.
+  // Keys after `_id` change nothing, since no two ids are equal.
   if (place >= 0) return keys.slice(0, place + 1)
   return idField.ref ? [...keys, { field: idField.ref, descending: keys.at(-1)?.descending ?? false }] : keys
 }

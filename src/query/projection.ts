@@ -1,10 +1,10 @@
 import { isObject } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
-/** Which properties of a document are answered: a name with `true` whole, with a projection in part. */
+/** The properties of a document that an answer shows: a name with `true` whole, with a projection in part. */
 export type Projection = ReadonlyMap<string, Projection | true>
 
-/** The union of dotted paths. */
+/** Creates the union of dotted paths. */
 export function createProjection(paths: readonly string[]): Projection {
   const root = new Map<string, Map<string, unknown> | true>()
   for (const path of paths) {
@@ -25,7 +25,9 @@ export function createProjection(paths: readonly string[]): Projection {
   return root as Projection
 }
 
-/** The projected part of a document, in its order; `_id` always. A missing parent stays absent (CONTRACT.md §3.8). */
+/**
+ * The projected part of a document, in order, with `_id`. A missing parent stays absent (CONTRACT.md §3.8).
+ */
 export const project = (document: JsonObject, projection: Projection): JsonObject =>
   projectInside(document, new Map([...projection, ['_id', true]]))
 

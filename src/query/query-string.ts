@@ -11,15 +11,15 @@ const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
 
-/** CONTRACT.md §3.3: groups within groups. */
+/** The most levels of groups within groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
-/** Queries that are remembered. */
+/** The most queries in the cache. */
 const MAX_REMEMBERED = 1024
-/** Units of text of a query; a longer one is not worth remembering. */
+/** The longest query in the cache, in units of text. */
 const MAX_LENGTH = 1024
 
-/** Creates a parser that knows the queries that it has read of late. */
+/** Creates a parser with a cache of recent queries. */
 export function createQueryParser(limits: Pick<Limits, 'queryBytes'>): QueryParser {
   const parsed = createBoundedMap<string, RawQuery>(MAX_REMEMBERED)
   return (text, allowed) => {
@@ -34,8 +34,8 @@ export function createQueryParser(limits: Pick<Limits, 'queryBytes'>): QueryPars
 }
 
 /**
- * Takes a query string apart (CONTRACT.md §3). A closed grammar of keys stands before the parser, and as many values must
- * come out of it as went in, so that nothing is dropped, folded or renamed on the way. Throws `invalid_query`, and
+ * Parses a query string (CONTRACT.md §3). A closed grammar of keys guards the parser, and as many values must
+ * come out as went in, so that nothing is dropped, folded or renamed. Throws `invalid_query`, and
  * `query_too_long` beyond `queryBytes`.
  */
 export function parseQueryString(
@@ -84,7 +84,7 @@ function isRepeatable(key: string): boolean {
   return isOperator(operator) && operatorOf(operator).repeated !== 'refused'
 }
 
-/** The words of an `invalid_query`: what is wrong with which parameter. */
+/** Throws `invalid_query` if there are faults; `detail` describes the first ones. */
 export function refuse(faults: readonly Fault[]): void {
   if (faults.length === 0) return
   const shown = faults.slice(0, MAX_FAULTS)
@@ -95,16 +95,16 @@ export function refuse(faults: readonly Fault[]): void {
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
-/** Enough to mend a query, and few enough to keep the answer short. */
+/** Enough faults to correct a query, and few enough to keep the answer short. */
 const MAX_FAULTS = 8
-/** Faults that `detail` repeats in words. */
+/** The most faults that `detail` repeats in words. */
 const MAX_DETAILED = 3
 
 const cut = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name)
 
 const malformed = (name: string, message: string): Fault => ({ path: cut(name), code: 'malformed', message })
 
-/** Strict: no broken percent sequence, no ill-formed UTF-8, nothing unencoded beyond printable ASCII. */
+/** Decodes strictly: no broken percent sequence, no ill-formed UTF-8, only printable ASCII unencoded. */
 function decode(text: string): string | undefined {
   if (NOT_PRINTABLE_ASCII.test(text)) return undefined
   try {
@@ -114,7 +114,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The key in its one canonical form, in which `q[a]` is `q[a][$eq]`; a fault for a key outside the grammar. */
+/** The key in its canonical form, in which `q[a]` is `q[a][$eq]`; a fault for a key outside the grammar. */
 function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
   const [, parameter = '', brackets = ''] = /^([^[\]]*)(.*)$/s.exec(name) ?? []
   const keys = [...brackets.matchAll(/\[([^[\]]*)\]/g)].map(([, key = '']) => key)
@@ -122,7 +122,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
     return {
       path: cut(name),
       code: 'unknown_parameter',
-      message: `is no parameter here; there are ${allowed.join(', ') || 'none'}`,
+      message: `is not a parameter here; there are ${allowed.join(', ') || 'none'}`,
     }
   }
   const wellFormed = keys.map((key) => `[${key}]`).join('') === brackets
@@ -142,7 +142,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
 const CONDITION_FORM =
   'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] with one of these behind it'
 
-/** `q[$or][0][a]` becomes `q[$or][g0][a][$eq]`: a parser would make an array of what has numbers for keys. */
+/** `q[$or][0][a]` becomes `q[$or][g0][a][$eq]`: the parser would turn numeric keys into an array. */
 function canonicalCondition(name: string, keys: readonly string[]): string | Fault {
   const rest = [...keys]
   let groups = ''
@@ -162,14 +162,14 @@ function canonicalCondition(name: string, keys: readonly string[]): string | Fau
   return { path: cut(name), code, message }
 }
 
-/** The one answer for a field that does not exist and for one that may not be read. */
+/** The same fault for a field that does not exist and for one that the caller may not read. */
 export const unknownField = (parameter: string, path: string, nearest = ''): Fault => ({
   path: cut(parameter),
   code: 'unknown_field',
   message: `there is no readable field ${JSON.stringify(cut(path))}${nearest}`,
 })
 
-/** What the parser makes of canonical keys: paths and operators, and `$or` with its groups. */
+/** The parser's result for canonical keys: paths and operators, and `$or` with its groups. */
 type FilterTree = {
   readonly [key: string]: { readonly [key: string]: string | readonly string[] | FilterTree }
 }
@@ -188,7 +188,7 @@ type Tree = {
 function readTree(pairs: readonly string[]): RawQuery {
   let tree: Tree
   try {
-    // The gate has admitted these shapes only, so the cast holds.
+    // The grammar admits only these shapes, so the cast is safe.
     tree = qs.parse(pairs.join('&'), {
       plainObjects: true,
       depth: 2 * MAX_LEVELS + 2,

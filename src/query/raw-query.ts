@@ -1,7 +1,7 @@
 /** The parameters of the query language; each route takes some of them. */
 export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'
 
-/** A filter, taken apart: all its conditions hold and, where there are groups, one of them. */
+/** A parsed filter: all its conditions must hold and, where there are groups, at least one of them. */
 export interface RawFilter {
   /** Field path → operator → its values, in the order of the query string. */
   readonly conditions: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
@@ -9,7 +9,7 @@ export interface RawFilter {
   readonly groups: ReadonlyMap<string, RawFilter>
 }
 
-/** A query string, taken apart but not yet understood: every value is text as it was sent, decoded. */
+/** A parsed query string, not yet compiled: every value is decoded text. */
 export interface RawQuery extends RawFilter {
   /** Field path → direction, in the order of the query string. */
   readonly sort: ReadonlyMap<string, string>
@@ -21,5 +21,5 @@ export interface RawQuery extends RawFilter {
   readonly expand?: string
 }
 
-/** Takes a query string apart, of which some parameters are allowed. */
+/** Parses a query string in which these parameters are allowed. */
 export type QueryParser = (text: string, allowed: readonly ParameterName[]) => RawQuery

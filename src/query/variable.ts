@@ -2,20 +2,21 @@ import { isStorable } from '../json/domain.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 
-/** What the variables of a configuration stand for in one request. */
+/** The values of the variables of a configuration, in one request. */
 export interface Binding {
-  /** The caller's own fields, with `_id`; `null` for nobody. */
+  /** The caller's own fields, with `_id`; `null` for an anonymous caller. */
   readonly user: JsonObject | null
   /** The time in stored form. */
   readonly now: string
 }
 
-/** What a place in a configuration takes, or a variable stands for. */
+/** The form that an operand must have, or that a variable's value has. */
 export type VariableForm = 'single' | 'list'
 
-/** Why a variable stands for nothing, or for nothing of the form that its place takes, if so. */
+/** Why a variable has no value, or none of the required form; `undefined` where it has one. */
 export type JudgeVariable = (variable: string, form?: VariableForm) => string | undefined
 
+/** The variable of the time. */
 export const NOW = '$now'
 const USER = '$user.'
 
@@ -23,26 +24,26 @@ const USER = '$user.'
 export const isVariable = (value: unknown): value is string =>
   typeof value === 'string' && (value === NOW || value.startsWith(USER))
 
-/** Text that was meant as a variable, by the looks of it, and is none. */
+/** Whether a text looks like a variable but is not one. */
 export const resemblesVariable = (text: string): boolean =>
   !isVariable(text) && /^\$(?:users?|now|me)\b/i.test(text)
 
-/** All variables in a value, at whatever depth, and what was meant as one. */
+/** All variables in a value, at any depth, and texts that resemble one. */
 export function findVariables(value: unknown): readonly string[] {
   if (typeof value === 'string') return isVariable(value) || resemblesVariable(value) ? [value] : []
   if (Array.isArray(value)) return value.flatMap(findVariables)
   return isObject(value) ? Object.values(value).flatMap(findVariables) : []
 }
 
-/** The dotted name behind `$user.`; `undefined` for `$now`. */
+/** The dotted name after `$user.`; `undefined` for `$now`. */
 export const userPathOf = (variable: string): string | undefined =>
   variable.startsWith(USER) ? variable.slice(USER.length) : undefined
 
-/** A value with its variables put in; `undefined` where the caller lacks one, or holds it as `null`. */
+/** Replaces the variables in a value; `undefined` where the caller lacks one, or has `null` for it. */
 export function bindValue(value: unknown, binding: Binding): { readonly value: unknown } | undefined {
   if (isVariable(value)) {
     const bound = readVariable(value, binding)
-    // A host's callers may hold what is no JSON.
+    // A host's caller may have values that are not JSON.
     const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null) && isStorable(bound)
     return isHeld ? { value: bound } : undefined
   }

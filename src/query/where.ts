@@ -10,7 +10,7 @@ import { buildCondition, ConditionFault, elementOf, unknownOperator } from './co
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
 import { type Binding, bindValue, findVariables, type JudgeVariable, NOW } from './variable.js'
 
-/** A filter of the configuration: fixed, or one that becomes a filter for a caller and a time. */
+/** A filter of the configuration: fixed, or bound to a caller and a time. */
 export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter }
   | { readonly kind: 'bound'; readonly bind: (binding: Binding) => Filter }
@@ -18,22 +18,23 @@ export type Where =
 /** The `where` of a rule without one. */
 export const ANYWHERE: Where = { kind: 'fixed', filter: everything }
 
+/** Whether a `where` holds for every document. */
 export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && isEverything(where.filter)
 
-/** The filter that a `where` is for a caller and a time. */
+/** The filter of a `where` for a caller and a time. */
 export const bindWhere = (where: Where, binding: Binding): Filter =>
   where.kind === 'fixed' ? where.filter : where.bind(binding)
 
-/** What the names in a `where` are looked up in. */
+/** Resolves the names in a `where`. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
   readonly judgeVariable: JudgeVariable
   readonly parsePattern: ParsePattern
-  /** Whether nobody knows of which type the values at a path are, because its definition is at fault. */
+  /** Whether the type of the values at a path is unknown, because its definition has a fault. */
   readonly isUnsure: (path: string) => boolean
 }
 
-/** Parses a filter in the words of the query language as JSON (CONTRACT.md §5). */
+/** Parses a filter, in the words of the query language as JSON (CONTRACT.md §5). */
 export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigReport): Where {
   const parts = Object.entries(where).map(([name, condition]) => {
     const place = report.at(name)
@@ -49,7 +50,7 @@ export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigR
   return join(parts, and)
 }
 
-/** One `where` of several: fixed if all of them are. */
+/** Joins several `where`s; the result is fixed if all of them are. */
 function join(parts: readonly Where[], combine: (filters: readonly Filter[]) => Filter): Where {
   const fixed = parts.flatMap((part) => (part.kind === 'fixed' ? [part.filter] : []))
   if (fixed.length === parts.length) return { kind: 'fixed', filter: combine(fixed) }
@@ -69,14 +70,14 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
   return join(parts, name === '$or' ? or : and)
 }
 
-/** Stand in for a field of which nobody knows what it holds: what none of them takes is wrong whatever it holds. */
+/** Stand in for a field of unknown type: a condition that none of them takes is wrong for every type. */
 const STAND_INS: readonly Field[] = compileFields({
   string: { type: 'string' },
   number: { type: 'number' },
   boolean: { type: 'boolean' },
 })
 
-/** `fields` is the one that a condition is about, or those that stand in for it. */
+/** `fields` is the field of the condition, or the stand-ins for it. */
 function parseField(
   fields: readonly Field[],
   condition: unknown,
@@ -126,11 +127,11 @@ function parseCondition(
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')
 
-/** A pattern is text: a dollar in it is the end of the text. */
+/** Patterns have no variables: a dollar in one is the end of the text. */
 const variablesOf = (operator: OperatorName, operand: unknown): readonly string[] =>
   takes(operator, 'pattern') ? [] : findVariables(operand)
 
-/** Everything that is wrong with a condition: of each variable, and of each element of a list. */
+/** Notes every fault of a condition: of each variable, and of each element of a list. */
 function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
@@ -163,7 +164,7 @@ function findFault(attempt: () => void): string | undefined {
   }
 }
 
-/** What the field never takes is a fault of the configuration, whatever the caller holds. */
+/** An operand that the field never takes is a fault of the configuration, for every caller. */
 function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
@@ -172,7 +173,7 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
   if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
   buildCondition(field, '$in', value === NOW ? [A_TIME] : [])
-  // What is not ordered is not ordered for anybody.
+  // Ordering operators need a type with an order, for every caller.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
   if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
@@ -180,7 +181,7 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
 
 const A_TIME = '2026-01-01T00:00:00.000Z'
 
-/** A comparison with what the caller lacks, or holds in a form that the field cannot take, is false. */
+/** Binds a condition. It is false where the caller lacks a variable, or has it in an unfit form. */
 function bindCondition(field: Field, operator: OperatorName, operand: unknown, binding: Binding): Filter {
   const bound = bindValue(operand, binding)
   if (bound === undefined) return nothing

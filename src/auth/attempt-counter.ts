@@ -1,33 +1,35 @@
-/** Failures by key within 15 minutes, and attempts under way. Both are kept only while there are some. */
+/**
+ * Counts failed attempts within 15 minutes, and attempts under way, by key. Keys without either are dropped.
+ */
 export interface AttemptCounter {
-  /** The milliseconds to wait where there have been too many failures; zero else. */
+  /** The milliseconds to wait after too many failures; zero where there is no need to wait. */
   waitFor(key: string): number
-  /** Whether one more attempt may fail. */
+  /** Whether another attempt may start: even if all attempts under way fail, the maximum holds. */
   hasPlace(key: string): boolean
   begin(key: string): void
   end(key: string): void
   fail(key: string): void
-  /** Forgets the failures. */
+  /** Drops the failures of a key. */
   forget(key: string): void
 }
 
 const WINDOW = 15 * 60 * 1000
-/** Entries kept of each kind: some megabytes. Those whose window began first are forgotten first. */
+/** The most entries of each kind: some megabytes. The entry with the oldest window is dropped first. */
 const MAX_ENTRIES = 20_000
 interface Entry {
   failures: number
   readonly since: number
 }
 
-/** Counts up to `maximum` failures for each key. `now` in milliseconds since 1970. */
+/** Creates a counter of up to `maximum` failures per key. `now` gives milliseconds since 1970. */
 export function createAttemptCounter(maximum: number, now: () => number): AttemptCounter {
-  // In the order in which windows began, so the oldest entry is the first.
+  // A map keeps the order of insertion, so the first entry has the oldest window.
   const entries = new Map<string, Entry>()
   const running = new Map<string, number>()
   const find = (key: string): Entry | undefined => {
     const entry = entries.get(key)
     const age = entry && now() - entry.since
-    // A clock that went back must not lock anybody out for longer.
+    // After the clock went back, a window with a negative age ends: it must not lock anybody out for longer.
     const lives = age !== undefined && age >= 0 && age < WINDOW
     if (entry && !lives) entries.delete(key)
     return lives ? entry : undefined

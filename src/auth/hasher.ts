@@ -2,53 +2,53 @@ import bcrypt from 'bcryptjs'
 import type { Hasher } from '../types.js'
 import { createWorkQueue, type WorkQueue } from './work-queue.js'
 
-/** How many secrets may wait for their turn in this process. */
+/** The most secrets that may wait to be hashed in this process. */
 export const MAX_WAITING = 128
 
-/** The hash of no secret. */
+/** The text of a hash that no secret has. */
 const decoyOf = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
-/** bcrypt knows no less. */
+/** The lowest cost of bcrypt. */
 const MIN_COST = 4
 
-/** A hash that asks for more work than this would stall the process for minutes. */
+/** The highest cost that is verified: a hash with a higher one would stall the process for minutes. */
 export const MAX_COST = 15
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** One for the process: hashing two at once doubles the stalls of everything else. */
+/** The process has one queue: hashing two secrets at once doubles the stalls of everything else. */
 const queue = createWorkQueue(MAX_WAITING)
 
-/** What computes bcrypt. */
+/** An implementation of bcrypt. */
 export interface BcryptEngine {
   hash(secret: string, cost: number): Promise<string>
   compare(secret: string, hash: string): Promise<boolean>
 }
 
-/** A hasher that can also say what a hash of it looks like, without computing one. */
+/** A hasher that can give a decoy without computing a hash. */
 export interface BuiltInHasher extends Hasher {
-  /** The hash of no secret, at this hasher's cost. */
+  /** A hash that no secret has, with this hasher's cost. */
   readonly decoy: string
 }
 
 /**
- * Hashes with bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with `overloaded` when
- * more than 128 wait. The caller sees to it that a secret has at most 72 bytes and no NUL.
+ * Hashes with bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with
+ * `overloaded` when more than 128 wait. The caller ensures that a secret has at most 72 bytes and no NUL.
  */
 export const createBcryptHasher = (cost: number): BuiltInHasher => createHasherOn(bcrypt, cost, queue)
 
-/** The same on another engine, with a queue before it. */
+/** Creates the hasher of another engine; its secrets wait in `queue`. */
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {
   const decoy = decoyOf(cost)
   return {
     hash: (secret, signal) => queue.run(() => engine.hash(secret, cost), signal),
     verify: (secret, hash, signal) =>
       queue.run(async () => {
-        // A hash that cannot be read costs as much as one that can.
+        // Verifying an unreadable hash takes as much work as verifying a readable one.
         const written = Number(BCRYPT.exec(hash)?.[1])
         const isReadable = written >= MIN_COST && written <= MAX_COST
         const isRight = await engine.compare(secret, isReadable ? hash : decoy)
-        // A hash from when the cost was lower is made as dear as the others: each step doubles the rounds.
+        // Verifying a hash of a lower cost takes as much work as the others: each step doubles the rounds.
         for (let step = isReadable ? written : cost; step < cost; step++)
           await engine.compare(secret, decoyOf(step))
         return isRight && isReadable

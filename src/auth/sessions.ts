@@ -4,7 +4,7 @@ import { readOwn } from '../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
 import { createToken, digestToken } from './token.js'
 
-/** The internal collection of sessions. No collection of a configuration can have its name. */
+/** The internal collection of sessions. The names of a configuration's collections cannot begin with `_`. */
 export const SESSIONS = '_sessions'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
@@ -19,19 +19,19 @@ export const SESSIONS_PLAN: CollectionPlan = {
   ],
 }
 
-/** What a client gets of a session. */
+/** The part of a session that its client receives. */
 export interface IssuedSession {
   readonly token: string
   readonly expiresAt: string
 }
 
-/** Who a token stands for. */
+/** The user and the digest that a token stands for. */
 export interface Session {
   readonly id: string
   readonly user: StoredDocument
 }
 
-/** A new session of a user with a stamp, and the step that stores it. Times in milliseconds since 1970. */
+/** Creates a session of a user with a stamp, and the step that stores it. Times: milliseconds since 1970. */
 export function issueSession(
   userId: string,
   stamp: string,
@@ -46,10 +46,10 @@ export function issueSession(
 
 const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
-/** The session of a token, whether it has expired or not. */
+/** Matches the session of a token, expired or not. */
 export const sessionFilter = isId
 
-/** Who a session that still lives at `now` is of, and the stamp that it holds. */
+/** The user and the stamp of a stored session; `undefined` where it has expired at `now`. */
 export function readSession(
   session: StoredDocument,
   now: number,
@@ -59,8 +59,8 @@ export function readSession(
   return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
 }
 
-/** All sessions of a user. */
+/** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
 
-/** The sessions that have expired at a time in stored form. */
+/** Matches the sessions that have expired at a time in stored form. */
 export const expiredSessions = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

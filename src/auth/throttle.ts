@@ -3,19 +3,20 @@ import type { Logger } from '../types.js'
 import { type AttemptCounter, createAttemptCounter } from './attempt-counter.js'
 
 /**
- * Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (CONTRACT.md §4). No more
- * attempts run at a time than may still fail; others wait for their turn.
+ * Slows guessing down: counts failed attempts by identifier, from one client and from anywhere (CONTRACT.md
+ * §4). As many attempts run at a time as may still fail; the others wait for their turn.
  */
 export interface Throttle {
   /**
-   * Runs an attempt when its turn comes. One that rejects with `invalid_credentials` has failed; one that resolves lets
-   * the failures be forgotten, unless `signal` has aborted: what nobody is told must not be learnt from the counts.
-   * Rejects with `too_many_attempts`, and with `overloaded` where too many wait or `signal` aborts before the turn.
+   * Runs an attempt when its turn comes. An attempt that rejects with `invalid_credentials` counts as a
+   * failure. One that resolves clears the failures, unless `signal` has aborted: the counts must not reveal
+   * an answer that nobody received. Rejects with `too_many_attempts`, and with `overloaded` where too many
+   * wait or `signal` aborts before the turn.
    */
   run<T>(from: AttemptOrigin, attempt: () => Promise<T>, scope: { readonly signal: AbortSignal }): Promise<T>
 }
 
-/** Whose secret is tried, and by which client; `undefined` where that is not known. */
+/** The account and the client of an attempt; `client` is `undefined` where it is not known. */
 export interface AttemptOrigin {
   readonly identifier: string
   readonly client: string | undefined
@@ -23,10 +24,10 @@ export interface AttemptOrigin {
 
 const MAX_FROM_ONE_CLIENT = 10
 const MAX_FROM_ANYWHERE = 100
-/** How many attempts may wait for their turn in this process: as many as secrets may wait to be hashed. */
+/** The most attempts that may wait in this process: as many as secrets may wait to be hashed. */
 const MAX_WAITING = 128
 
-/** Where an attempt counts. */
+/** A counter, and the key under which an attempt counts there. */
 type Place = readonly [counter: AttemptCounter, key: string]
 
 /** An attempt that waits for its turn. */
@@ -36,11 +37,14 @@ interface Waiting {
   refuse(reason: ServiceError): void
 }
 
-/** `now` in milliseconds since 1970. The first attempt of a client that is not known is a warning. */
+/**
+ * Creates the throttle. `now` gives milliseconds since 1970. The first attempt without a known client logs a
+ * warning.
+ */
 export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
   const fromOne = createAttemptCounter(MAX_FROM_ONE_CLIENT, now)
   const fromAnywhere = createAttemptCounter(MAX_FROM_ANYWHERE, now)
-  /** By identifier, in the order in which they came. */
+  /** Waiting attempts by identifier, in the order in which they came. */
   const queues = new Map<string, Set<Waiting>>()
   let waiting = 0
   let hasWarned = false
@@ -56,7 +60,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
     return [[fromAnywhere, identifier]]
   }
 
-  /** What refuses an attempt for good, for now. */
+  /** The error of an attempt that would be refused even after it waited. */
   const findRefusal = (places: readonly Place[]): ServiceError | undefined => {
     const wait = Math.max(...places.map(([counter, key]) => counter.waitFor(key)))
     return wait > 0 ? tooMany(Math.ceil(wait / 1000)) : undefined
@@ -98,7 +102,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
       waiting += 1
     })
 
-  /** Lets those go on, or away, who have waited for what an attempt at their identifier would come to. */
+  /** Lets waiting attempts at an identifier go on, or rejects them, once another attempt at it ends. */
   const wake = (identifier: string): void => {
     for (const entry of queues.get(identifier) ?? []) {
       const refusal = findRefusal(entry.places)
@@ -123,7 +127,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
         for (const [counter, key] of places) counter.end(key)
         wake(from.identifier)
       }
-      // What never ends must not hold its place for ever.
+      // An attempt that never ends must not keep its place.
       if (signal.aborted) end()
       signal.addEventListener('abort', end)
       try {
@@ -142,7 +146,7 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
 }
 
 const UNKNOWN_CLIENT =
-  'somebody signs in whose address is not known, so failed logins are counted for each identifier alone, not for each client: set options.clientAddress'
+  'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'
 
 const tooMany = (retryAfter: number): ServiceError =>
   new ServiceError('too_many_attempts', 'Too many attempts to sign in with this identifier. Wait.', {

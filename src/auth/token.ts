@@ -5,20 +5,20 @@ import { encodeBase64url } from '../json/base64url.js'
 const TOKEN_BYTES = 32
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
-/** A new opaque session token: 256 random bits in base64url. */
+/** Creates an opaque session token: 256 random bits in base64url. */
 export const createToken = (): string => createRandomText(TOKEN_BYTES)
 
-/** A new stamp, which ties a user's sessions to the present secret: 128 random bits. */
+/** Creates a stamp, which ties a user's sessions to the present secret: 128 random bits. */
 export const createStamp = (): string => createRandomText(16)
 
 const createRandomText = (length: number): string =>
   encodeBase64url(crypto.getRandomValues(new Uint8Array(length)))
 
-/** Whether a text can be a token at all. */
+/** Whether a text has the form of a token. */
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
 /** The SHA-256 of a text in hexadecimal. */
 export const digestText = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
 
-/** What is stored of a token. */
+/** The digest that is stored in place of a token. */
 export const digestToken = digestText

@@ -1,12 +1,15 @@
 import { ServiceError } from '../errors.js'
 
-/** Runs tasks in their order, some of them at a time. */
+/** Runs tasks in order, a few at a time. */
 export interface WorkQueue {
-  /** Rejects with `overloaded` when too many wait already, and when `signal` aborts before the task's turn. */
+  /**
+   * Runs a task in its turn. Rejects with `overloaded` when too many wait already, and when `signal` aborts
+   * before its turn.
+   */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>
 }
 
-/** A queue in which at most `capacity` tasks wait, and `width` run at once. */
+/** Creates a queue in which at most `capacity` tasks wait, and `width` run at once. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
   const waiting: (() => void)[] = []
   let running = 0
@@ -35,7 +38,7 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
       try {
         return await task()
       } finally {
-        // The turn passes on without a gap in which a newcomer could take it.
+        // The turn passes on at once: a newcomer cannot take it in between.
         const next = waiting.shift()
         if (next) next()
         else running -= 1

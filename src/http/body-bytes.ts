@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.js'
 
-/** The chunks of a body in one piece. */
+/** Joins the chunks of a body. */
 export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = chunks
   if (first && chunks.length === 1) return first
@@ -13,10 +13,10 @@ export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8A
   return joined
 }
 
-/** A body beyond `limits.bodyBytes`. */
+/** The error for a body beyond `limits.bodyBytes`. */
 export const tooLarge = (limit: number): ServiceError =>
   new ServiceError('body_too_large', `The body has more than ${limit} bytes.`)
 
-/** A body that did not arrive whole. */
+/** The error for a body that did not arrive completely. */
 export const tooSlow = (): ServiceError =>
   new ServiceError('request_timeout', 'The body did not arrive in time.')

@@ -8,10 +8,10 @@ import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Bytes of a body that are read in a step. */
+/** The bytes of a body that one step (see `Slice`) pays for. */
 const BYTES_A_STEP = 8
 
-/** Reads a body in its turn: of many large ones that arrive at the same time one is read at once. */
+/** Parses a body in its turn: of many large bodies that arrive together, one is parsed at a time. */
 export const parseInTurn = (bytes: Uint8Array, signal: () => AbortSignal): MaybePromise<JsonObject> =>
   runSliced(function* (slice) {
     slice.left -= bytes.length / BYTES_A_STEP
@@ -19,7 +19,7 @@ export const parseInTurn = (bytes: Uint8Array, signal: () => AbortSignal): Maybe
     return parseBody(bytes)
   }, signal)
 
-/** The body as an object, judged as a whole. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4). */
+/** Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4). */
 export function parseBody(bytes: Uint8Array): JsonObject {
   const text = decode(bytes)
   if (isNestedTooDeep(text)) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)
@@ -47,7 +47,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Counts brackets outside strings, before anything recurses. */
+/** Counts brackets outside strings, before any recursive code sees the body. */
 function isNestedTooDeep(text: string): boolean {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -69,15 +69,15 @@ function isNestedTooDeep(text: string): boolean {
   return false
 }
 
-/** A `__proto__` anywhere is a fault. It is looked for only in a text that can hold one, escaped or not. */
+/** Refuses a `__proto__` anywhere. Searches only a text that can contain one, escaped or not. */
 function refuseProto(body: unknown, text: string): void {
   if (!text.includes('__proto__') && !text.includes('\\u')) return
   const path = findProto(body)
   if (path !== undefined)
-    throw invalid([{ path, code: 'forbidden_name', message: 'is no name that a property may have' }])
+    throw invalid([{ path, code: 'forbidden_name', message: 'is not a name that a property may have' }])
 }
 
-/** The path from a value to the first `__proto__` in it. */
+/** The path from a value to the first `__proto__` inside it. */
 function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
@@ -89,12 +89,13 @@ function findProto(value: unknown): string | undefined {
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]{1,100}\+json)$/
 
-/** Longer than any that means something. */
+/** The longest content type that is read: longer ones mean nothing. */
 const MAX_CONTENT_TYPE = 256
 
 /**
- * Refuses a body that does not count as JSON (CONTRACT.md §4). `text/plain` and no type at all count, unless the host
- * supplies identities: a page of another origin may send those without asking first. Throws `unsupported_media_type`.
+ * Refuses a body that does not count as JSON (CONTRACT.md §4). `text/plain` and a missing type count, unless
+ * the host identifies callers: a page of another origin may send those without a preflight. Throws
+ * `unsupported_media_type`.
  */
 export function checkMediaType(
   contentType: string | undefined,

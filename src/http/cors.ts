@@ -6,17 +6,17 @@ const NONE: Headers = {}
 
 const EXPOSED = 'ETag, Link, Location, X-Total-Count, Ignored-Properties, Retry-After'
 
-/** Headers that let pages of other origins read answers, by the request's `Origin`; never with credentials. */
+/** The headers that let pages of other origins read answers, by `Origin`; never with credentials. */
 export interface Cors {
-  /** Of every answer. */
+  /** The headers of every answer. */
   answer(origin: string | undefined): Headers
-  /** Of an answer to OPTIONS that asks for leave. */
+  /** The headers of the answer to a preflight (OPTIONS). */
   preflight(origin: string | undefined, allow: string): Headers
   /** Whether answers depend on the origin. */
   readonly varies: boolean
 }
 
-/** `undefined` where no other origin may read answers. */
+/** Creates the headers of `cors`; `undefined` where no other origin may read answers. */
 export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   const origins = cors?.origins ?? []
   if (origins.length === 0) return undefined

@@ -1,7 +1,7 @@
 import { type ErrorCode, ServiceError } from '../errors.js'
 import type { Deadline, Wait } from '../service/deadline.js'
 
-/** What is answered when the time is over, by what the request was waiting for. */
+/** The answer when the time is over, by what the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
   body: ['request_timeout', 'The body did not arrive in time.'],
   hash: ['overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.'],
@@ -16,8 +16,8 @@ function late(wait: Wait): ServiceError {
 }
 
 /**
- * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. `work` that ignores
- * the signal of its deadline goes on by itself; its result is then given to `discard`.
+ * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. Work that
+ * ignores the signal of its deadline continues in the background; its result is then given to `discard`.
  */
 export function runWithDeadline<T>(
   seconds: number,

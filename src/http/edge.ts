@@ -1,6 +1,9 @@
 import type { Respond } from './respond.js'
 
-/** How a mount reaches the plain side of a handler. Registered, so that copies of this package understand each other. */
+/**
+ * The key under which a mount finds the plain side of a handler. It is registered, so that several copies of
+ * this package share it.
+ */
 export const RESPOND = Symbol.for('collection-service.respond')
 
 /** A handler as a mount sees it. */

@@ -3,13 +3,13 @@ import { ServiceError } from '../errors.js'
 import type { Document } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
-/** A strong entity tag: a digest of a document as its caller may read it, whatever part of it was asked for. */
+/** A strong entity tag: the digest of the whole document as its caller may read it, without a projection. */
 export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(shown))
 
-/** The same of its JSON text. */
+/** The same, of the document's JSON text. */
 export const etagOfText = (text: string): string => `"${digestText(text).slice(0, 32)}"`
 
-/** RFC 9110 §8.8.3: tags, weak or not, separated by commas. */
+/** A list of tags, weak or strong, separated by commas (RFC 9110 §8.8.3). */
 const TAG_LIST =
   /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*)?)*$/
 
@@ -17,7 +17,7 @@ const MAX_HEADER = 8192
 
 const isTagList = (header: string): boolean => header.length <= MAX_HEADER && TAG_LIST.test(header)
 
-/** The tags of a header; `*` for any. Throws `precondition_failed` for what is neither, since it cannot hold. */
+/** The tags of a header; `*` for any. Throws `precondition_failed` for other text, which cannot hold. */
 function readTags(header: string): '*' | readonly string[] {
   if (header.trim() === '*') return '*'
   if (!isTagList(header)) {
@@ -26,7 +26,10 @@ function readTags(header: string): '*' | readonly string[] {
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
 }
 
-/** Whether what a writing request says of the document's state holds (RFC 9110 §13.1): If-Match strong, If-None-Match weak. */
+/**
+ * Reads the condition that a writing request sets on the document's state (RFC 9110 §13.1): If-Match compares
+ * strongly, If-None-Match weakly.
+ */
 export function readExpectation(incoming: IncomingRequest): (shown: Document) => boolean {
   const match = incoming.header('if-match')
   const noneMatch = incoming.header('if-none-match')
@@ -39,14 +42,14 @@ export function readExpectation(incoming: IncomingRequest): (shown: Document) =>
   }
 }
 
-/** Whether a PUT asks to create: it expects that there is no document yet, whatever its state (RFC 9110 §13.1.2). */
+/** Whether a PUT may only create: it expects that no document exists yet (RFC 9110 §13.1.2). */
 export const expectsNothing = (incoming: IncomingRequest): boolean =>
   incoming.header('if-none-match')?.trim() === '*'
 
-/** Whether a reading request has the document already. */
+/** Whether the client of a reading request has the document already. */
 export function isKnown(incoming: IncomingRequest, etag: string): boolean {
   const header = incoming.header('if-none-match')
-  // What cannot be read says nothing: the answer is then the whole document.
+  // An unreadable header is ignored: the answer is then the whole document.
   const isReadable = header !== undefined && (header.trim() === '*' || isTagList(header))
   return isReadable && isListed(header, etag)
 }

@@ -5,7 +5,7 @@ import { calledByNode, findNodeResponse } from './misuse.js'
 import type { Respond } from './respond.js'
 import { toReadableStream } from './send-stream.js'
 
-/** A handler of web-standard requests. `fail` gives the answer to what cannot be one. */
+/** Creates a handler of web-standard requests. `fail` answers a call that has no valid request. */
 export const createFetchHandler =
   (respond: Respond, fail: (cause: unknown) => Answer) =>
   async (request: Request, second?: unknown): Promise<Response> => {
@@ -13,12 +13,12 @@ export const createFetchHandler =
       const response = second === undefined ? undefined : findNodeResponse(request, second)
       if (!response) return toResponse(await respond(fromRequest(request)), request.method)
       const { status, headers, body } = fail(calledByNode())
-      // Else the client would wait for ever.
+      // Otherwise the client would wait for ever.
       response.writeHead(status, headers)
       response.end(String(body))
       return new Response(null, { status })
     } catch (cause) {
-      // What was passed in is not a request, or the runtime refuses the answer.
+      // The argument is not a request, or the runtime refuses the answer.
       return toResponse(fail(cause), 'GET')
     }
   }
@@ -43,7 +43,7 @@ function fromRequest(request: Request): IncomingRequest {
   }
 }
 
-/** Path and query of an absolute URL; what comes before and the fragment do not decide anything. */
+/** The path and query of an absolute URL. */
 function targetOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('#')
@@ -64,7 +64,7 @@ async function readRequestBody(request: Request, limit: number, signal: AbortSig
   signal.addEventListener('abort', cancel, { once: true })
   try {
     const bytes = await collectBytes(reader, limit)
-    // A cancelled stream ends like a complete one.
+    // A cancelled stream looks like a complete one.
     if (signal.aborted) throw tooSlow()
     return bytes
   } finally {
@@ -79,12 +79,12 @@ async function collectBytes(
   const chunks: Uint8Array[] = []
   let length = 0
   for (;;) {
-    // A stream that breaks is a body that does not arrive.
+    // A stream that breaks counts as a body that did not arrive.
     const { done, value } = await reader.read().catch(() => {
       throw tooSlow()
     })
     if (done) return joinBytes(chunks, length)
-    // A stream made by hand can yield anything.
+    // A stream from the host can yield anything.
     if (!((value as unknown) instanceof Uint8Array))
       throw new ServiceError('invalid_json', 'The body must be bytes.')
     length += value.length

@@ -11,26 +11,29 @@ import type { Store } from '../service/store.js'
 import type { Caller, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
-/** Who sends a request; `session` where the service's own token says so. */
+/** The sender of a request; `session` where a token of the service names them. */
 export interface Identity {
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
 }
 
-/** Finds out who sends a request. */
+/** Identifies the sender of a request. */
 export type Identify = (
   incoming: IncomingRequest,
   by: { readonly deadline: Deadline; readonly store: Store },
 ) => Promise<Identity>
 
-/** Who sends a request where nobody is known. */
+/** The sender of an anonymous request. */
 export const NOBODY: Identity = { caller: null, session: undefined }
 
 const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session: undefined })
 
 const BEARER = /^bearer +(\S+) *$/i
 
-/** `undefined` where nobody is known; else it identifies by the service's own tokens, by the host's `authenticate`, or by both (CONTRACT.md §4, "Own accounts"). */
+/**
+ * Creates the identification by the service's own tokens, by the host's `authenticate`, or by both
+ * (CONTRACT.md §4, "Own accounts"). `undefined` where there is neither.
+ */
 export function createIdentify(
   service: Service,
   authenticate: ServiceOptions['authenticate'],
@@ -55,7 +58,7 @@ export function createIdentify(
   }
 }
 
-/** A fault of the host is one of ours to the client, even where it throws an error of this package. */
+/** An error of the host is a 500 to the client, even an error of this package. */
 async function identifyByHost(
   authenticate: NonNullable<ServiceOptions['authenticate']>,
   incoming: IncomingRequest,
@@ -67,7 +70,7 @@ async function identifyByHost(
   }
 }
 
-/** Identifies everyone as one caller, on the host's word. */
+/** Identifies every sender as one caller that the host names. */
 export const identifyAs =
   (caller: Caller | null): Identify =>
   async () =>
@@ -76,13 +79,13 @@ export const identifyAs =
 const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
 
 /**
- * A host's caller. Throws for anything else, so that a mistake never makes anyone anonymous; and for an id or a role
- * that not every storage can hold, so that none of them is asked.
+ * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
+ * for an id or a role that some storages cannot hold, so that all of them answer alike.
  */
 function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
-  if (!isObject(caller)) throw new TypeError('a caller must be null for nobody, or an object')
-  // Read once: what was checked is what counts.
+  if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
+  // Each property is read once: a getter could give another value after the check.
   const { id, roles, ...fields } = caller
   if (!isStorable(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}`)
   if (roles === undefined) return fromHost({ ...fields, id })

@@ -1,18 +1,18 @@
 import type { Answer } from './answer.js'
 
-/** Node's response, as far as an answer needs it. */
+/** The parts of Node's response that an answer needs. */
 export interface NodeResponse {
   writeHead(status: number, headers: Answer['headers']): unknown
   end(text?: string): unknown
 }
 
-/** Node's response, where a host calls a handler as a listener of node; `undefined` for a call with a `Request`. */
+/** Node's response, where Node calls the handler as a listener; `undefined` for a call with a `Request`. */
 export function findNodeResponse(request: unknown, second: unknown): NodeResponse | undefined {
   const isWebRequest = hasMethods(readHeaders(request), 'get')
   return !isWebRequest && hasMethods<NodeResponse>(second, 'writeHead', 'end') ? second : undefined
 }
 
-/** What a host is told who calls a handler so. */
+/** The error that tells a host of such a call. */
 export const calledByNode = (): TypeError =>
   new TypeError(
     "the handler takes a web-standard Request and was called with node's request and response: write toNodeHandler(handler), of collection-service/node, in its place",

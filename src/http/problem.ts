@@ -27,10 +27,10 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   outcome_unknown: [503, 'The storage was lost during a write'],
 }
 
-/** Seconds after which another attempt makes sense, where the error does not say. */
+/** The seconds after which another attempt makes sense, where the error does not say. */
 const RETRY_AFTER = 1
 
-/** The headers that an error of a code carries beside its body. */
+/** The headers of an error, by its code. */
 function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly [name: string]: string } {
   switch (code) {
     case 'unauthenticated':
@@ -47,13 +47,13 @@ function headersOf({ code, retryAfter = RETRY_AFTER }: ServiceError): { readonly
   }
 }
 
-/** What a storage says of itself may hold more than a client should know. */
+/** What replaces the text of a storage's own error, which may hold more than a client should know. */
 const STORAGE_DETAILS: { readonly [code: string]: string } = {
   storage_unavailable: 'The storage does not answer.',
   outcome_unknown: 'The storage did not confirm the write: it may have happened.',
 }
 
-/** Whether an error may leave the process; one of ours may not, nor one whose code this release does not know. */
+/** Whether a client may see an error: not `internal_error`, nor a code that this release does not know. */
 export const isAnswerable = ({ code }: ServiceError): boolean =>
   code !== 'internal_error' && Object.hasOwn(STATUS, code)
 
@@ -70,11 +70,11 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
   }
 }
 
-/** What is answered for a fault of ours: nothing of it. */
+/** The error that a client sees in place of an unexpected one; it reveals nothing of the cause. */
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** The answer to a call in which there was no request that could be answered. */
+/** The answer to a call that has no valid request. */
 export function internalProblem(requestId: string): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
   const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }

@@ -19,9 +19,10 @@ import { joinPrefix, splitTarget } from './target.js'
 /** Answers a request. Never rejects. */
 export type Respond = (incoming: IncomingRequest) => Promise<Answer>
 
+/** How a service is reached. */
 export interface RespondOptions {
   readonly routes: Routes
-  /** `undefined` where nobody is known. */
+  /** `undefined` where every caller is anonymous. */
   readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
   /** Begins with a slash and does not end in one, or is empty. */
@@ -30,11 +31,11 @@ export interface RespondOptions {
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
   readonly createStore: (deadline: Deadline) => Store
-  /** Counts work under way, also that which a deadline has given up. */
+  /** Counts work under way, including work that a deadline has given up. */
   readonly track: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-/** The service over plain requests and answers: routing, the order of faults, and what every answer carries. */
+/** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
 export function createRespond(service: Service, options: RespondOptions): Respond {
   const { host, basePath, routes, hasAccountRoutes } = options
   const { logger } = service
@@ -53,7 +54,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
     if (method === 'OPTIONS') return answerOptions(incoming, allow)
-    // Methods come from outside: `toString` is not one.
+    // A client chooses the method: `toString` must not find an inherited function.
     const endpoint = Object.hasOwn(methods, method) ? methods[method as Method] : undefined
     if (!endpoint) return refuseMethod(allow)
     deadline.enter('read')
@@ -83,7 +84,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
-        // A client that has left is no fault of the storage.
+        // A client that disconnected is not a fault of the storage.
         if (isOurs(thrown) && !isGone) logger.warn(`request failed: ${thrown.code}`, { requestId })
         if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
@@ -91,13 +92,13 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         return problem
       }
     } catch {
-      // Whatever was thrown does not let itself be read.
+      // Reading the thrown value throws too.
     }
     logger.error('request failed', { requestId, cause: thrown })
     return toProblem(internalError(), requestId)
   }
 
-  /** A stream goes on when its request is answered: it ends with its client, and `close` waits for it. */
+  /** A stream continues after its request is answered: it ends with its client, and `close` waits for it. */
   const follow = (incoming: IncomingRequest, body: Answer['body']): Answer['body'] => {
     if (typeof body === 'string' || body === null) return body
     if (incoming.method === 'HEAD') {
@@ -130,7 +131,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         isGone = true
         listener()
       })
-    // Errors are kept nowhere: whether somebody was signed in is then no difference.
+    // Errors are never cached, so it makes no difference whether the caller was signed in.
     const answered = await runWithDeadline(
       requestSeconds,
       onGone,
@@ -148,12 +149,12 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   }
 }
 
-/** What an operator has to know of, though no cause was thrown. */
+/** Whether the log must mention an error, though it has no cause. */
 const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
-/** Where a request comes from, as the host or the edge knows it; `undefined` where neither does. */
+/** The client's address, from the host or else from the edge; `undefined` where neither knows it. */
 function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
   if (address === undefined || address === null || address === '') return undefined

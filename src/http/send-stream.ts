@@ -1,12 +1,12 @@
 import type { TextStream } from '../service/read/text-stream.js'
 
-/** CONTRACT.md §6: how long a client may take nothing of a stream, in milliseconds. */
+/** The milliseconds after which a stream ends whose client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
 
-/** Characters that are written at once: few enough that a slow client is seen to take them. */
+/** The characters that are written at once: few enough to notice that a slow client still reads. */
 export const PIECE = 65_536
 
-/** A text in pieces. Those of a pair of surrogates stay together: alone they could not be encoded. */
+/** Splits a text into pieces. A pair of surrogates stays in one piece: half a pair cannot be encoded. */
 export function* piecesOf(text: string): Generator<string, void, undefined> {
   for (let start = 0; start < text.length; ) {
     const end = start + PIECE
@@ -17,7 +17,7 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** The same stream, and `onEnd` once when it has ended, broken or been given up; `thrown` is what broke it. */
+/** The same stream; `onEnd` is called once when it ends, fails or is given up. `thrown` is the cause. */
 export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => void): TextStream {
   let hasEnded = false
   const end = (thrown?: unknown): void => {
@@ -47,7 +47,7 @@ async function* inPieces(stream: TextStream): AsyncGenerator<string, void, undef
   for await (const text of stream) yield* piecesOf(text)
 }
 
-/** A stream of text as a web-standard one of bytes. It goes on as it is read, and ends when nobody reads it for long. */
+/** A stream of text as a web-standard stream of bytes. It ends when nobody reads it for long. */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const texts = inPieces(stream)
@@ -66,7 +66,7 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
         controller.error(new Error('nobody reads this stream'))
         stream.cancel()
       }, IDLE_MILLISECONDS)
-      // A stream that nobody reads must not keep the process.
+      // A stream that nobody reads must not keep the process alive.
       ;(timer as { unref?: () => void }).unref?.()
     },
     cancel() {

@@ -1,4 +1,4 @@
-/** A part of a path as it reads; `undefined` where it cannot be decoded. */
+/** A part of a path, decoded; `undefined` where it cannot be decoded. */
 export function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part
   try {
@@ -9,8 +9,9 @@ export function decodePart(part: string): string | undefined {
 }
 
 /**
- * The path of a target below `prefix`, empty or with a slash in front, and its query string without the question mark;
- * `undefined` outside. Both are compared as they read when decoded once, part by part.
+ * Splits a target into its path below `prefix` and its query string without the question mark; `undefined`
+ * where it is outside. `prefix` is empty or begins with a slash. Both are compared part by part, decoded
+ * once.
  */
 export function splitTarget(
   target: string,
@@ -33,12 +34,13 @@ const isSamePart = (part: string, other: string | undefined): boolean =>
 
 const isDecodable = (part: string): boolean => decodePart(part) !== undefined
 
-/** What stands before the service's own paths: where a framework mounts it, and the rest of the base path. */
+/** Joins the mount path of a framework with the rest of the base path that it does not already contain. */
 export function joinPrefix(mountPath: string, basePath: string): string {
   const [mount, base] = [mountPath.split('/'), basePath.split('/')]
-  // Frameworks compare paths without regard to case; what they have matched is what stands in the target.
+  // Frameworks match paths without regard to case; `target` has the client's spelling.
   const contains = mount.every((part, i) => isSamePart(part.toLowerCase(), base[i]?.toLowerCase()))
   const rest = base.slice(contains ? mount.length : 1)
-  // It goes into headers, where the client's spelling of a mount path must not end what it stands in.
+  // The result goes into headers, so the client's spelling must not contain characters that end a value
+  // there.
   return [...mount, ...rest].join('/').replace(/["<>\\^`{|}]|[^\x21-\x7e]/gu, encodeURIComponent)
 }

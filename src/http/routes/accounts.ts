@@ -10,12 +10,13 @@ import { denied } from '../../service/refusals.js'
 import { answerJson, NO_STORE, NOTHING, tellIgnored } from './answers.js'
 import type { Endpoint } from './route.js'
 
-/** The session of a caller who is signed in by a token. Throws `unauthenticated`. */
+/** The session of a caller who signed in by a token. Throws `unauthenticated`. */
 function requireSession({ session }: Call): Session {
   if (!session) throw denied(null)
   return session
 }
 
+/** `POST /auth/register`. */
 export const register: Endpoint<'auth'> = {
   async run(exchange, { auth }) {
     const { call } = exchange
@@ -25,6 +26,7 @@ export const register: Endpoint<'auth'> = {
   },
 }
 
+/** `POST /auth/login`. */
 export const login: Endpoint<'auth'> = {
   envelope({ accounts }) {
     const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
@@ -38,6 +40,7 @@ export const login: Endpoint<'auth'> = {
   },
 }
 
+/** `POST /auth/logout`. */
 export const logout: Endpoint = {
   async run(exchange) {
     const session = requireSession(exchange.call)
@@ -47,6 +50,7 @@ export const logout: Endpoint = {
   },
 }
 
+/** `POST /auth/logout-all`. */
 export const logoutAll: Endpoint<'auth'> = {
   async run(exchange, { auth }) {
     const session = requireSession(exchange.call)
@@ -56,6 +60,7 @@ export const logoutAll: Endpoint<'auth'> = {
   },
 }
 
+/** `GET /auth/me`. */
 export const me: Endpoint<'auth'> = {
   run(exchange, { auth }) {
     const { user } = requireSession(exchange.call)

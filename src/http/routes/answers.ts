@@ -7,10 +7,10 @@ import type { Exchange } from './route.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const
 
-/** An answer with a secret in it, or for one caller only. */
+/** The header of an answer with a secret in it, or for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-/** JSON that is text already. */
+/** An answer of JSON text. */
 export const answerText = (
   status: number,
   body: string | TextStream,
@@ -21,20 +21,22 @@ export const answerText = (
   body,
 })
 
+/** An answer of a value as JSON. */
 export const answerJson = (status: number, value: unknown, headers?: Answer['headers']): Answer =>
   answerText(status, JSON.stringify(value), headers)
 
+/** The answer without content. */
 export const NOTHING: Answer = { status: 204, headers: {}, body: null }
 
-/** What was taken from a body, where anything was: a list of strings (RFC 9651 §3.1), which are all names. */
+/** The header that names what was dropped from a body, as a list of strings (RFC 9651 §3.1). */
 export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : {}
 
-/** A document that was changed. */
+/** The answer with a document that was changed. */
 export const answerWritten = ({ text, ignored }: Written): Answer =>
   answerText(200, text, { etag: etagOfText(text), ...tellIgnored(ignored) })
 
-/** A document that was created. */
+/** The answer with a document that was created. */
 export const answerCreated = (
   { prefix }: Exchange,
   { name }: Collection,

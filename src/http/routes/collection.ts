@@ -14,6 +14,7 @@ import type { Answer } from '../answer.js'
 import { answerCreated, answerJson, answerText, tellIgnored } from './answers.js'
 import type { Endpoint, Exchange } from './route.js'
 
+/** `GET /:collection`. */
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
   async run(exchange, { collection }) {
@@ -25,7 +26,9 @@ export const list: Endpoint<'collection'> = {
   },
 }
 
-/** `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, by `skip` where that would be too long. */
+/**
+ * `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, or by `skip` where that is too long.
+ */
 function headPage(
   { call, prefix, query }: Exchange,
   { name }: Collection,
@@ -33,7 +36,7 @@ function headPage(
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers
-  // What a client need not encode in a query could end the target of a link.
+  // A query may contain these characters unencoded, but they could end the target of a link.
   const written = query.replace(/["<>\\^`{|}]/g, encodeURIComponent)
   const others = written
     .split('&')
@@ -44,6 +47,7 @@ function headPage(
   return target === undefined ? headers : { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
 }
 
+/** `GET /:collection/count`. */
 export const count: Endpoint<'collection'> = {
   parameters: ['q'],
   async run(exchange, { collection }) {
@@ -54,6 +58,7 @@ export const count: Endpoint<'collection'> = {
   },
 }
 
+/** `POST /:collection`. */
 export const create: Endpoint<'collection'> = {
   async run(exchange, { collection }) {
     const permit = authorizeCreate(exchange.call, collection)
@@ -62,6 +67,7 @@ export const create: Endpoint<'collection'> = {
   },
 }
 
+/** `POST /:collection/bulk`. */
 export const bulk: Endpoint<'collection'> = {
   envelope: ({ plan }) =>
     envelope({
@@ -70,7 +76,7 @@ export const bulk: Endpoint<'collection'> = {
   async run(exchange, { collection }) {
     const permit = authorizeCreate(exchange.call, collection)
     const { documents: bodies } = await exchange.readBody()
-    // The envelope says that they are objects.
+    // The envelope has checked that these are objects.
     const written = await createBulk(exchange.call, permit, bodies as readonly JsonObject[])
     const texts = written.documents.map(({ text }) => text).join()
     return answerText(201, `{"documents":[${texts}]}`, tellIgnored(written.ignored))

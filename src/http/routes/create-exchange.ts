@@ -3,15 +3,16 @@ import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, Place } from './route.js'
 
-/** What an exchange is made of. */
+/** The parts of an exchange. */
 interface Parts extends Omit<Exchange, 'readQuery' | 'readBody' | 'accountPaths'> {
   readonly routes: Routes
   readonly endpoint: Endpoint<keyof Place>
   readonly hasAccountRoutes: boolean
-  /** Only JSON types count as JSON. */
+  /** Whether only JSON media types count as JSON. */
   readonly onlyJson: boolean
 }
 
+/** Creates the exchange of one request. */
 export function createExchange({ routes, endpoint, hasAccountRoutes, onlyJson, ...rest }: Parts): Exchange {
   const { call, incoming, query } = rest
   const { deadline, service } = call
@@ -26,7 +27,7 @@ export function createExchange({ routes, endpoint, hasAccountRoutes, onlyJson, .
       checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
       deadline.enter('body')
       const bytes = await incoming.readBody(limits.bodyBytes, deadline.signal)
-      // It has arrived: what is waited for from here on is the service.
+      // The body has arrived: from here on the request waits for the service.
       deadline.enter('read')
       const body = await parseInTurn(bytes, () => deadline.signal)
       const faults = routes.judgeBody(endpoint, body)

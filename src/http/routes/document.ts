@@ -14,13 +14,14 @@ import type { Endpoint, Exchange, Place } from './route.js'
 type DocumentEndpoint = Endpoint<'collection' | 'id'>
 type DocumentPlace = Pick<Place, 'collection' | 'id'>
 
+/** `GET /:collection/:id`. */
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
   async run(exchange, { collection, id }) {
     const { call, incoming } = exchange
     const access = authorizeRead(call, collection)
     const reading = { access, query: understandQuery(call, access, exchange.readQuery()) }
-    // What lies in other documents may change without this one: there is no ETag.
+    // Expanded documents may change without this one, so there is no ETag.
     if (reading.query.expand.length > 0) {
       const expanded = await readExpanded(call, reading, id)
       if (expanded === undefined) throw notFound()
@@ -34,15 +35,18 @@ export const read: DocumentEndpoint = {
   },
 }
 
+/** `PATCH /:collection/:id`. */
 export const patch: DocumentEndpoint = {
   run: (exchange, place) => update(exchange, place, 'patch'),
 }
 
+/** `PUT /:collection/:id`. */
 export const put: DocumentEndpoint = {
   run: (exchange, place) =>
     expectsNothing(exchange.incoming) ? claim(exchange, place) : update(exchange, place, 'put'),
 }
 
+/** `DELETE /:collection/:id`. */
 export const remove: DocumentEndpoint = {
   async run(exchange, { collection, id }) {
     const { call, incoming } = exchange
@@ -68,7 +72,10 @@ async function update(
   return answerWritten(await updateDocument(call, { ...permit, id, isExpected }, { mode, body }))
 }
 
-/** Creates under the `_id` of the path. Only the right to create counts: whether the `_id` exists is seen later. */
+/**
+ * Creates a document under the `_id` of the path. Only the right to create counts: whether the `_id` exists
+ * is checked later.
+ */
 async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {
   const { call, incoming } = exchange
   const permit = authorizeClaim(call, collection)

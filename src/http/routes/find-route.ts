@@ -6,22 +6,22 @@ import { decodePart } from '../target.js'
 import type { Endpoint, Place, Route } from './route.js'
 import { ROUTES } from './table.js'
 
-/** Where a request has come to. */
+/** The route of a path. */
 export interface FoundRoute {
-  /** The value of `Allow`. */
+  /** The value of the `Allow` header. */
   readonly allow: string
-  /** By method. What the path names lies in `place`. */
+  /** The endpoints by method; what the path names is in `place`. */
   readonly methods: Route['methods']
   readonly place: Place
 }
 
-/** The table of routes as a service uses it. */
+/** The table of routes, for one service. */
 export interface Routes {
-  /** Finds the route of a path below the base path; the empty one is the root. `undefined` where there is none. */
+  /** Finds the route of a path below the base path; the empty path is the root. `undefined` for none. */
   find(path: string, options: { readonly hasAccountRoutes: boolean }): FoundRoute | undefined
-  /** The faults of a body as its endpoint takes it. */
+  /** The faults of a body against its endpoint's envelope. */
   judgeBody(endpoint: Endpoint<keyof Place>, body: JsonObject): readonly Fault[]
-  /** What lies below `/auth` and is open. */
+  /** The open paths below `/auth`. */
   readonly accountPaths: readonly string[]
 }
 
@@ -37,6 +37,7 @@ const compileRoute = (route: Route): CompiledRoute => {
 
 const COMPILED = ROUTES.map(compileRoute)
 
+/** Creates the routes of a service. */
 export function createRoutes(service: Service): Routes {
   const { accounts, plan } = service
   const validators = new Map<Endpoint<keyof Place>, (body: JsonObject) => readonly Fault[]>()
@@ -51,7 +52,7 @@ export function createRoutes(service: Service): Routes {
         const collection = plan.collections.get(name ?? '')
         const isNamed = route.parts[0] === ':collection'
         if (isNamed && (!collection || route.isIn?.(collection) === false)) continue
-        // What a path names is there: `fits` and the two lines above see to it.
+        // `fits` and the two lines above ensure that what the path names exists.
         return { allow: route.allow, methods: route.methods, place: { collection, id, auth } as Place }
       }
       return undefined
@@ -70,7 +71,9 @@ export function createRoutes(service: Service): Routes {
   }
 }
 
-/** The parts of a path, decoded; `undefined` for what cannot be. A slash at the end says nothing. */
+/**
+ * The decoded parts of a path; `undefined` for a part that cannot be decoded. A slash at the end is ignored.
+ */
 function splitPath(path: string): readonly (string | undefined)[] {
   const parts = path.split('/').slice(1)
   if (parts.length > 1 && parts[0] !== '' && parts.at(-1) === '') parts.pop()

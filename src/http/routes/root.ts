@@ -2,7 +2,7 @@ import { listOperations } from '../../service/read/list-operations.js'
 import { answerJson } from './answers.js'
 import type { Endpoint } from './route.js'
 
-/** What there is for this caller (CONTRACT.md §7). */
+/** `GET /`: what exists for this caller (CONTRACT.md §7). */
 export const root: Endpoint = {
   run(exchange) {
     exchange.readQuery()

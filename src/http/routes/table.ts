@@ -4,7 +4,7 @@ import { patch, put, read, remove } from './document.js'
 import { root } from './root.js'
 import { type Route, route } from './route.js'
 
-/** All that the service answers. The first path that fits is taken. HEAD goes with GET, and OPTIONS with all. */
+/** All routes. The first path that fits is taken. HEAD is answered like GET, and OPTIONS everywhere. */
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
@@ -14,7 +14,7 @@ export const ROUTES: readonly Route[] = [
   route('/auth/me', { GET: me }),
   route('/:collection', { GET: list, POST: create }),
   route('/:collection/count', { GET: count }),
-  // Secrets are hashed one by one: there is no bulk of them.
+  // Secrets are hashed one by one, so a collection with secrets has no bulk create.
   route('/:collection/bulk', { POST: bulk }, { isIn: ({ hashes }) => hashes.length === 0 }),
   route('/:collection/:id', { GET: read, PATCH: patch, PUT: put, DELETE: remove }),
 ]

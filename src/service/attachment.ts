@@ -2,7 +2,7 @@ import type { Session } from '../auth/sessions.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { Store } from './store.js'
 
-/** What else a write of a document takes with it. */
+/** What else a write of a document changes. */
 export interface Taken {
   /** A new stamp for the document (see `write/stored-document.ts`). */
   readonly stamp?: string
@@ -15,12 +15,12 @@ interface Writer {
   readonly session: Session | undefined
 }
 
-/** What belongs to the documents of a collection beside what they hold: to accounts, their sessions. */
+/** What belongs to the documents of a collection beside their fields: to accounts, their sessions. */
 export interface Attachment {
-  /** The stamp of a new document, which is its own creator. */
+  /** The stamp of a new document that is its own creator. */
   createStamp(): string
-  /** What goes with an update that sets these hash fields. Asked in each attempt. */
+  /** The changes that go with an update of these hash fields. Called in each attempt. */
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
-  /** What goes with documents that are deleted. */
+  /** The steps that go with the delete of documents. */
   takeWithDelete(ids: Iterable<string>): readonly WriteStep[]
 }

@@ -6,13 +6,13 @@ import { USERS } from '../schema/names.js'
 import type { Call } from './call.js'
 import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
 
-/** Under which rules a caller may write to a collection. */
+/** The rules under which a caller may write to a collection. */
 export interface Permit {
   readonly collection: Collection
   readonly rules: readonly Rule[]
 }
 
-/** The access with which to list or count. Throws `unauthenticated` or `forbidden`. */
+/** The access for a list or a count. Throws `unauthenticated` or `forbidden`. */
 export function authorizeList(call: Call, collection: Collection): ReadAccess {
   const access = call.access(collection)
   if (!access) throw denied(call.caller)
@@ -20,8 +20,8 @@ export function authorizeList(call: Call, collection: Collection): ReadAccess {
 }
 
 /**
- * The access with which to read one document. Throws `unauthenticated` for an anonymous caller whom `*` does not let
- * read, whether or not the document exists, and `not_found` for anyone else without a grant.
+ * The access for reading one document. Where no grant mentions the caller, it throws whether or not the
+ * document exists: `unauthenticated` for an anonymous caller, `not_found` for any other.
  */
 export function authorizeRead(call: Call, collection: Collection): ReadAccess {
   const access = call.access(collection)
@@ -29,7 +29,10 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
   return access
 }
 
-/** Whether strangers may not create here, whatever the rules say: it would be a registration (CONTRACT.md §4). */
+/**
+ * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), whatever the
+ * rules say.
+ */
 export const isClosedTo = ({ caller, service: { accounts } }: Call, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
 
@@ -42,8 +45,8 @@ export function authorizeCreate(call: Call, collection: Collection): Permit {
 }
 
 /**
- * The permit to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and `forbidden`
- * for everyone on `users`: an `_id` is who somebody is, and not to be chosen.
+ * The permit to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and
+ * always `forbidden` on `users`: an account's `_id` is an identity, which nobody may choose.
  */
 export function authorizeClaim(call: Call, collection: Collection): Permit {
   const permit = authorizeCreate(call, collection)
@@ -52,7 +55,7 @@ export function authorizeClaim(call: Call, collection: Collection): Permit {
 }
 
 /**
- * The permit to change or delete a document; without any rule where only the document decides between 404 and 403.
+ * The permit to change or delete a document. Without any rule, the document decides between 404 and 403.
  * Throws `unauthenticated` for an anonymous caller whom `*` does not grant the operation.
  */
 export function authorizeWrite(
@@ -65,7 +68,7 @@ export function authorizeWrite(
   return { collection, rules }
 }
 
-/** Throws `forbidden` where strangers may not register. */
+/** Throws `forbidden` where registration is closed. */
 export function authorizeRegistration({ service: { accounts } }: Call): void {
   if (!accounts?.register) throw registrationClosed()
 }

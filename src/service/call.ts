@@ -12,13 +12,13 @@ import type { Attachment } from './attachment.js'
 import type { Deadline } from './deadline.js'
 import type { Store } from './store.js'
 
-/** What every call works with: made once, never changed. */
+/** What all calls share: created once, never changed. */
 export interface Service {
   readonly plan: ServicePlan
-  /** The accounts that the service keeps, if it does. */
+  /** The accounts that the service keeps; `null` for none. */
   readonly accounts: AuthPlan | null
   readonly hasher: Hasher
-  /** The hash of no secret, at the cost of others. */
+  /** A hash that no secret has, at the cost of the others. */
   readonly decoy: () => Promise<string>
   readonly logger: Logger
   readonly throttle: Throttle
@@ -26,16 +26,16 @@ export interface Service {
   readonly now: () => number
   /** The same in stored form. Throws outside the years 0001 to 9999. */
   readonly clock: Clock
-  /** A new `_id`. */
+  /** Creates an `_id`. */
   readonly createId: () => string
   /** By collection. */
   readonly gates: ReadonlyMap<string, ReadGate>
   readonly createRuleJudge: (asking: Asking) => RuleJudge
-  /** By collection: what else belongs to its documents. */
+  /** What else belongs to the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
 }
 
-/** What a service finds out about its rules before the first call. */
+/** Compiles what a service needs of its rules before the first call. */
 export function compileRules(collections: Iterable<Collection>): Pick<Service, 'gates' | 'createRuleJudge'> {
   const keepTexts = createTextStore()
   return {
@@ -46,26 +46,26 @@ export function compileRules(collections: Iterable<Collection>): Pick<Service, '
   }
 }
 
-/** What a call is made for. */
+/** The parts of a call. */
 interface CallParts {
   readonly deadline: Deadline
   readonly store: Store
   readonly caller: KnownCaller | null
-  /** Where the caller is signed in by one of the service's own tokens. */
+  /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
 }
 
-/** One request on its way through the service: who asks, until when, and what it may use. */
+/** One request on its way through the service: its caller, its deadline, and its access. */
 export interface Call extends CallParts, Asking {
   readonly service: Service
   readonly judge: RuleJudge
   /** What the caller may read of a collection; `null` for nothing. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /** The same call with another time. */
+  /** The same call with another deadline. */
   within(deadline: Deadline): Call
 }
 
-/** All that depends on the caller is made once, when it is first asked for. */
+/** Creates a call. What depends on the caller is created once, when it is first needed. */
 export function createCall(service: Service, { deadline, store, caller, session }: CallParts): Call {
   let binding: Binding | undefined
   const asking: Asking = {
@@ -103,7 +103,7 @@ export function createCall(service: Service, { deadline, store, caller, session 
   return call
 }
 
-/** Runs work in slices, until the time of a call is over. */
+/** Runs work in slices, until the deadline of a call. */
 export const runWithin = <T>(
   { deadline }: Pick<Call, 'deadline'>,
   start: (slice: Slice) => Sliced<T>,

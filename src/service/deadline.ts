@@ -1,17 +1,17 @@
-/** What a request may wait for; decides what is answered when its time is over. */
+/** What a request may wait for; it decides the answer when the time is over. */
 export type Wait = 'body' | 'hash' | 'host' | 'read' | 'write'
 
-/** The time that work has. */
+/** The deadline of work. */
 export interface Deadline {
-  /** Aborts when the client goes away or the time is over. Made when first asked for. */
+  /** Aborts when the client disconnects or the time is over. Created when first needed. */
   readonly signal: AbortSignal
-  /** Said before each wait. Throws when the time is over, so that what was given up is not gone on with. */
+  /** Is called before each wait. Throws when the time is over, so that abandoned work does not continue. */
   enter(wait: Wait): void
 }
 
-/** The deadline of work that nobody waits for. */
+/** The deadline of work that no client waits for. */
 export const UNHURRIED: Deadline = {
-  // Not while the module loads: some runtimes allow no such thing there.
+  // Not at load time: some runtimes do not allow it there.
   get signal() {
     return new AbortController().signal
   },

@@ -1,13 +1,16 @@
 import { runSliced, SLICE } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
-/** Takes the steps of work that goes on piece by piece, and lets others come first where a slice of them is used up. */
+/**
+ * Counts the steps of work that goes on piece by piece, and lets other work run when a slice of them is used
+ * up.
+ */
 export type Pace = (steps: number) => MaybePromise<void>
 
-/** Steps before the first pause: what is short, as most answers are, never waits. */
+/** The steps before the first pause: short answers, as most are, never wait. */
 const FIRST = SLICE / 5
 
-/** The pace of one answer. Where `signal` aborts, the next pause throws its reason. */
+/** Creates the pace of one answer. When `signal` aborts, the next pause throws its reason. */
 export function createPace(signal: () => AbortSignal): Pace {
   let left = FIRST
   return (steps) => {
@@ -20,5 +23,5 @@ export function createPace(signal: () => AbortSignal): Pace {
   }
 }
 
-/** The steps that it takes to write so many characters of JSON. */
+/** The steps of writing so many characters of JSON. */
 export const stepsToWrite = (characters: number): number => 10 + characters / 16

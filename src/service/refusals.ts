@@ -2,60 +2,70 @@ import { type Fault, ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { Reference } from '../schema/references.js'
 
-/** CONTRACT.md §5, "Denied": nobody is signed in, or somebody who may not do this. */
+/** The error of a denied operation, for an anonymous or a signed-in caller (CONTRACT.md §5, "Denied"). */
 export const denied = (caller: KnownCaller | null): ServiceError =>
   caller === null
     ? new ServiceError('unauthenticated', 'Sign in to do this.')
     : new ServiceError('forbidden', 'You may not do this.')
 
-/** A `check` that failed, or a `set` that cannot be: for everyone the same (CONTRACT.md §5). */
+/**
+ * The error of a `check` that fails or a `set` that lacks a value: the same for all callers (CONTRACT.md §5).
+ */
 export const refused = (): ServiceError => new ServiceError('forbidden', 'You may not store such a document.')
 
+/** The error where registration is closed. */
 export const registrationClosed = (): ServiceError => new ServiceError('forbidden', 'Registration is closed.')
 
+/** The error of a create that chooses an account's `_id`. */
 export const idGiven = (): ServiceError =>
   new ServiceError('forbidden', 'An account gets its _id from the service.')
 
+/** The error where nothing exists, or nothing that the caller may read. */
 export const notFound = (detail = 'There is nothing here.'): ServiceError =>
   new ServiceError('not_found', detail)
 
-/** What a request says of the document's state does not hold. */
+/** The error where the document is not in the state that the request expects. */
 export const unexpected = (): ServiceError =>
   new ServiceError('precondition_failed', 'The document is not in the state that the request expects.')
 
-/** Faults that `detail` repeats in words; `errors` has them all. */
+/** The most faults that `detail` repeats in words; `errors` has all. */
 const MAX_DETAILED = 3
 
-/** The answer to a body with faults. */
+/** The error of a body with faults. */
 export function invalid(faults: readonly Fault[]): ServiceError {
   const words = faults.slice(0, MAX_DETAILED).map(({ path, message }) => `${path || 'The body'} ${message}`)
   const more = faults.length > MAX_DETAILED ? [`and ${faults.length - MAX_DETAILED} more`] : []
   return new ServiceError('validation_failed', [...words, ...more].join(' · '), { errors: faults })
 }
 
-/** One and the same fault for what does not exist and for what may not be read (CONTRACT.md §2). */
+/**
+ * The same fault for a document that does not exist and for one that the caller may not read (CONTRACT.md
+ * §2).
+ */
 export const unknownReference = ({ path, collection }: Reference): Fault => ({
   path,
   code: 'unknown_reference',
   message: `must be the _id of a document of ${collection} that you may read`,
 })
 
-/** What is answered where a document was deleted while another was to refer to it. */
+/** The error where a document was deleted while another began to refer to it. */
 export const brokenReference = (reference: Reference | undefined): ServiceError =>
   invalid(reference ? [unknownReference(reference)] : [])
 
-/** The answer to a value that is taken. `at`: where the document lies in the body. */
+/** The error of a value that is taken. `at` is the place of the document in the body. */
 export const conflict = (fields: readonly string[], at = ''): ServiceError =>
   new ServiceError('unique_violation', `Another document has the same ${fields.join(' and ')}.`, {
     errors: fields.map((field) => ({ path: `${at}/${field}`, code: 'taken', message: 'is taken' })),
   })
 
-/** Somebody else came first, again and again. */
+/** The error where other writes came first in every attempt. */
 export const overtaken = (): ServiceError =>
   new ServiceError('overloaded', 'Others keep writing here. Try again.')
 
+/** The error of a delete that references prevent. */
 export const inUse = (): ServiceError =>
   new ServiceError('reference_in_use', 'Other documents refer to this one, or to one that would go with it.')
 
+/** The error of a token without a session. */
 export const invalidToken = (): ServiceError =>
   new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')

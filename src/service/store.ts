@@ -8,18 +8,20 @@ import type { Deadline } from './deadline.js'
 
 import { conflict, overtaken } from './refusals.js'
 
-/** What of some documents is asked for. Default: all of them, in any order. */
+/** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>>
 
-/** Documents that may be read. What it is asked for is narrowed to them. */
+/** Reads the documents that may be read; every query is restricted to them. */
 export interface Reader {
-  /** The document of an `_id`. */
+  /** The document with an `_id`. */
   find(id: string): Promise<StoredDocument | undefined>
-  /** The first document that matches, if any. */
+  /** The first match, if any. */
   first(filter: Filter): Promise<StoredDocument | undefined>
   list(query: StoreQuery): Promise<Listed>
   count(filter: Filter): Promise<number>
-  /** The same as `list` in batches, where no index gives the order and the storage can. */
+  /**
+   * The same as `list` in batches; `undefined` where an index gives the order or the storage has no `stream`.
+   */
   stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]> | undefined
 }
 
@@ -28,36 +30,36 @@ export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
 
 /** One attempt at a write. */
 export interface Attempt<T> {
-  /** All take effect, or none; where there are none, nothing is written. */
+  /** All take effect, or none; an empty list writes nothing. */
   readonly steps: readonly WriteStep[]
-  /** What the write comes to where it takes effect. */
+  /** The result of the write if it takes effect. */
   readonly done: T
-  /** Throws where another attempt is of no use. Default: for what is taken. */
+  /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
 }
 
-/** The only door to the storage. */
+/** The only access to the storage. */
 export interface Store {
-  /** What an access allows to be read. */
+  /** Reads within an access. */
   read(access: ReadAccess): Reader
-  /** What the service reads in its own right, whoever may read it: sessions, accounts, what refers to a document. */
+  /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
   /**
-   * Writes, and makes another attempt where somebody else came first. Every attempt has to read anew. Throws
+   * Writes, and tries again where another write came first. Every attempt must read anew. Throws
    * `unique_violation`, `overloaded`, and what `attempt` throws.
    */
   write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T>
-  /** The same storage, with another time for it. */
+  /** The same storage with another deadline. */
   within(deadline: Deadline): Store
 }
 
-/** CONTRACT.md §2, "Concurrency": attempts at one write. */
+/** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/** Bytes of documents that are read at once, where they are brought into memory for it. */
+/** The most bytes of documents that are read into memory at once. */
 export const BATCH_BYTES = 1024 * 1024
 
-/** `adapter` as it may be used until `deadline`. */
+/** Creates the store of `adapter` until `deadline`. */
 export function createStore(adapter: StorageAdapter, deadline: Deadline): Store {
   return {
     read: (access) => createReader(adapter, deadline, access),
@@ -83,7 +85,7 @@ const UNRESTRICTED: Omit<Allowed, 'storage'> = { filter: everything, isReadable:
 
 function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allowed): Reader {
   const { storage, filter: mine } = allowed
-  /** The conditions that are asked for lead: a page by key begins with a bound on its order. */
+  /** The query's conditions come first: a page by key begins with a bound on its order. */
   const narrow = (filter: Filter): Filter => and([filter, mine])
   const ask = (asked: StoreQuery, filter: Filter): ListQuery => {
     const { sort = [], skip = 0, limit = null, bytes } = asked
@@ -124,12 +126,12 @@ function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allo
   }
 }
 
-/** What is taken stays taken. Anything else may be another one by now. */
+/** A value that is taken stays taken. After any other failure another attempt may succeed. */
 const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
   if (reason === 'unique') throw conflict(fields)
 }
 
-/** A signal costs: it is made only for an adapter that looks at it. */
+/** A signal is costly: it is created only for an adapter that reads it. */
 const signalOf = (deadline: Deadline): { readonly signal: AbortSignal } => ({
   get signal() {
     return deadline.signal

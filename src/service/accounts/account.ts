@@ -6,10 +6,10 @@ import type { StoredDocument } from '../../storage.js'
 import type { Document, JsonObject } from '../../types.js'
 import type { Service } from '../call.js'
 
-/** A user as a caller: the roles are what the role field holds. */
+/** A user as a caller: its roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
   const held = users.roleField === null ? undefined : readOwn(user, users.roleField)
-  // What is not of the declared type counts as missing: a role above all.
+  // A value that is not of the declared type counts as missing: above all in the role field.
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
   const own = users.fields.filter(({ type, name }) => type !== 'hash' && Object.hasOwn(user, name))
@@ -21,7 +21,7 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
   }
 }
 
-/** A user document as its owner may read it, and always `_id`, the identifier and the system fields. */
+/** A user document as its owner may read it, but always with `_id`, the identifier and the system fields. */
 export function showAccount(service: Service, auth: AuthPlan, user: StoredDocument): Document {
   const caller = callerOf(auth, user)
   const binding = bindVariables(caller, service.clock)

@@ -10,13 +10,13 @@ import type { Attempt, Store } from '../store.js'
 import { readFields, updateStoredDocument } from '../write/stored-document.js'
 import { findUser } from './login.js'
 
-/** Accounts that can hold a role, and the field in which they do. */
+/** The accounts that can hold a role, and the field that holds it. */
 export interface RolePlan {
   readonly auth: AuthPlan
   readonly field: Field
 }
 
-/** Where a configuration keeps roles. Throws `ConfigError` where it keeps no accounts, or no roles. */
+/** Finds where a configuration keeps roles. Throws `ConfigError` where it keeps no accounts or no roles. */
 export function findRoles({ auth }: ServicePlan): RolePlan {
   if (!auth)
     throw new ConfigError([
@@ -27,17 +27,18 @@ export function findRoles({ auth }: ServicePlan): RolePlan {
   return { auth, field }
 }
 
-/** Who is to have which role. */
+/** An account, and the role that it gets. */
 export interface RoleGrant {
-  /** As it would be sent to log in. */
+  /** The identifier, as a login would send it. */
   readonly identifier: string
   readonly role: string
 }
 
 /**
- * Gives an account a role in the operator's own right, whatever the permissions say: the value of a role field that
- * holds one, one more element of a list. Whether anything had to be written. Throws `not_found` for an identifier that
- * no account has, `validation_failed` for a role that the field does not take, `unique_violation`, `overloaded`.
+ * Gives an account a role with the operator's authority, independent of the permissions. A role field with
+ * one role is set; a list gets one more element. Returns whether anything was written. Throws `not_found` for
+ * an identifier that no account has, `validation_failed` for a role that the field does not take,
+ * `unique_violation`, `overloaded`.
  *
  * @param store open for the collection of accounts
  */
@@ -63,7 +64,7 @@ export const grantRole = (
     return { steps: [{ in: users.name, replace, version: user._version }], done: { isNew: true } }
   })
 
-/** The content of the role field with one role more; what is not of its type counts as missing. */
+/** The value of the role field with one more role; a value that is not of its type counts as missing. */
 function addRole(field: Field, before: unknown, role: string): unknown {
   if (field.type !== 'array') return normalise(field, role)
   const held: readonly unknown[] = Array.isArray(before) ? before : []
@@ -71,7 +72,7 @@ function addRole(field: Field, before: unknown, role: string): unknown {
   return held.includes(added) ? held : [...held, added]
 }
 
-/** Judges what a role brings into its field, and nothing that was there before. */
+/** Checks what a role changes in its field, not what was there before. */
 function checkRole({ auth: { users }, field }: RolePlan, fields: JsonObject): void {
   const at = toPointerPart(field.name)
   const after = fields[field.name]

@@ -19,17 +19,18 @@ export interface SignedIn extends IssuedSession {
   readonly user: Document
 }
 
-/** What somebody signs in with. */
+/** The credentials of a login. */
 export interface Credentials {
   readonly identifier: string
   readonly secret: string
-  /** The client's address; `undefined` where nobody knows it. */
+  /** The client's address; `undefined` where it is not known. */
   readonly client: string | undefined
 }
 
 /**
- * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret take the same
- * steps and get the same `invalid_credentials`. Throws `too_many_attempts` and `overloaded`, too.
+ * Opens a session for the right secret (CONTRACT.md §4, "Login"). An unknown identifier and a wrong secret
+ * take the same steps and get the same `invalid_credentials`. Also throws `too_many_attempts` and
+ * `overloaded`.
  */
 export async function login(
   call: Call,
@@ -38,7 +39,7 @@ export async function login(
 ): Promise<SignedIn> {
   const { deadline, service, store } = call
   const named = String(normalise(auth.identifier, identifier))
-  // Of the same length whatever was sent, because they are kept.
+  // Digests have one length, whatever was sent: they are kept.
   const from = { identifier: digestToken(named), client: client && digestToken(client) }
   deadline.enter('hash')
   const user = await service.throttle.run(from, () => verify(call, auth, named, secret), deadline)
@@ -48,7 +49,7 @@ export async function login(
   return store.write(() => ({ steps: [session.step, ...expired], done }))
 }
 
-/** The user whose credentials these are. Throws `invalid_credentials`, after one hash in any case. */
+/** The user with these credentials. Throws `invalid_credentials`, after one hash in any case. */
 async function verify(
   { deadline, service, store }: Call,
   auth: AuthPlan,
@@ -57,7 +58,7 @@ async function verify(
 ): Promise<StoredDocument> {
   const decoy = await service.decoy()
   const user = await findUser(store, auth, identifier)
-  // A secret that could not be stored is a wrong one: it costs as much, and never reaches a stored hash.
+  // A secret that cannot be stored is a wrong one: it costs as much, and is not compared with a stored hash.
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
@@ -66,13 +67,13 @@ async function verify(
   throw new ServiceError('invalid_credentials', 'No account has these credentials.')
 }
 
-/** The account of an identifier in stored form. */
+/** The account with an identifier in stored form. */
 export async function findUser(
   store: Store,
   { identifier: { ref }, users }: AuthPlan,
   identifier: string,
 ): Promise<StoredDocument | undefined> {
-  // What no document can hold is not asked for.
+  // No document can hold such text, so the storage is not asked.
   if (!ref || !isStorableText(identifier)) return undefined
   return store.own(users.name).first({ kind: 'eq', field: ref, value: identifier })
 }

@@ -23,8 +23,9 @@ export interface Registered extends Ignoring {
 }
 
 /**
- * Creates an account as a stranger does, also where the caller has one (CONTRACT.md §4, "Registration"). Throws `validation_failed`, `forbidden` where
- * a `check` fails, `document_too_large`, `unique_violation`, `overloaded`.
+ * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md
+ * §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails, `document_too_large`,
+ * `unique_violation`, `overloaded`.
  */
 export function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
   const stranger = createCall(call.service, { ...call, caller: null, session: undefined })
@@ -36,7 +37,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
   const rule = users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
-  // The role is out of a stranger's reach, even where `pick` names it.
+  // Nobody may choose the own role at registration, even where `pick` names it.
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users.roleField))
   const kept = keepProperties(body, accepts, rule.set)

@@ -17,8 +17,8 @@ import type { Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 
 /**
- * The session of a token. Throws `invalid_token` for any but a living one that holds the stamp of a user who exists:
- * with a new secret the stamp is another, and all sessions from before count no more.
+ * The session of a token. Throws `invalid_token` unless it has not expired and holds the stamp of an existing
+ * user. A new secret changes the stamp, which ends all sessions from before.
  */
 export async function findSession(
   { now }: Service,
@@ -40,8 +40,8 @@ export const endSession = (store: Store, { id }: Session): Promise<void> =>
   store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
 
 /**
- * Ends all sessions of a user at once. The stamp is renewed in the same write, so that a login under way, which has
- * read the old one, opens no session that lives. Throws `overloaded` where others keep writing the user.
+ * Ends all sessions of a user at once. The same write renews the stamp, so that a login under way, which has
+ * read the old one, opens no valid session. Throws `overloaded` where others keep writing the user.
  */
 export const endAllSessions = (
   store: Store,
@@ -61,24 +61,24 @@ export const endAllSessions = (
     }
   })
 
-/** At most so many sessions are cleared away with one that is opened. */
+/** The most expired sessions that are removed when one is opened. */
 const MAX_EXPIRED = 100
 
-/** The steps that clear expired sessions away in passing. `now` in stored form. */
+/** The steps that remove expired sessions. `now` is in stored form. */
 export async function removeExpired(store: Store, now: string): Promise<readonly WriteStep[]> {
   const expired = await store.own(SESSIONS).list({ filter: expiredSessions(now), limit: MAX_EXPIRED })
   if (expired.length === 0) return []
   return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
 }
 
-/** Sessions go with the accounts that they are of: with those that are deleted, and with a secret that is another. */
+/** Ends the sessions of an account when it is deleted or its secret changes. */
 export const attachSessions = ({ secret }: AuthPlan): Attachment => ({
   createStamp,
   async takeWithUpdate({ store, session }, { _id }, hashes) {
     if (!hashes.has(secret.name)) return { steps: [] }
     const stamp = createStamp()
     if (session?.user._id !== _id) return { stamp, steps: [{ in: SESSIONS, remove: sessionsOf(_id) }] }
-    // The one that changes its own secret stays, with the new stamp.
+    // A session that changes its own secret stays, with the new stamp.
     const own = await store.own(SESSIONS).first(sessionFilter(session.id))
     if (!own) throw invalidToken()
     return {

@@ -9,7 +9,7 @@ import { createExpandedTexts, type ExpandedTexts } from './expanded-texts.js'
 import { createLookAhead } from './look-ahead.js'
 import { PIECE } from './text-stream.js'
 
-/** Which properties of a document are expanded: those named, or some inside them. */
+/** The properties of a document that are expanded, as a whole or in part. */
 type Expansions = Map<string, Expansions | ExpandedTexts>
 
 /** How many expansions there is still room for. */
@@ -17,17 +17,20 @@ interface Room {
   left: number
 }
 
-/** A reference that gives its place to the document that it names, if the caller may read one and there is room. */
+/** A reference that is replaced by its document, if the caller may read it and there is room. */
 interface Slot {
   readonly texts: ExpandedTexts
   readonly id: string
   readonly room: Room
 }
 
-/** Text that is known, or a place in it. */
+/** Known text, or a reference whose text is still to be found. */
 type Part = string | Slot
 
-/** Writes documents with those that their references name in the place of ids, as the caller may read them (CONTRACT.md §2). */
+/**
+ * Creates a printer that replaces the ids of references by their documents, as the caller may read them
+ * (CONTRACT.md §2).
+ */
 export function createExpandingPrinter(
   call: Call,
   fields: readonly Field[],
@@ -61,7 +64,7 @@ export function createExpandingPrinter(
   }
 }
 
-/** What the caller may read of the collection to which a field refers. */
+/** What the caller may read of the collection that a field refers to. */
 function accessTo(call: Call, { definition, items }: Field): ReadAccess | null {
   const inner = items?.definition ?? definition
   return inner.type === 'reference' ? call.access({ name: inner.collection }) : null
@@ -116,7 +119,7 @@ function* writeObject(
   yield `${text}}`
 }
 
-/** One reference, or those of an array. */
+/** Writes one reference, or an array of them. */
 function* writeReferences(
   value: unknown,
   texts: ExpandedTexts,
@@ -138,10 +141,10 @@ function* writeReferences(
   yield separator === '[' ? '[]' : ']'
 }
 
-/** Characters that are looked through for what else to ask for. */
+/** The characters ahead that are searched for further ids to ask for. */
 const AHEAD = 1024 * 1024
 
-/** The ids that have to be known next, at most `count`, in the order of need. */
+/** The next ids to ask for, at most `count`, in the order in which they are needed. */
 function findIds(first: Slot, ahead: Iterable<Part>, count: number): readonly string[] {
   const { texts } = first
   const ids = new Set([first.id])

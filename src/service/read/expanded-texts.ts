@@ -2,26 +2,27 @@ import { isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
 
-/** Ids that are asked for at once. */
+/** The most ids in one query. */
 const MAX_IDS = 1000
 
-/** Characters of texts that are kept, unless one alone is longer. */
+/** The most characters of kept texts, unless one text alone is longer. */
 const MAX_CHARACTERS = 2 * 1024 * 1024
 
-/** The texts of documents of one collection, each made once, as long as there is room for it. */
+/** The texts of documents of one collection; each is written once, as long as there is room. */
 export interface ExpandedTexts {
-  /** How many ids it is worth asking for at once. */
+  /** How many ids are worth asking for at once. */
   readonly window: number
-  /** Whether it is known if there is such a document that the caller may read. */
+  /** Whether the texts know if the caller may read a document with this id. */
   isKnown(id: string): boolean
-  /** The text of a document that is known and that the caller may read. */
+  /** The text of a known document that the caller may read. */
   get(id: string): string | undefined
-  /** Has the first of some ids known, and as many of the others as there is room for. */
+  /** Finds the first of some ids, and as many of the others as there is room for. */
   find(ids: readonly string[]): Promise<void>
 }
 
+/** Creates the store of one collection's texts. */
 export function createExpandedTexts(reader: Reader, access: ReadAccess): ExpandedTexts {
-  /** `undefined`: there is none, or none that may be read. Oldest first. */
+  /** `undefined`: the document does not exist, or the caller may not read it. The oldest entry is first. */
   const texts = new Map<string, string | undefined>()
   let characters = 0
   let window = MAX_IDS
@@ -38,7 +39,7 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
       forget(oldest)
     }
   }
-  /** Asks for documents and writes them, in the order of need, until it is enough at once. */
+  /** Reads documents and writes their texts, in order, until they fill one batch. */
   const ask = async (ids: readonly string[]): Promise<void> => {
     const listed = await reader.list({ filter: or(ids.map(isId)), bytes: BATCH_BYTES })
     const unread = new Set(listed.rest)
@@ -66,7 +67,7 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
     async find(ids) {
       await ask(ids)
       const [first] = ids
-      // Where not all were handed out, it need not be among those that were.
+      // Where the storage did not return all, the first one may be missing.
       if (first !== undefined && !texts.has(first)) await ask([first])
     },
   }

@@ -4,18 +4,18 @@ import type { Deadline } from '../deadline.js'
 import type { PrintDocuments } from './print-documents.js'
 import { createTextStream, type TextStream } from './text-stream.js'
 
-/** A piece of a text, and the documents that it has come to the end of. */
+/** A piece of a text, and the number of documents that end in it. */
 export interface Piece {
   readonly text: string
   readonly documents: number
 }
 
-/** Characters and documents beyond which a text is streamed. Only what is shown counts, not what else was read for it. */
+/** Beyond this many shown characters or documents, a text is streamed. */
 const MAX_HELD = { characters: 1024 * 1024, documents: 1000 }
 
 /**
- * A text of any length: what is short is text at once. What is held before the rest is streamed still belongs to the
- * request's own time.
+ * Holds a short text, and streams a longer one. The part that is held still counts towards the request's
+ * deadline.
  */
 export async function holdOrStream(
   call: Call,
@@ -23,7 +23,7 @@ export async function holdOrStream(
 ): Promise<string | TextStream> {
   const { deadline } = call
   const stream = createTextStream()
-  // Who waits for the first pieces may give up, and who reads the rest may leave.
+  // The client may give up while the first pieces are written, or leave while it reads the rest.
   const current: Deadline = {
     signal: stream.signal,
     enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : deadline.enter(wait)),
@@ -58,7 +58,7 @@ async function* joinPieces(
   for await (const { text } of pieces) if (text !== '') yield text
 }
 
-/** The array of all documents of some batches, none of which is empty. */
+/** The JSON array of all documents of some batches; no batch is empty. */
 export async function* printArray(
   batches: AsyncIterable<readonly StoredDocument[]>,
   print: PrintDocuments,

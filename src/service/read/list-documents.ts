@@ -13,7 +13,7 @@ import type { TextStream } from './text-stream.js'
 
 const [ID_FIELD] = SYSTEM_FIELD_PLANS
 
-/** The query as this caller means it. Throws `invalid_query`. */
+/** Compiles the query of a caller. Throws `invalid_query`. */
 export function understandQuery({ service }: Call, access: ReadAccess, raw: RawQuery): Query {
   if (!ID_FIELD) throw new Error('every document has an _id')
   return compileQuery(raw, access, ID_FIELD, service.plan.limits)
@@ -23,16 +23,16 @@ export function understandQuery({ service }: Call, access: ReadAccess, raw: RawQ
 export interface Page {
   /** The documents, a JSON array. */
   readonly json: string | TextStream
-  /** Where the next page begins; `undefined` where this is the last, or a page has no limit up to 1,000. */
+  /** The start of the next page; `undefined` on the last page, or where a page has no limit up to 1,000. */
   readonly next?: { readonly cursor: string; readonly skip: number }
-  /** The size of the whole filter, where it was asked for. */
+  /** The number of all matches, where the query asks for it. */
   readonly total?: number
 }
 
-/** CONTRACT.md §3.7: the largest page that has a next one. */
+/** The largest page that has a next one (CONTRACT.md §3.7). */
 const MAX_PAGE = 1000
 
-/** The documents that the caller may read and asks for, in order (CONTRACT.md §2 and §3). */
+/** Lists the documents that a caller asks for and may read, in order (CONTRACT.md §2 and §3). */
 export async function listDocuments(call: Call, reading: Reading): Promise<Page> {
   const { access, query } = reading
   const { limit, after, sort, skip, filter } = query
@@ -54,6 +54,6 @@ export async function listDocuments(call: Call, reading: Reading): Promise<Page>
   return { json, ...total, next: { cursor: writeCursor(sort, page.last, passed), skip: passed } }
 }
 
-/** How many documents that match the caller may read. */
+/** Counts the matches that the caller may read. */
 export const countDocuments = (call: Call, access: ReadAccess, filter: Filter): Promise<number> =>
   call.store.read(access).count(filter)

@@ -2,13 +2,13 @@ import { selectWriteRules } from '../../permissions/write-rules.js'
 import { isClosedTo } from '../authorize.js'
 import type { Call } from '../call.js'
 
-/** What may be done with a collection, as far as that does not depend on its documents. */
+/** The operations on a collection that do not depend on its documents. */
 export interface Permitted {
   readonly name: string
   readonly operations: readonly ('list' | 'create' | 'read' | 'update' | 'delete')[]
 }
 
-/** The collections of which some rule grants the caller something, in the order of the configuration. */
+/** The collections in which some rule grants the caller something, in the configuration's order. */
 export const listOperations = (call: Call): readonly Permitted[] =>
   [...call.service.plan.collections.values()].flatMap((collection): readonly Permitted[] => {
     const isReadable = call.access(collection) !== null
@@ -18,7 +18,7 @@ export const listOperations = (call: Call): readonly Permitted[] =>
       list: isReadable,
       create: grants('create') && !isClosedTo(call, collection),
       read: isReadable,
-      // Nobody may change what they may not read.
+      // A caller who may not read may not change anything.
       update: isReadable && grants('update'),
       delete: isReadable && grants('delete'),
     }

@@ -2,10 +2,11 @@
 export interface LookAhead<T> {
   /** The next value; `undefined` at the end. */
   take(): T | undefined
-  /** What will be taken, in order. What is looked at is held. */
+  /** The next values, in order. The sequence holds those that were seen. */
   ahead(): Iterable<T>
 }
 
+/** Creates a look-ahead of an iterator. */
 export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   let seen: T[] = []
   let taken = 0
@@ -16,7 +17,7 @@ export function createLookAhead<T>(source: Iterator<T>): LookAhead<T> {
   }
   return {
     take() {
-      // What was taken is let go of, now and then.
+      // Drops taken values now and then.
       if (taken > seen.length / 2) {
         seen = seen.slice(taken)
         taken = 0

@@ -8,24 +8,24 @@ import { createPace, stepsToWrite } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
 import { PIECE } from './text-stream.js'
 
-/** What may be read of a collection, and what of it is asked for. */
+/** An access and a query. */
 export interface Reading {
   readonly access: ReadAccess
   readonly query: Query
 }
 
-/** The JSON texts of documents as they were asked for, separated by commas, in pieces. */
+/** Prints the JSON texts of documents, separated by commas, in pieces. */
 export type PrintDocuments = (documents: readonly StoredDocument[]) => AsyncGenerator<string, void, undefined>
 
-/** A document as it was asked for, before anything is expanded. */
+/** The selected part of a document, before anything is expanded. */
 const select = (document: StoredDocument, { access, query: { projection } }: Reading): JsonObject =>
   projection ? project(access.show(document), projection) : access.show(document)
 
-/** The text of a document in which nothing is expanded. */
+/** The text of a document without expansion. */
 export const printOne = (document: StoredDocument, reading: Reading): string =>
   reading.query.projection ? JSON.stringify(select(document, reading)) : reading.access.write(document)
 
-/** Prints documents. `isOnce`: their texts are not worth keeping. */
+/** Prints documents. With `isOnce`, their texts are not kept. */
 export function createPrinter(
   call: Call,
   reading: Reading,
@@ -57,7 +57,7 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
   for (const document of documents) yield select(document, reading)
 }
 
-/** The array of some documents, where it is short; `undefined` where it is not, or would have to be asked for. */
+/** The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. */
 export function printShortArray(documents: readonly StoredDocument[], reading: Reading): string | undefined {
   if (reading.query.expand.length > 0) return undefined
   const texts: string[] = []

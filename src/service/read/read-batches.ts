@@ -4,19 +4,19 @@ import { placeOf, rangesAfter } from '../../query/cursor.js'
 import type { StoredDocument } from '../../storage.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
 
-/** Documents that are read at once, if they are small. */
+/** The number of small documents that are read at once. */
 const BATCH = 500
 
-/** A walk through the documents that match, in their order, from where a query begins. */
+/** A walk through the matches in order, from the start of a query. */
 export type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>
 
-/** What a walk begins with: documents, and the ids of those that would have been too much to read at once. */
+/** The start of a walk: documents, and the ids of those that would have been too much to read at once. */
 export interface Beginning {
   readonly documents: readonly StoredDocument[]
   readonly rest: readonly string[]
 }
 
-/** The first documents of a walk. A page by key goes through its ranges until it is full. */
+/** Reads the first documents of a walk. A page by key goes through its ranges until it is full. */
 export async function readFirst(
   reader: Reader,
   { filter, sort, skip, after }: Walk,
@@ -34,7 +34,7 @@ export async function readFirst(
       limit: left,
       bytes: BATCH_BYTES,
     })
-    // Behind what was not read nothing is.
+    // Documents after unread ones must stay unread too.
     if (rest.length === 0) documents.push(...listed)
     else rest.push(...listed.map(({ _id }) => _id))
     rest.push(...(listed.rest ?? []))
@@ -43,8 +43,8 @@ export async function readFirst(
 }
 
 /**
- * Reads documents by their ids, in this order, in batches: those that are still there and still match. One whose place
- * in the order has changed may come at another one.
+ * Reads documents by their ids, in this order, in batches: those that still exist and still match. A document
+ * whose place in the order has changed keeps the place of its id.
  */
 export async function* readByIds(
   reader: Reader,
@@ -63,8 +63,8 @@ export async function* readByIds(
 }
 
 /**
- * All documents of a walk, in batches. Where an index gives the order each batch continues by key, so that nothing is
- * held between them; where none does, the storage has to order everything first.
+ * Reads all documents of a walk, in batches. Where an index gives the order, each batch continues by key, and
+ * nothing is held in between; otherwise the storage has to sort everything first.
  */
 export async function* readBatches(
   reader: Reader,
@@ -87,20 +87,21 @@ export async function* readBatches(
     const last = documents.at(-1)
     if (!last || (documents.length < asked && rest.length === 0)) return
     left -= documents.length
-    // Where documents are large, there is no use in finding out the ids of many more.
+    // Where documents are large, the ids of many more are of no use.
     size = rest.length > 0 ? documents.length : Math.min(BATCH, 2 * size)
     place = { ...walk, skip: 0, after: placeOf(sort, last, 0) }
   }
 }
 
-/** A page of a walk. Of large documents only the first are there, of the others their ids. */
+/** A page of a walk. Of large documents only the first are read; the others are ids. */
 export interface PageOfWalk extends Beginning {
-  /** How many documents it has. */
+  /** The number of its documents. */
   readonly size: number
-  /** Where the walk goes on behind the page: the last document of the page. */
+  /** The last document of the page, after which the walk continues. */
   readonly last: StoredDocument | undefined
 }
 
+/** Reads a page of at most `limit` documents. */
 export async function readPage(reader: Reader, walk: Walk, limit: number): Promise<PageOfWalk> {
   // One more shows whether there is a next page.
   const found = await readFirst(reader, walk, limit + 1)
@@ -112,7 +113,7 @@ export async function readPage(reader: Reader, walk: Walk, limit: number): Promi
   return { documents, rest, size, last }
 }
 
-/** The last document of some ids that is still there, and still matches. */
+/** The last of some ids whose document still exists and still matches. */
 async function findLast(
   reader: Reader,
   filter: Filter,
@@ -125,7 +126,7 @@ async function findLast(
   return undefined
 }
 
-/** The documents of a page, in batches. */
+/** Reads the documents of a page, in batches. */
 export async function* readPageBatches(
   reader: Reader,
   walk: Walk,

@@ -3,13 +3,13 @@ import { holdOrStream, printAlone } from './hold-or-stream.js'
 import { createPrinter, printOne, type Reading } from './print-documents.js'
 import type { TextStream } from './text-stream.js'
 
-/** A document as the caller may read it, whole and as it was asked for, as JSON text. */
+/** The JSON texts of a document: whole, as the caller may read it, and as it was asked for. */
 export interface Read {
   readonly whole: string
   readonly asked: string
 }
 
-/** One document, or `undefined` where it does not exist or the caller may not read it. */
+/** Reads one document; `undefined` where it does not exist or the caller may not read it. */
 export async function readDocument(call: Call, reading: Reading, id: string): Promise<Read | undefined> {
   const { access, query } = reading
   const document = await call.store.read(access).find(id)
@@ -18,7 +18,7 @@ export async function readDocument(call: Call, reading: Reading, id: string): Pr
   return { whole, asked: query.projection ? printOne(document, reading) : whole }
 }
 
-/** The same with the documents to which it refers in the place of their ids. */
+/** The same with the documents that its references name in place of their ids. */
 export async function readExpanded(
   call: Call,
   reading: Reading,

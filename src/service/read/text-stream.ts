@@ -1,22 +1,23 @@
-/** Text that comes piece by piece. */
+/** Text that arrives in pieces. */
 export interface TextStream extends AsyncIterable<string> {
   /** Ends the work, whatever it waits for. */
   cancel(): void
 }
 
-/** Characters that are written at once, unless the text of one document is longer. */
+/** The characters that are written at once, unless the text of one document is longer. */
 export const PIECE = 256 * 1024
 
-/** A stream to be. */
+/** A stream that has not begun. */
 interface TextStreamSource {
   /** Aborts when the stream is cancelled. */
   readonly signal: AbortSignal
   readonly hasBegun: boolean
   cancel(): void
-  /** `end` is called when the stream is cancelled, whether anybody has begun to read it or not. */
+  /** Begins the stream. `end` is called when the stream is cancelled, even if nobody has read from it. */
   begin(texts: AsyncGenerator<string, void, undefined>, end: () => Promise<unknown>): TextStream
 }
 
+/** Creates a stream that can be cancelled before it begins. */
 export function createTextStream(): TextStreamSource {
   const controller = new AbortController()
   let hasBegun = false
@@ -32,12 +33,12 @@ export function createTextStream(): TextStreamSource {
       return {
         async *[Symbol.asyncIterator]() {
           yield* texts
-          // What was cut off must not pass for the whole.
+          // A stream that was cut off must not look complete.
           controller.signal.throwIfAborted()
         },
         cancel() {
           cancel()
-          // What it waits for fails now; it says so to nobody.
+          // The wait under way fails now; nobody needs to know.
           Promise.all([texts.return(), end()]).catch(() => {})
         },
       }

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../../fields/timestamp.js'
 import type { Clock } from '../../permissions/caller.js'
 
-/** Tells `now`, in milliseconds since 1970, in stored form. */
+/** Creates a clock that gives `now`, in milliseconds since 1970, in stored form. */
 export const createClock =
   (now: () => number): Clock =>
   () => {

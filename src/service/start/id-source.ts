@@ -1,8 +1,8 @@
 import { v7 } from 'uuid'
 
 /**
- * A source of UUIDs of version 7 that ascend in this process, whatever the clock does: within a millisecond, and when
- * the clock goes back, a counter goes on.
+ * Creates a source of UUIDs of version 7 that ascend in this process: within a millisecond, and after the
+ * clock went back, a counter continues.
  */
 export function createIdSource(now: () => number): () => string {
   let milliseconds = 0
@@ -11,7 +11,7 @@ export function createIdSource(now: () => number): () => string {
     const time = Math.floor(now())
     if (time > milliseconds) {
       milliseconds = time
-      // The upper half is left free to count in.
+      // The highest bit is left free, so that the counter has room.
       sequence = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> 1
     } else if (sequence === 0xffff_ffff) {
       milliseconds += 1

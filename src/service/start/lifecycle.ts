@@ -3,18 +3,22 @@ import type { StorageAdapter } from '../../storage.js'
 import type { Service } from '../call.js'
 import { storeSeed } from './seed.js'
 
-/** Opens the storage once and closes it when the last request is done. */
+/** Opens the storage once and closes it after the last request. */
 export interface Lifecycle {
-  /** `undefined` when the storage is open. Rejects with the cause; after that it is tried again when asked, at most once a second. */
+  /**
+   * Opens the storage; `undefined` when it is open. Rejects with the cause; a later call tries again, at most
+   * once a second.
+   */
   open(): Promise<void> | undefined
   close(): Promise<void>
-  /** Runs the work of a request, for which `close` waits. */
+  /** Runs the work of a request; `close` waits for it. */
   track<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** Milliseconds between attempts to open a storage. */
 const PAUSE = 1000
 
+/** Creates the lifecycle of a service. */
 export function createLifecycle(service: Service, adapter: StorageAdapter): Lifecycle {
   const { plan, accounts } = service
   let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
@@ -45,7 +49,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
     }
   }
   const closeStorage = async (): Promise<void> => {
-    // Work that never ends must not keep the process for ever: every request is answered by then.
+    // Every request is answered by then; work that never ends must not keep the process alive.
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
@@ -61,7 +65,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
       if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
         state = 'opening'
         opening = openStorage()
-        // Whoever asked is told; a failure that nobody waits for must not end the process.
+        // The callers receive the failure; without any, it must not end the process.
         opening.catch(() => {})
       }
       return opening

@@ -3,7 +3,10 @@ import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const
 
-/** As one text: what consoles make of objects and errors keeps the line feeds and escape sequences in them. */
+/**
+ * A log entry as one text: consoles print the line feeds and escape sequences inside objects and errors as
+ * they are.
+ */
 const print = (message: string, details: JsonObject = {}): string =>
   toPrintable(message) + printDetails(details)
 
@@ -15,16 +18,19 @@ const CONSOLE: Logger = {
 }
 // biome-ignore-end lint/suspicious/noConsole: the default logger is the console
 
-/** A host's logger, the console for what it lacks. A log that fails fails nothing else. */
+/**
+ * Creates a logger from a host's; the console is used for what it lacks. A log that fails affects nothing
+ * else.
+ */
 export function createLogger(given: Partial<Logger> = {}): Logger {
   const guarded = LEVELS.map((level) => {
     const write: Logger[typeof level] = (message, details) => {
       try {
-        // Called as its method: a logger may be an instance of a class.
+        // Called as a method: a logger may be an instance of a class.
         if (given[level]) given[level](message, details)
         else CONSOLE[level](message, details)
       } catch {
-        // There is nowhere left to say so.
+        // There is nowhere left to report it.
       }
     }
     return [level, write] as const

@@ -1,21 +1,21 @@
-/** What ends a line, moves the cursor, turns the direction of writing or cannot be seen. */
+/** Characters that end a line, move the cursor, change the direction of writing, or are invisible. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** A text on one line, every character of it visible: another one is written as `\u{9b}`. */
+/** A text on one line in which every character is visible: others are written as `\u{9b}`. */
 export const toPrintable = (text: string): string =>
   text.replace(UNSEEN, (character) =>
     character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 
-/** What is printed of one text at most. */
+/** The most characters that are printed of one text. */
 const MAX_LENGTH = 10_000
 
-/** How far the causes of causes are followed. */
+/** How many levels of causes are printed. */
 const MAX_DEPTH = 5
 
 /**
- * Names and values, one a line, of an error its stack and what lies behind it. Every line is indented, whatever the
- * values hold: so a value cannot pass for another entry of a log.
+ * Prints names and values, one per line; of an error its stack and its causes. Every line is indented, so
+ * that no value can look like another log entry.
  */
 export const printDetails = (details: { readonly [name: string]: unknown }): string =>
   Object.entries(details)
@@ -32,7 +32,7 @@ function describe(value: unknown, depth: number): readonly string[] {
   try {
     return isError(value) ? describeError(value, depth) : [shorten(JSON.stringify(value) ?? String(value))]
   } catch {
-    // A cycle, or a getter that throws.
+    // The value contains a cycle, or a getter that throws.
     return ['cannot be printed']
   }
 }
@@ -64,11 +64,11 @@ function describeError(error: Error & { readonly stack: string }, depth: number)
   ]
 }
 
-/** A stack as what it repeats of the message, which may hold lines of somebody else, and where the error was made. */
+/** Splits a stack into the message, which may contain lines of foreign origin, and the place of the error. */
 function splitStack({ message, stack }: { readonly message: string; readonly stack: string }) {
   const [start = ''] = /^[^:\n]*(?:: )?/.exec(stack) ?? []
   const head = message === '' ? start : start + message
-  // Where the message was changed afterwards, its end is not to be seen.
+  // A message that was changed afterwards no longer matches the stack.
   const isRepeated = stack === head || stack.startsWith(`${head}\n`)
   return isRepeated
     ? ([head, stack.slice(head.length + 1).split('\n')] as const)

@@ -1,19 +1,22 @@
 import { everything } from '../../filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../storage.js'
 
-/** What became of documents to begin with. */
+/** Whether the first documents were stored, or skipped because others existed. */
 export type SeedOutcome = 'stored' | 'skipped'
 
-/** An adapter that begins with documents, and what became of them. */
+/** An adapter with first documents, and their outcome. */
 export interface Seeding {
   readonly adapter: StorageAdapter
-  /** To be asked once, when the service is ready and nobody has been served yet: from then on writes are those of requests. */
+  /**
+   * Ends the seeding, and returns the outcome. Call it once when the service is ready, before the first
+   * request: later writes are those of requests.
+   */
   finish(): SeedOutcome
 }
 
 /**
- * Gives an adapter that lasts documents to begin with, for when none of the collections that it is opened with holds
- * one. Two processes that begin at once do not both store them: the write itself refuses where it finds documents.
+ * Gives a persistent adapter its first documents, which are stored if none of its collections has one. Two
+ * processes that begin at once do not both store them: the write itself refuses where it finds documents.
  */
 export function seedWhenEmpty(
   adapter: StorageAdapter,
@@ -29,7 +32,7 @@ export function seedWhenEmpty(
     ...adapter,
     async open(plans) {
       await adapter.open(plans)
-      // Sessions are nobody's documents; no collection of a configuration begins so.
+      // Internal collections do not count; their names begin with `_`.
       names = plans.map(({ name }) => name).filter((name) => !name.startsWith('_'))
       const answers = await Promise.all(names.map(isEmpty))
       phase = answers.every(Boolean) ? 'empty' : 'skipped'

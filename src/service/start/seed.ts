@@ -21,9 +21,9 @@ import { judgeBody } from '../write/rules/apply-create.js'
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
 /**
- * Stores the documents that an adapter was given, once for however many services, all or none. They are checked like
- * bodies by an all-powerful caller, except that `_id`, `createdAt`, `updatedAt` and `createdBy` are kept. Throws
- * `validation_failed` with every fault, `path` a JSON pointer into the seed, or `unique_violation`.
+ * Stores the seed of an adapter, once for all services, all documents or none. They are validated like bodies
+ * of a caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws
+ * `validation_failed` with every fault, whose `path` is a JSON pointer into the seed, or `unique_violation`.
  */
 export function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
   const known = seeded.get(adapter)
@@ -32,7 +32,7 @@ export function storeSeed(service: Service, adapter: StorageAdapter): Promise<vo
   const call = createCall(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
   const storing = storeAll(call, adapter.seed)
   seeded.set(adapter, storing)
-  // What failed is tried again with the next opening.
+  // After a failure, the next opening tries again.
   storing.catch(() => seeded.delete(adapter))
   return storing
 }
@@ -53,10 +53,10 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
     }
     const message = collection
       ? 'must be an array of documents'
-      : `is no collection of the configuration${suggest(name, [...plan.collections.keys()])}`
+      : `is not a collection of the configuration${suggest(name, [...plan.collections.keys()])}`
     report.at(name).fault('unknown_collection', message)
   }
-  // Hashing takes long: not for a seed that is refused.
+  // Hashing takes long, so it comes after all checks.
   if (faults.length > 0) throw invalid(faults)
   const inserts: WriteStep[] = []
   const references: Reference[] = []
@@ -66,7 +66,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
     references.push(...collectReferences(collection.fields, insert, path))
   }
   await call.store.write(() => ({
-    // They may refer to each other, whichever comes first.
+    // Documents may refer to each other in any order.
     steps: [...inserts, ...references.map(requireReference)],
     done: undefined,
     refuse({ reason, step, fields = [] }) {
@@ -83,7 +83,7 @@ interface Draft {
   readonly path: string
 }
 
-/** The draft of a document; none of what is no JSON, for it cannot be read any further. */
+/** The draft of a document; none for a value that is not JSON, which cannot be read any further. */
 function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): readonly Draft[] {
   if (!isObject(document)) {
     report.fault('wrong_type', 'must be an object')
@@ -110,7 +110,7 @@ interface GivenSystemFields {
   readonly createdBy?: string | null
 }
 
-/** The system fields that a seed document names, in stored form. */
+/** The system fields in a seed document, in stored form. */
 function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
   const given: [string, unknown][] = []
   for (const [name, read] of Object.entries(SYSTEM_READERS)) {

@@ -15,19 +15,20 @@ import { eachOnce, findReferable, referencesToHold, requireReference } from './r
 import type { Ignoring } from './rules/choose-rule.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
-/** Documents that were written together, and what was taken from any of their bodies. */
+/** Documents that were written together, and what was dropped from any of their bodies. */
 export interface WrittenAll extends Ignoring {
   readonly documents: readonly Written[]
 }
 
 /**
- * Creates a document of each body, or none (CONTRACT.md §2, "Bulk"), each under the first rule that fits it. Throws
- * `validation_failed` with the faults of all of them, `forbidden`, `document_too_large`, `unique_violation`.
+ * Creates a document of each body, or none (CONTRACT.md §2, "Bulk"), each under the first rule that fits.
+ * Throws `validation_failed` with the faults of all bodies, `forbidden`, `document_too_large`,
+ * `unique_violation`.
  */
 export const createBulk = (call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> =>
   call.store.write(() => planBulk(call, permit, bodies))
 
-/** Where a document lies in the body. */
+/** The place of a document in the body. */
 const placeOf = (index: number): string => `/documents${toPointerPart(index)}`
 
 const within = <T extends { readonly path: string }>(found: T, index: number): T => ({
@@ -62,10 +63,10 @@ async function planBulk(
   }
 }
 
-/** What a document may take before it is judged in slices of its own, and a little more. */
+/** The steps of judging a document before it gets slices of its own. */
 const STEPS_A_DOCUMENT = 5000
 
-/** Judges every document; faults of any of them come before what forbids another. */
+/** Judges every document; the faults of any come before what forbids another. */
 async function prepareAll(
   call: Call,
   permit: Permit,

@@ -12,23 +12,24 @@ import type { SystemFields } from './stored-document.js'
 import { prepareWritten, type Written } from './written.js'
 
 /**
- * Creates a document under a new `_id` and the first of the rules that fits (CONTRACT.md §4, §5). Returns it as the caller
- * may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`, `overloaded`.
+ * Creates a document with a new `_id` under the first rule that fits (CONTRACT.md §4, §5). Returns it as the
+ * caller may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`,
+ * `overloaded`.
  */
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): Promise<Written> =>
   call.store.write(() => planCreate(call, permit, call.service.createId(), body))
 
-/** An `_id` of the client's choice, and whether anything may be created under it at all. */
+/** An `_id` of the client's choice, and whether the request's conditions allow a create. */
 export interface Claim {
   readonly id: string
-  /** False where the request expects the document to be there, too: that never holds. */
+  /** False where the request also expects an existing document: both can never hold. */
   readonly isExpected: boolean
 }
 
 /**
- * Creates a document under the `_id` that its client has chosen, so that a create whose outcome is unknown can be
- * repeated (CONTRACT.md §2). Throws what `createDocument` does, `not_found` for an `_id` that no document can have, and
- * `precondition_failed` wherever it exists, whoever may read it.
+ * Creates a document under an `_id` that the client has chosen, so that it can repeat a create with an
+ * unknown outcome (CONTRACT.md §2). Throws what `createDocument` does, `not_found` for an `_id` that no
+ * document can have, and `precondition_failed` where the `_id` exists, even if the caller may not read it.
  */
 export async function createClaimed(
   call: Call,
@@ -39,14 +40,15 @@ export async function createClaimed(
   if (!isUuid(id)) throw notFound('A document has a UUID in lower case as its _id.')
   const isTaken = async (): Promise<boolean> =>
     (await call.store.own(permit.collection.name).find(id)) !== undefined
-  // Asked before the body is judged, because 412 comes before 400; the write decides between two at once.
+  // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   return call.store.write(async () => {
     const attempt = await planCreate(call, permit, id, body)
     return {
       ...attempt,
       async refuse(failure) {
-        // Of two that repeat each other, the later breaks all unique indexes; storage may name another one than that of `_id`.
+        // The later of two equal creates breaks all unique indexes; the storage may name another than that of
+        // `_id`.
         if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
           throw unexpected()
         return attempt.refuse(failure)
@@ -55,7 +57,7 @@ export async function createClaimed(
   })
 }
 
-/** Applies the rules to a body and plans to store what comes of it. */
+/** Applies the rules to a body and plans its insert. */
 async function planCreate(
   call: Call,
   permit: Permit,
@@ -71,13 +73,13 @@ async function planCreate(
   return { ...planInsert(collection, document), done }
 }
 
-/** A new document to be, and what it may refer to. */
+/** A new document, and the references that it may have. */
 interface Birth {
   readonly system: SystemFields
   readonly referable: Referable
 }
 
-/** What comes of a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
+/** Judges a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
 export function judgeNew(
   call: Call,
   permit: Permit,

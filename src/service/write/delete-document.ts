@@ -7,13 +7,13 @@ import { inUse } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { findTarget, type Target } from './find-target.js'
 
-/** CONTRACT.md §2: how many documents may go with one that is deleted. */
+/** The most documents that one delete may remove beside its own (CONTRACT.md §2). */
 const MAX_CASCADE = 1000
 
 /**
- * Deletes a document, in the version on which its rule was judged, and all that go with it: documents that refer to it
- * with `cascade`, a user's sessions. One write. Throws what `findTarget` does, and `reference_in_use`,
- * `cascade_too_large`, `overloaded`.
+ * Deletes a document in the version for which its rule was checked, with all that depends on it: documents
+ * that refer to it with `cascade`, a user's sessions. It is one write. Throws what `findTarget` does, and
+ * `reference_in_use`, `cascade_too_large`, `overloaded`.
  */
 export const deleteDocument = (call: Call, target: Target): Promise<void> =>
   call.store.write(async () => {
@@ -22,10 +22,13 @@ export const deleteDocument = (call: Call, target: Target): Promise<void> =>
     return planRemoval(call.service, target.collection, stored, doomed)
   })
 
-/** The ids that go, by collection. */
+/** The ids of the documents to delete, by collection. */
 type Doomed = ReadonlyMap<string, ReadonlySet<string>>
 
-/** What refers to a document with `cascade`, and what refers to that, and so on. In the service's own right. */
+/**
+ * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads
+ * with the service's own authority.
+ */
 async function findDoomed(
   { service, store }: Call,
   { name }: Collection,
@@ -64,7 +67,7 @@ const referrersOf = (
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
 
-/** The removal of all that go; then nothing may refer to any of them any more. */
+/** The steps that delete all of them, and then require that nothing refers to any of them. */
 function planRemoval(
   { plan, attachments }: Service,
   collection: Collection,
@@ -81,7 +84,7 @@ function planRemoval(
   for (const [name, ids] of doomed) {
     for (const { collection: from, field, onDelete } of plan.referrers.get(name) ?? []) {
       if (ids.size === 0) continue
-      // What came to refer to them meanwhile is found by the next attempt.
+      // The next attempt finds references that were added meanwhile.
       if (onDelete === 'restrict') restricts.add(steps.length)
       steps.push({ in: from, refuse: refersTo(field, ids) })
     }
@@ -100,6 +103,6 @@ const tooLarge = (): ServiceError =>
 
 const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
 
-/** One version of one document. */
+/** Matches one version of one document. */
 const versionFilter = ({ _id, _version }: StoredDocument): Filter =>
   and([isId(_id), { kind: 'eq', field: VERSION, value: _version }])

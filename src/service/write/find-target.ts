@@ -6,14 +6,14 @@ import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { denied, notFound, unexpected } from '../refusals.js'
 
-/** A document that is to be changed, and under which rules. */
+/** The document that a request changes, and the rules for it. */
 export interface Target extends Permit {
   readonly id: string
-  /** Whether what the request says of the document's state holds for it as the caller may read it. */
+  /** Whether the document, as the caller may read it, is in the state that the request expects. */
   readonly isExpected: (shown: Document) => boolean
 }
 
-/** A document found, readable, and open to at least one rule. */
+/** A document that exists, is readable, and is covered by at least one rule. */
 export interface Found {
   readonly stored: StoredDocument
   readonly access: ReadAccess
@@ -23,8 +23,8 @@ export interface Found {
 }
 
 /**
- * Finds the document and judges the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 · 412. Throws
- * `not_found`, `forbidden` (`unauthenticated` for nobody) and `precondition_failed`.
+ * Finds the document and checks the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 ·
+ * 412. Throws `not_found`, `forbidden` (`unauthenticated` for an anonymous caller) and `precondition_failed`.
  */
 export async function findTarget(call: Call, target: Target): Promise<Found> {
   const access = call.access(target.collection)
@@ -40,7 +40,7 @@ export async function findTarget(call: Call, target: Target): Promise<Found> {
   return { stored, access, shown, rules }
 }
 
-/** What a caller whom no rule grants the operation gets, whatever the body: 404 or 403. Always throws. */
+/** Refuses a caller whom no rule grants the operation, whatever the body: 404 or 403. Always throws. */
 export async function refuseUnauthorized(call: Call, permit: Permit, id: string): Promise<never> {
   await findTarget(call, { ...permit, id, isExpected: () => true })
   throw denied(call.caller)

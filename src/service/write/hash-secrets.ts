@@ -6,7 +6,7 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
   return service.hasher.hash(secret, deadline.signal)
 }
 
-/** Hashes secrets by field, `null` for one that goes. One that is known from an earlier attempt is not hashed again. */
+/** Hashes secrets by field; `null` removes one. A hash from an earlier attempt is used again. */
 export async function hashSecrets(
   call: Call,
   secrets: Iterable<readonly [field: string, secret: string | null]>,

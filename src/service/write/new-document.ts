@@ -9,7 +9,7 @@ import { referencesToHold, requireReference } from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 import { checkStoredSize } from './written.js'
 
-/** What the service puts into a new document. An account is its own creator. */
+/** Creates the system fields of a new document. An account is its own creator. */
 export function createSystemFields(
   { caller, service }: Call,
   { name }: Collection,
@@ -20,7 +20,7 @@ export function createSystemFields(
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
 
-/** The document to store: secrets among its fields become hashes. Throws `overloaded`. */
+/** Builds the document to store; secrets among its fields become hashes. Throws `overloaded`. */
 export async function buildDocument(
   call: Call,
   collection: Collection,
@@ -37,8 +37,9 @@ export async function buildDocument(
 }
 
 /**
- * The steps that store a new document and what belongs to it. Where its `_id` is taken, it takes another attempt. Throws
- * `document_too_large`; then `unique_violation`, and `validation_failed` where what it refers to is gone.
+ * Plans the steps that store a new document and what belongs to it. Where its `_id` is taken, another attempt
+ * is made. Throws `document_too_large`; the write then throws `unique_violation`, and `validation_failed`
+ * where a referenced document is gone.
  */
 export function planInsert(
   collection: Collection,
@@ -57,5 +58,5 @@ export function planInsert(
   }
 }
 
-/** Whether it is the `_id` of a new document that another one has. */
+/** Whether the `_id` of a new document is taken. */
 export const isIdTaken = (fields: readonly string[]): boolean => fields.length === 1 && fields[0] === '_id'

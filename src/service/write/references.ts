@@ -18,15 +18,15 @@ import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
 
-/** Whether a caller may refer to what a reference names: that it exists and may be read. */
+/** Whether a caller may refer to the document that a reference names: it exists and is readable. */
 export type Referable = (reference: Reference) => boolean
 
-/** Where nothing refers to anything. */
+/** Accepts every reference: for documents without any. */
 export const anyReferable: Referable = () => true
 
 /**
- * Finds out what a caller may refer to, of all that a body and the rules could bring in, before they are judged: one
- * query for each collection that is named.
+ * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, before they are
+ * judged: one query per collection.
  */
 export async function findReferable(
   call: Call,
@@ -37,7 +37,7 @@ export async function findReferable(
   const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call.binding) ?? {})
   const now = call.service.clock()
   const fields = collection.fields.filter(holdsReference)
-  // Whatever a rule drops makes room for a default: without any of them there are all defaults.
+  // A property that a rule drops may get a default, so the defaults of an empty body count too.
   const references = [{}, ...bodies, ...sets].flatMap((one) => {
     const named = fields.filter(({ name }) => Object.hasOwn(one, name)).map(({ name }) => [name, one[name]])
     const possible = normaliseProperties(fields, Object.fromEntries(named))
@@ -51,10 +51,10 @@ export async function findReferable(
   return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
 }
 
-/** Ids that are asked for at once: more than a body of the default size can hold, fewer than engines take. */
+/** The most ids in one query: more than a body of the default size can hold, fewer than engines take. */
 const MAX_IDS = 30_000
 
-/** Which of these ids belong to documents that may be read with an access to their collection. */
+/** The ids among these whose documents may be read with an access to their collection. */
 async function findReadable(
   { store }: Call,
   access: ReadAccess,
@@ -64,7 +64,7 @@ async function findReadable(
   const possible = [...ids].filter(isUuid)
   for (let i = 0; i < possible.length; i += MAX_IDS) {
     const filter = or(possible.slice(i, i + MAX_IDS).map(isId))
-    // Only the ids are of interest: what need not be read is not.
+    // Only the ids matter, so `bytes` keeps the storage from reading more than it must.
     const listed = await store.read(access).list({ filter, bytes: 1 })
     for (const { _id } of listed) found.add(_id)
     for (const id of listed.rest ?? []) found.add(id)
@@ -96,7 +96,7 @@ export const judgeReferences = (
         .map(unknownReference)
     : []
 
-/** References that must hold when a write takes effect, each of them once. */
+/** The references that must be valid when a write takes effect, each once. */
 export const referencesToHold = (
   collection: Collection,
   before: JsonObject,
@@ -109,7 +109,7 @@ export const eachOnce = (references: readonly Reference[]): readonly Reference[]
   ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
 ]
 
-/** The step that has a reference hold. */
+/** The step that requires a reference to be valid. */
 export const requireReference = ({ collection, id }: Reference): WriteStep => ({
   in: collection,
   require: id,

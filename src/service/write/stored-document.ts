@@ -4,15 +4,17 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 
 /**
- * Where hashes lie in a stored document: apart from its fields, under a name that no field can have. So they are never
- * shown, compared or copied, whatever a later configuration declares (CONTRACT.md §1).
+ * The key of the hashes in a stored document. It is apart from the fields and no field can have this name, so
+ * hashes are never shown, compared or copied, whatever a later configuration declares (CONTRACT.md §1).
  */
 const HASHES = '_hashes'
 
-/** Where a user document holds its stamp. A session counts only while it holds the same one (CONTRACT.md §4). */
+/**
+ * The key of a user document's stamp. A session is valid only while it holds the same stamp (CONTRACT.md §4).
+ */
 const STAMP = '_stamp'
 
-/** What the service itself puts into a document. Times in stored form. */
+/** The fields that the service sets. Times are in stored form. */
 export interface SystemFields {
   readonly _id: string
   readonly createdAt: string
@@ -20,14 +22,14 @@ export interface SystemFields {
   readonly createdBy: string | null
 }
 
-/** What a document holds that no field does. */
+/** The parts of a document that are not fields. */
 interface Marks {
-  /** By field. */
+  /** The hashes by field. */
   readonly hashes?: JsonObject
   readonly stamp?: string | undefined
 }
 
-/** A document as it is stored for the first time. */
+/** Creates the first version of a stored document. */
 export function createStoredDocument(
   { _id, ...system }: SystemFields,
   fields: JsonObject,
@@ -38,33 +40,33 @@ export function createStoredDocument(
   return { _id, ...fields, ...system, _version: 1, ...marked, ...stamped }
 }
 
-/** The stamp of a user; empty in a document from before there were accounts. */
+/** The stamp of a user; empty in a document from before the service kept accounts. */
 export function readStamp(user: StoredDocument): string {
   const stamp = user[STAMP]
   return typeof stamp === 'string' ? stamp : ''
 }
 
-/** The user document with another stamp, as the version that follows. */
+/** The next version of a user document, with another stamp. */
 export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument => ({
   ...user,
   _version: user._version + 1,
   [STAMP]: stamp,
 })
 
-/** The declared and undeclared fields of a document: neither those of the service nor hashes. */
+/** The declared and undeclared fields of a document, without the service's own properties and the hashes. */
 export const readFields = (document: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(document).filter(([name]) => !name.startsWith('_') && !isSystemField(name)),
   )
 
-/** What an update makes of the marked parts of a document: hashes by field, `null` for one that goes. */
+/** The changes to the hashes and the stamp: hashes by field, `null` removes one. */
 export interface MarkedChanges {
   readonly hashes: ReadonlyMap<string, string | null>
-  /** A new stamp, where the secret is another. */
+  /** A new stamp, where the secret changes. */
   readonly stamp?: string | undefined
 }
 
-/** The document with other fields, as the version that follows. `updatedAt` in stored form. */
+/** The next version of a document, with other fields. `updatedAt` is in stored form. */
 export function updateStoredDocument(
   before: StoredDocument,
   fields: JsonObject,
@@ -81,12 +83,12 @@ export function updateStoredDocument(
   const present = stamp ?? oldStamp
   const stamped = present === undefined ? {} : { [STAMP]: present }
   const system = { createdAt, updatedAt, createdBy }
-  // What a newer release may have put there is not ours to drop.
+  // A newer release may have put properties here; they stay.
   const unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('_')))
   return { ...unknown, _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
 }
 
-/** The hash that a document holds for a hash field. */
+/** The hash in a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {
   const hashes = document[HASHES]
   const hash = isObject(hashes) ? readOwn(hashes, field) : undefined

@@ -10,16 +10,16 @@ import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type Written } from './written.js'
 
-/** What an update says. */
+/** An update: its mode and its body. */
 export interface Change {
   readonly mode: UpdateDraft['mode']
   readonly body: JsonObject
 }
 
 /**
- * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates anew, until nobody
- * has come first. Throws what `findTarget` does, and `validation_failed`, `forbidden`, `document_too_large`,
- * `unique_violation`, `overloaded`.
+ * Changes a document (CONTRACT.md §2, "Update"). Every attempt reads, authorises, drops and validates anew,
+ * until no other write comes first. Throws what `findTarget` does, and `validation_failed`, `forbidden`,
+ * `document_too_large`, `unique_violation`, `overloaded`.
  */
 export function updateDocument(call: Call, target: Target, change: Change): Promise<Written> {
   const hashed = new Map<string, string>()
@@ -63,7 +63,7 @@ async function judgeChange(
   )
 }
 
-/** What takes the place of the version that was read. */
+/** What replaces the version that was read. */
 interface Replacement extends Pick<Updated, 'fields' | 'given'>, Ignoring {
   readonly found: Found
   readonly hashes: ReadonlyMap<string, string | null>
@@ -82,7 +82,7 @@ async function planReplacement(
   const done = prepareWritten(call, { collection, document, given, ignored, before })
   checkStoredSize([document])
   const steps: readonly WriteStep[] = [
-    // Where one is gone meanwhile, the next attempt says so.
+    // If a referenced document is gone by now, the next attempt reports it.
     ...referencesToHold(collection, stored, document).map(requireReference),
     { in: collection.name, replace: document, version: stored._version },
     ...(taken?.steps ?? []),

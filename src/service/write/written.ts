@@ -5,26 +5,32 @@ import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import type { Ignoring } from './rules/choose-rule.js'
 
-/** A document just written, as its writer may read it: `_id` always, the rest as far as a grant shows it. */
+/**
+ * A written document, as its writer may read it: with `_id`, and with the other properties that a grant
+ * shows.
+ */
 export interface Written extends Ignoring {
   readonly _id: string
   /** The document as JSON. */
   readonly text: string
 }
 
-/** A document about to be written. */
+/** A document before its write. */
 export interface Writing extends Ignoring {
   readonly collection: Collection
   readonly document: StoredDocument
-  /** What the body and the rule's `set` gave. */
+  /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
-  /** What the writer could read of it before, as JSON. */
+  /** The document as its writer could read it before, as JSON. */
   readonly before?: () => string
-  /** Where it lies in the body, if it is not the body. */
+  /** Its place in the body, where it is only a part of the body. */
   readonly at?: string
 }
 
-/** The answer to a write that is about to be made. Throws `document_too_large` where it leaves too much behind (CONTRACT.md §2). */
+/**
+ * Prepares the answer to a write. Throws `document_too_large` where the document would be too large
+ * (CONTRACT.md §2).
+ */
 export function prepareWritten(
   call: Call,
   { collection, document, given, ignored, before, at }: Writing,
@@ -41,26 +47,25 @@ export function prepareWritten(
   return { _id, text, ignored }
 }
 
-/** What counts of a document's size. */
+/** The parts that count for a document's size. */
 interface Sized {
   /** The document as its writer may read it. */
   readonly text: string
-  /** What the writer gave and may not read. */
+  /** The values that the writer gave but may not read. */
   readonly unread: JsonObject
   readonly before?: Writing['before'] | undefined
   readonly at?: string | undefined
 }
 
 /**
- * Throws `document_too_large` for a document that as its writer may read it, with what the writer gave and may not
- * read, has more than `limits.documentBytes` as JSON, and more than before. What else is stored does not count: it would
- * be told by its size.
+ * Throws `document_too_large` where a document has more than `limits.documentBytes` as JSON, and more than
+ * before. Only what its writer may read or has given counts: otherwise the size would reveal the rest.
  */
 export function checkDocumentSize({ service }: Call, { text, unread, before, at }: Sized): void {
   const limit = service.plan.limits.documentBytes
   const more = Object.keys(unread).length > 0 ? `,${JSON.stringify(unread).slice(1)}` : ''
   const whole = more === '' ? text : text.slice(0, -1) + more
-  // A character has three bytes at most: small documents need no counting.
+  // A character has at most three bytes: small documents need no counting.
   if (whole.length * 3 <= limit) return
   const size = countBytes(whole)
   if (size <= limit || (before && size <= countBytes(before()))) return
@@ -70,14 +75,16 @@ export function checkDocumentSize({ service }: Call, { text, unread, before, at 
   })
 }
 
-/** CONTRACT.md §6: what one write stores, in bytes. */
+/** The most bytes that one write stores (CONTRACT.md §6). */
 const MAX_STORED = 16 * 1024 * 1024
 
-/** Throws `document_too_large` where the documents of one write, hidden parts included, are too much together. */
+/**
+ * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.
+ */
 export function checkStoredSize(documents: readonly StoredDocument[]): void {
   if (sum(documents.map(boundBytes)) <= MAX_STORED) return
   if (sum(documents.map((document) => countBytes(JSON.stringify(document)))) <= MAX_STORED) return
-  throw new ServiceError('document_too_large', 'What is to be stored at once has more than 16 MiB.')
+  throw new ServiceError('document_too_large', 'The documents of one write have more than 16 MiB together.')
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
@@ -86,7 +93,7 @@ const encoder = new TextEncoder()
 
 const countBytes = (text: string): number => encoder.encode(text).length
 
-/** As many bytes as the JSON of a value can have at most, found without writing it. */
+/** The most bytes that the JSON of a value can have, computed without writing it. */
 function boundBytes(value: unknown): number {
   if (typeof value === 'string') return value.length * MAX_ESCAPED + 2
   if (typeof value !== 'object' || value === null) return MAX_NUMBER
@@ -101,7 +108,7 @@ function boundBytes(value: unknown): number {
   return bytes
 }
 
-/** `\u001f`, and no character outside takes more. */
+/** `\u001f`: no character takes more. */
 const MAX_ESCAPED = 6
 /** `-1.2345678901234567e-100`, with room to spare. */
 const MAX_NUMBER = 32

@@ -10,25 +10,28 @@ import type { Call } from '../../call.js'
 import type { SystemFields } from '../stored-document.js'
 import { type Applied, blame, type Trial } from './choose-rule.js'
 
-/** A new document's fields. */
+/** The fields of a new document. */
 export interface Created {
   readonly fields: JsonObject
-  /** What the body and the rule's `set` gave. */
+  /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
 }
 
-/** A new document to be, beside its fields. */
+/** What a create needs beside the fields. */
 export interface Draft {
   readonly system: SystemFields
-  /** What judging takes its steps from. */
+  /** The slice for the steps of judging. */
   readonly slice: Slice
-  /** Properties that must be there, whatever the schema says. */
+  /** Properties that are required, whatever the schema says. */
   readonly required?: readonly string[]
-  /** The faults of what the document would refer to. */
+  /** The faults of the document's references. */
   readonly judgeReferences: (fields: JsonObject) => readonly Fault[]
 }
 
-/** Puts a rule's `set` over what it kept of a body, completes and validates the whole, and checks it (CONTRACT.md §4, §5). */
+/**
+ * Puts a rule's `set` over the properties that it kept of a body, completes and validates the document, and
+ * applies the `check` (CONTRACT.md §4, §5).
+ */
 export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<Applied<Created>> {
   const { collection, rule, kept } = trial
   const set = bindSet(rule, call.binding)
@@ -44,13 +47,13 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
     : { kind: 'refused' }
 }
 
-/** A body as it would be stored, and what keeps it from that. */
+/** A body as it would be stored, and its faults. */
 interface Judged {
   readonly fields: JsonObject
   readonly faults: readonly Fault[]
 }
 
-/** Normalises a body, puts defaults in and validates the whole. `now` in stored form. */
+/** Normalises a body, adds defaults and validates the result. `now` is in stored form. */
 export const judgeBody = (collection: Collection, body: JsonObject, now: string): Judged =>
   runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
 

@@ -15,38 +15,40 @@ import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
 import { type Applied, blame, type Trial } from './choose-rule.js'
 
-/** An update to be. */
+/** What an update needs beside the fields. */
 export interface UpdateDraft {
-  /** PATCH merges a body into the document; PUT replaces what the rule accepts and the caller may read of it. */
+  /**
+   * PATCH merges a body into the document; PUT replaces what the rule accepts and the caller may read of it.
+   */
   readonly mode: Update['mode']
   readonly stored: StoredDocument
-  /** The same as the caller may read it. */
+  /** The document as the caller may read it. */
   readonly shown: Document
   /** Whether the caller may read a property of this document. */
   readonly isShown: (name: string) => boolean
   /** The time in stored form. */
   readonly now: string
-  /** What judging takes its steps from. */
+  /** The slice for the steps of judging. */
   readonly slice: Slice
-  /** The faults of what the document would refer to, and did not before. */
+  /** The faults of references that the document did not have before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
 }
 
-/** What an update makes of a document. */
+/** The result of an update. */
 export interface Updated {
   /** False for a PATCH that keeps nothing of its body: it writes nothing. */
   readonly writes: boolean
   readonly fields: JsonObject
-  /** Secrets in clear by field, `null` for one that goes. */
+  /** Secrets in clear by field; `null` removes one. */
   readonly secrets: ReadonlyMap<string, string | null>
-  /** What the body and the rule's `set` gave. */
+  /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
 }
 
 /**
- * Applies what a rule kept of a body to a stored document, validates what that changes, and checks it (CONTRACT.md §2, §5).
- * It is judged on the document as its caller sees it, and then done to the one that is stored: so nothing but the
- * `check` can tell what the caller may not read.
+ * Applies the properties that a rule kept of a body to a stored document, validates the changes, and applies
+ * the `check` (CONTRACT.md §2, §5). Faults are found on the document as the caller sees it, and the update is
+ * then applied to the stored one: so only the `check` can depend on what the caller may not read.
  */
 export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Sliced<Applied<Updated>> {
   const { collection, rule, kept } = trial
@@ -75,7 +77,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   return { kind: 'fits', writes, fields, secrets, given }
 }
 
-/** The faults of an update, as far as its caller sees what it changes. Of what is hidden from the caller nothing is there. */
+/** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
@@ -86,7 +88,7 @@ function* judgeUpdate(
   const unseen = fields.filter(
     ({ name, type }) => Object.hasOwn(given, name) && (type === 'hash' || !isShown(name)),
   )
-  // What is set once must be what it was, which nobody may learn who does not see it.
+  // Naming a hidden immutable property is always a fault: otherwise its value could be guessed.
   const closed = unseen.filter(holdsImmutable)
   const open = omitFields(given, closed)
   const before = readFields(shown)
@@ -112,7 +114,10 @@ function* judgeUpdate(
 const omitFields = (values: JsonObject, fields: readonly Field[]): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([name]) => fields.every((field) => field.name !== name)))
 
-/** What a PUT takes the place of: all that its rule accepts and its caller may read, but what is set once or by few. */
+/**
+ * The properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets,
+ * immutable fields and the role field.
+ */
 function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDraft): ReadonlySet<string> {
   const kept = new Set(
     collection.fields.flatMap(({ name, type, definition }) =>
@@ -132,7 +137,7 @@ function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDra
   )
 }
 
-/** A name that a PATCH would remove, though the schema has no such name: nothing else shows that it was misspelt. */
+/** The fault of a PATCH that removes an unknown name: without it, a misspelt name would go unnoticed. */
 function findUnknownNulls(
   fields: readonly Field[],
   patch: JsonObject,

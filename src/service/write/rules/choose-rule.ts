@@ -11,32 +11,32 @@ import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import { invalid, refused } from '../../refusals.js'
 
-/** A rule, and what it keeps of a body. */
+/** A rule, and the properties that it keeps of a body. */
 export interface Trial {
   readonly collection: Collection
   readonly rule: Rule
   readonly kept: Kept
 }
 
-/** What comes of a body under one rule. */
+/** The result of a body under one rule. */
 export type Applied<T> = Fitting<T> | Unfitting
 
-/** A body that a rule does not let in. */
+/** A body that a rule does not accept. */
 type Unfitting =
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
   | { readonly kind: 'refused' }
 
-/** A body that a rule lets in. */
+/** A body that a rule accepts. */
 export type Fitting<T> = { readonly kind: 'fits' } & T
 
-/** What a rule that lets a body in has taken from it, by name. */
+/** The names that the rule dropped from a body. */
 export interface Ignoring {
   readonly ignored: readonly string[]
 }
 
 /**
- * What comes of a body under the rule that runs: rules that drop nothing of it go first. The faults of the first rule
- * tried are the answer; a later one that is invalid is passed over (CONTRACT.md §5). Throws `validation_failed` and
+ * Tries the rules for a body; those that drop nothing of it come first. The faults of the first rule tried
+ * are the answer; later rules with faults are skipped (CONTRACT.md §5). Throws `validation_failed` and
  * `forbidden`.
  */
 export function* chooseRule<T>(
@@ -61,7 +61,7 @@ export function* chooseRule<T>(
   throw refused()
 }
 
-/** What the caller holds in a form that a field cannot take is not a fault of the body: the rule does not run. */
+/** A caller's value that does not fit the field is not a fault of the body: the rule does not run. */
 export function blame({ collection, rule }: Trial, faults: readonly Fault[]): Unfitting {
   const own = faults.filter((fault) => !comesFromVariable(rule, fault))
   return own.length > 0 ? { kind: 'invalid', faults: explain(collection, rule, own) } : { kind: 'refused' }
@@ -76,7 +76,7 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
   return false
 }
 
-/** Adds the nearest name to faults of undeclared properties, among those that the rule accepts. */
+/** Adds to the fault of an undeclared property the nearest name that the rule accepts. */
 function explain(collection: Collection, rule: Rule, faults: readonly Fault[]): readonly Fault[] {
   const accepted = collection.fields
     .map(({ name }) => name)

@@ -7,7 +7,7 @@ import type { StorageArguments } from './arguments/parse-arguments.js'
 /** A storage that cannot be opened; the message says why. */
 export class StorageError extends Error {}
 
-/** The storage that a command line names. Opening it rejects with `StorageError`. */
+/** Creates the storage that a command line names. Opening it rejects with `StorageError`. */
 export function createStorage(storage: StorageArguments): StorageAdapter {
   const adapter = createAdapter(storage)
   return {
@@ -37,11 +37,11 @@ function createAdapter(storage: StorageArguments): StorageAdapter {
   }
 }
 
-/** A storage in words; not the URL of a database, because there may be a password in it. */
+/** A storage in words, without the URL of a database, which may contain a password. */
 export const nameStorage = (storage: StorageArguments): string =>
   storage.kind === 'file' ? storage.file : 'the database'
 
-/** What went wrong and why: a service tells its clients less than its operator has to know. */
+/** An error with its causes: an operator needs more than a service tells its clients. */
 export function describeCause(thrown: unknown): string {
   const chain: string[] = []
   for (let one = isServiceError(thrown) ? (thrown.cause ?? thrown) : thrown; one !== undefined; ) {
@@ -51,7 +51,7 @@ export function describeCause(thrown: unknown): string {
   return chain.join(': ')
 }
 
-/** Several attempts to connect that fail together have a code and no message. */
+/** The error of several failed connection attempts has a code but no message. */
 const nameError = (thrown: unknown): string =>
   thrown instanceof Error
     ? thrown.message || ((thrown as NodeJS.ErrnoException).code ?? thrown.name)

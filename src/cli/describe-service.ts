@@ -5,7 +5,7 @@ import { isAnywhere } from '../query/where.js'
 /** The operations that the service answers. */
 const SERVED: readonly Operation[] = ['read', 'create', 'update', 'delete']
 
-/** What a running service says of itself: its routes, who may do what there, and a line to try. */
+/** Describes a running service: its routes, their permissions, and a command to try. */
 export function describeService({ collections, auth }: ServicePlan, origin: string): string {
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [

@@ -8,7 +8,7 @@ import { SeedError } from './start-service.js'
 /** Errors whose message is all that a user needs. */
 const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError, UsageError]
 
-/** Says what is wrong in words where it is the user's to mend, and shows everything else whole. */
+/** Explains an error in words where the user can correct it, and prints any other in full. */
 export function explain(thrown: unknown): string {
   if (thrown instanceof Error && SPEAKING.some((kind) => thrown instanceof kind)) return thrown.message
   if (isServiceError(thrown)) {

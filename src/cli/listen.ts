@@ -13,13 +13,13 @@ export interface Place {
 
 /** A server that listens. */
 export interface Listening {
-  /** How it is reached from this machine. */
+  /** Its URL on this machine. */
   readonly origin: string
-  /** Takes no new requests, and lets those in flight end. */
+  /** Accepts no new requests, and lets those in flight end. */
   stop(): Promise<void>
 }
 
-/** Listens, and writes a line for every request. Rejects with `ListenError`. */
+/** Listens, and prints a line for every request. Rejects with `ListenError`. */
 export async function listen(
   place: Place,
   answer: NodeHandler,
@@ -31,7 +31,7 @@ export async function listen(
     open.add(response)
     response.on('close', () => {
       open.delete(response)
-      // Without the query: what somebody searches for is nobody else's business.
+      // Without the query, which may be private.
       const [path] = (request.url ?? '').split('?')
       const status = response.writableFinished ? response.statusCode : 'gone'
       print(`${request.method} ${path} ${status} ${Math.round(performance.now() - start)} ms`)
@@ -46,7 +46,7 @@ export async function listen(
   return { origin: `http://${nameHost(place.host)}:${port}`, stop: () => stop(server, open) }
 }
 
-/** Addresses that stand for all of a machine's. */
+/** Addresses that stand for all addresses of a machine. */
 export const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
 
 function nameHost(host: string): string {
@@ -68,7 +68,7 @@ function explainListening({ port, host }: Place, cause: NodeJS.ErrnoException): 
 }
 
 async function stop(server: Server, open: ReadonlySet<ServerResponse>): Promise<void> {
-  // Else a client that keeps its connection would keep the process.
+  // Otherwise a client that keeps its connection would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
   server.closeIdleConnections()
   await new Promise((resolve) => server.close(resolve))

@@ -9,7 +9,7 @@ import { type Serving, serve } from './commands/serve.js'
 import { explain } from './explain.js'
 import { createTerminal } from './terminal.js'
 
-/** The build puts it in. */
+/** The build defines it. */
 declare const PACKAGE_VERSION: string
 
 const terminal = createTerminal(process)
@@ -38,7 +38,7 @@ function stopOnSignal(serving: Serving): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      // Asked twice, the one who asks does not want to wait.
+      // A second signal ends the process at once.
       if (isStopping) process.exit(1)
       isStopping = true
       void serving.stop()

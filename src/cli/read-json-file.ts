@@ -4,7 +4,10 @@ import { type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser'
 /** A file that cannot be used; the message says which and why. */
 export class FileError extends Error {}
 
-/** Reads a file of JSON. Throws `FileError`, also where a key stands twice in one object, so that nothing is lost. */
+/**
+ * Reads a file of JSON. Throws `FileError`, also for a key that occurs twice in one object, because its first
+ * value would be lost.
+ */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = (await readText(path)).replace(/^\ufeff/, '')
   let value: unknown
@@ -28,7 +31,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** The first fault of a JSON text, with its place: of its syntax, or a key that stands twice in one object. */
+/** The first fault of a JSON text, with its place: in its syntax, or a repeated key. */
 export function findFault(text: string): string | undefined {
   const objects: Set<string>[] = []
   let fault: string | undefined
@@ -48,7 +51,7 @@ export function findFault(text: string): string | undefined {
   try {
     visit(text, visitor, { disallowComments: true })
   } catch {
-    // The parser goes as deep as the text does.
+    // The parser recurses as deep as the text.
     return 'more levels than can be read'
   }
   return fault

@@ -8,21 +8,21 @@ import type { ServeArguments } from './arguments/parse-arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
 
-/** A seed that cannot be stored; the message lists what is wrong with its documents. */
+/** A seed that cannot be stored; the message lists the faults of its documents. */
 export class SeedError extends Error {}
 
 /** A service whose storage is open. */
 export interface Started {
   readonly handler: Handler
   readonly plan: ServicePlan
-  /** Where its documents lie, in words. */
+  /** The place of its documents, in words. */
   readonly place: string
 }
 
 /**
- * Starts what a command line names. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
+ * Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
  *
- * @param createHasher for a cost of bcrypt
+ * @param createHasher creates the hasher of a bcrypt cost
  */
 export async function startService(
   args: ServeArguments,
@@ -41,7 +41,7 @@ export async function startService(
     await handler.ready().catch(explainSeed)
     return { handler, plan, place: describe() }
   } catch (thrown) {
-    // Connections that stay open would keep the process.
+    // Connections that stay open would keep the process alive.
     await handler.close().catch(() => {})
     throw thrown
   }
@@ -49,10 +49,10 @@ export async function startService(
 
 type Documents = NonNullable<StorageAdapter['seed']>
 
-/** A storage, and how it is described once it is open. */
+/** A storage, and how to describe it once it is open. */
 interface Prepared {
   readonly adapter: StorageAdapter
-  /** Called once, before anybody is served. */
+  /** Called once, before the first request. */
   describe(): string
 }
 
@@ -76,7 +76,7 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: Documents 
   }
 }
 
-/** Faults of a seed concern its file; a storage that fails meanwhile does not. */
+/** The faults of a seed belong to its file; a failure of the storage does not. */
 function explainSeed(thrown: unknown): never {
   if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
   const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)

@@ -1,12 +1,15 @@
-/** Where a command says things to people. */
+/** Prints text for people. */
 export interface Terminal {
-  /** Writes a line of what was asked for. */
+  /** Prints a line of the result. */
   readonly print: (line: string) => void
-  /** Writes a line of what went wrong. */
+  /** Prints a line about an error. */
   readonly complain: (line: string) => void
 }
 
-/** The terminal of this process. Where a reader like `head` goes away, the process goes on and prints no more. */
+/**
+ * The terminal of this process. After a reader such as `head` closes the pipe, the process continues and
+ * prints no more.
+ */
 export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>): Terminal {
   const open = (stream: NodeJS.WriteStream) => {
     let isGone = false

@@ -1,16 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** How often files are looked at, in milliseconds. */
+/** The milliseconds between two looks at the files. */
 const INTERVAL = 150
 
-/** Looks at files until it is stopped. */
+/** A watch that can be stopped. */
 export interface Watching {
-  /** Resolves when no call is under way, and none will come. */
+  /** Resolves when no call is under way, and none will follow. */
   stop(): Promise<void>
 }
 
-/** What files look like from outside: another text when one was written, replaced or removed. */
+/** The state of files as text: it differs after one was written, replaced or removed. */
 export async function readState(files: readonly string[]): Promise<string> {
   const states = await Promise.all(
     files.map((file) =>
@@ -24,8 +24,8 @@ export async function readState(files: readonly string[]): Promise<string> {
 }
 
 /**
- * Calls back when files no longer are what they were, one call at a time. Asks for the files by name, again and again:
- * editors put a new file in the place of the old one, and not every file system tells of it.
+ * Calls back when files have changed, one call at a time. It polls the files by name: editors replace the old
+ * file by a new one, and not every file system reports changes.
  */
 export function watchFiles(
   files: readonly string[],
@@ -38,7 +38,7 @@ export function watchFiles(
     let [known, seen] = [before, before]
     while (!signal.aborted) {
       const state = await readState(files)
-      // The same twice: what is written in several steps is complete.
+      // Two equal looks in a row: a write in several steps is complete.
       if (state !== known && state === seen) {
         known = state
         await onChange()

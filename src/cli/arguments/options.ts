@@ -1,13 +1,13 @@
 import { UsageError } from './usage-error.js'
 
-/** What the command can be asked for; to serve needs no word. */
+/** The words of the command; without a word, it serves. */
 export type Word = 'serve' | 'init' | 'grant' | 'types'
 
 /** An option of the command line. */
 export interface Option {
   /** The words that take it. */
   readonly of: readonly Word[]
-  /** It is there or not, and takes no value. */
+  /** Whether it takes no value. */
   readonly isFlag?: boolean
   readonly isRepeatable?: boolean
   /** Throws `UsageError`. */
@@ -16,7 +16,7 @@ export interface Option {
   readonly about: readonly string[]
 }
 
-/** The options of the words; `--help` and `--version` stand beside them. */
+/** The options of all words, without `--help` and `--version`. */
 export const OPTIONS = {
   port: {
     of: ['serve'],
@@ -33,7 +33,7 @@ export const OPTIONS = {
   watch: {
     of: ['serve'],
     isFlag: true,
-    about: ['starts anew when the configuration or the seed changes'],
+    about: ['starts again when the configuration or the seed changes'],
   },
   cors: {
     of: ['serve'],
@@ -44,7 +44,7 @@ export const OPTIONS = {
     of: ['serve'],
     about: [
       'documents to begin with: { "<collection>": [ ... ] };',
-      'passed over where a file or a database holds documents already',
+      'skipped where a file or a database already holds documents',
     ],
   },
   data: {
@@ -64,8 +64,10 @@ export const OPTIONS = {
   out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }
 
+/** The name of an option. */
 export type OptionName = keyof typeof OPTIONS
 
+/** The names of all options. */
 export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 
 /** Checks the number of a port. Throws `UsageError`. */
@@ -74,7 +76,7 @@ export function checkPort(value: string, name: string): void {
     throw new UsageError(`${name} must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
 }
 
-/** Does not repeat the value: there may be a password in it. */
+/** The message does not repeat the value, which may contain a password. */
 function checkUrl(value: string, name: string): void {
   if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError(`${name} must begin with postgres://`)
 }

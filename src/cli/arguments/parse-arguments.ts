@@ -4,7 +4,7 @@ import { TEMPLATE_NAMES, type TemplateName } from '../commands/templates.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
 import { UsageError } from './usage-error.js'
 
-/** Where documents outlast the process. */
+/** A storage that outlasts the process. */
 export type StorageArguments =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
@@ -17,11 +17,11 @@ export interface ServeArguments {
   readonly watch: boolean
   readonly cors: readonly string[]
   readonly seed: string | undefined
-  /** In memory where it is missing. */
+  /** Default: in memory. */
   readonly storage?: StorageArguments
 }
 
-/** Who is to have which role, in which storage. */
+/** The user, the role and the storage of a grant. */
 export interface GrantArguments {
   readonly config: string
   readonly identifier: string
@@ -29,20 +29,20 @@ export interface GrantArguments {
   readonly storage: StorageArguments
 }
 
-/** Where the types of a configuration's documents go. */
+/** The configuration whose types to print, and where to write them. */
 export interface TypesArguments {
   readonly config: string
-  /** On the terminal where it is missing. */
+  /** Default: the terminal. */
   readonly out: string | undefined
 }
 
-/** What to begin with, and where it goes. */
+/** The template to write, and its folder. */
 export interface InitArguments {
   readonly template: TemplateName
   readonly folder: string
 }
 
-/** What the command was told. */
+/** A parsed command line. */
 export type Arguments =
   | ({ readonly word: 'serve' } & ServeArguments)
   | ({ readonly word: 'grant' } & GrantArguments)
@@ -51,7 +51,7 @@ export type Arguments =
   | { readonly word: 'help'; readonly of: NamedWord | undefined }
   | { readonly word: 'version' }
 
-/** The values of each option; none where it was not given. */
+/** The values of each option; empty where it was not given. */
 type Options = { readonly [name in OptionName]: readonly string[] }
 
 const DEFAULT_PORT = '3000'
@@ -59,12 +59,12 @@ const DEFAULT_HOST = 'localhost'
 const DEFAULT_CONFIG = 'config.json'
 const [DEFAULT_TEMPLATE] = TEMPLATE_NAMES
 
-/** What stands at the beginning of a command line; serving needs no word. */
+/** The words that a command line can begin with; serving needs none. */
 export type NamedWord = Exclude<Word, 'serve'>
 
 const NAMED_WORDS: readonly NamedWord[] = ['init', 'grant', 'types']
 
-/** The word of a command line, also of one that makes no sense otherwise. */
+/** The word of a command line, even of an invalid one. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
   const { positionals } = parseArgs({ ...SHAPE, args: [...args], strict: false })
   return NAMED_WORDS.find((word) => word === positionals[0])
@@ -112,7 +112,7 @@ function readServe(
   }
 }
 
-/** Hosting platforms name the port here. An empty variable does not count. */
+/** Hosting platforms set the port in this variable. An empty one is ignored. */
 function readPort(variable = ''): string {
   if (variable === '') return DEFAULT_PORT
   checkPort(variable, 'the variable PORT')
@@ -127,12 +127,12 @@ function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): st
 
 function readGrant([identifier, role, ...rest]: readonly string[], options: Options): GrantArguments {
   if (identifier === undefined || role === undefined)
-    throw new UsageError('grant needs the identifier of a user, and a role')
+    throw new UsageError('grant needs the identifier of a user and a role')
   checkText(identifier, 'the identifier')
   checkText(role, 'the role')
   const storage = readStorage(options)
   if (!storage)
-    throw new UsageError('grant needs --data or --database: what is in memory ends with its process')
+    throw new UsageError('grant needs --data or --database: documents in memory end with their process')
   return { config: readConfig(rest), identifier, role, storage }
 }
 
@@ -164,7 +164,9 @@ type Values = ReturnType<typeof readArguments>['values']
 const readOptions = (values: Values, word: Word): Options =>
   Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as Options
 
-/** The values of one option. Throws `UsageError` where one is empty, or repeated although it may not be. */
+/**
+ * The values of one option. Throws `UsageError` for an empty value, and for a repeated option that takes one.
+ */
 function readOption(
   name: OptionName,
   values: readonly (string | boolean)[] | undefined,
@@ -195,7 +197,7 @@ type ParsedOption = { readonly type: 'string' | 'boolean'; readonly multiple: tr
 
 const typeOf = ({ isFlag = false }: Option): ParsedOption['type'] => (isFlag ? 'boolean' : 'string')
 
-/** How node reads the options. */
+/** The options in the form that Node's parser takes. */
 const SHAPE = {
   allowPositionals: true,
   options: {

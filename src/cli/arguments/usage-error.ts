@@ -1,2 +1,2 @@
-/** A command line that makes no sense; the message says why. */
+/** An invalid command line; the message says why. */
 export class UsageError extends Error {}

@@ -9,7 +9,7 @@ interface Usage {
 
 const CONFIG: readonly string[] = ['which configuration (default: config.json in this folder)']
 
-/** What each word is for. */
+/** The usage of each word. */
 const WORDS: { readonly [word in Word]: Usage } = {
   serve: {
     synopsis:
@@ -42,7 +42,7 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
     return words.some((word) => of.includes(word)) ? [describeLine(`--${name}`, about)] : []
   })
 
-/** What one word takes, for people, or the whole command. */
+/** Describes what one word takes, or the whole command. */
 export function describeUsage(word?: Word): string {
   const words = word === undefined ? WORD_NAMES : [word]
   const takesConfig = words.some((name) => WORDS[name].synopsis.includes('config.json'))

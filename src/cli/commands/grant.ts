@@ -9,8 +9,8 @@ import { createStorage } from '../create-storage.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
 /**
- * Gives a registered user a role, also while others serve the same storage. Throws `FileError`, `ConfigError`,
- * `StorageError`, and a `ServiceError` that says what keeps the role from being given.
+ * Gives a registered user a role, also while other processes serve the same storage. Throws `FileError`,
+ * `ConfigError`, `StorageError`, and a `ServiceError` with the reason why the role cannot be given.
  */
 export async function grant(
   { config, storage, ...wanted }: GrantArguments,
@@ -31,7 +31,7 @@ export async function grant(
 const describeGrant = ({ identifier, role }: RoleGrant, isNew: boolean): string =>
   `${identifier} ${isNew ? 'now has' : 'already has'} the role ${role}.`
 
-/** Opening would make a misspelt file, in which nobody is registered. */
+/** Opening the storage would create a misspelt file, without any users. */
 async function refuseNewFile(storage: StorageArguments): Promise<void> {
   if (storage.kind !== 'file') return
   await access(storage.file).catch(() => {
@@ -39,12 +39,12 @@ async function refuseNewFile(storage: StorageArguments): Promise<void> {
   })
 }
 
-/** Closes the storage in any case: open, it would keep the process. */
+/** Closes the storage in any case: an open one would keep the process alive. */
 async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } finally {
-    // What was not opened may not close either; what went wrong before matters more.
+    // A storage that did not open may fail to close; the earlier error matters more.
     await adapter.close().catch(() => {})
   }
 }

@@ -8,8 +8,8 @@ import { TEMPLATES, type Template } from './templates.js'
 const ORIGIN = 'http://localhost:3000'
 
 /**
- * Writes a first configuration, documents and a test into a folder, and says what can be done with them. Throws
- * `FileError`, also where one of these files is there already; nothing is written then.
+ * Writes a first configuration, documents and a test into a folder, and prints what to do next. Throws
+ * `FileError`; where one of these files exists, nothing is written.
  */
 export async function init(
   { template: name, folder }: InitArguments,
@@ -21,7 +21,7 @@ export async function init(
   await mkdir(folder, { recursive: true }).catch(refuse(folder))
   for (const [file, text] of Object.entries(template.files)) {
     const path = join(folder, file)
-    // Refuses also what has appeared there since.
+    // Also refuses a file that has appeared in the meantime.
     await writeFile(path, text, { flag: 'wx' }).catch(refuse(path))
   }
   const place = folder === '.' ? '' : ` in ${folder}`
@@ -81,6 +81,6 @@ function isInstalled(folder: string): boolean {
   }
 }
 
-/** A name as one word of a shell. */
+/** A name, quoted as one word of a shell. */
 const quote = (name: string): string =>
   /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`

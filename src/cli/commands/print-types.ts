@@ -7,7 +7,7 @@ import type { CollectionConfig, Config, FieldDefinition } from '../../types.js'
 import type { TypesArguments } from '../arguments/parse-arguments.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
-/** A property, as far as one line says it. */
+/** A property of a printed type, on one line. */
 interface Property {
   readonly name: string
   readonly isOptional: boolean
@@ -24,7 +24,7 @@ export async function writeTypes(
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)
-  // The types do not depend on who calls: a host may have accounts of its own.
+  // The types do not depend on the callers; a host may have its own accounts.
   compileConfig(written, { production: false, hasAuthenticate: true })
   const text = printTypes(written as Config)
   if (out === undefined) return print(text.trimEnd())
@@ -34,8 +34,8 @@ export async function writeTypes(
 }
 
 /**
- * The types of a sound configuration as a module of TypeScript that imports nothing: interfaces for each collection,
- * and `Collections`, which names them all, for `createClient<Collections>(url)`.
+ * Prints the types of a valid configuration as a TypeScript module without imports: interfaces for each
+ * collection, and `Collections`, which names them all, for `createClient<Collections>(url)`.
  */
 export function printTypes(config: Config): string {
   const collections = Object.entries(settleShape(config).collections ?? {})
@@ -94,7 +94,7 @@ function printCollection(name: string, collection: CollectionConfig, typeName: s
   return { interfaces, types }
 }
 
-/** A name for the interfaces of each collection; names that differ only by what no identifier has are numbered. */
+/** A name for the interfaces of each collection; names that become equal as identifiers are numbered. */
 function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set<string>()
   return new Map(
@@ -108,7 +108,7 @@ function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, str
   )
 }
 
-/** What a rule of `create` puts in by itself need not stand in a body. */
+/** The fields that a rule's `set` gives on create: a body need not contain them. */
 function namesGivenBySet({ permissions = {} }: CollectionConfig): ReadonlySet<string> {
   const names = Object.values(permissions).flatMap((grant) => {
     if (typeof grant === 'boolean' || !('create' in grant) || typeof grant.create !== 'object') return []
@@ -163,7 +163,7 @@ function printType(definition: FieldDefinition, purpose: Purpose, indent: string
 function printObject(properties: readonly Property[], indent: string, rest = ''): string {
   if (properties.length === 0 && rest === '') return '{}'
   const lines = properties.map(({ name, isOptional, type, description }) => {
-    // What ends a comment may stand in a description.
+    // A description may contain the end of a comment.
     const about = description?.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ').trim()
     const comment = about ? `${indent}  /** ${about} */\n` : ''
     return `${comment}${indent}  readonly ${name}${isOptional ? '?' : ''}: ${type}\n`
@@ -171,7 +171,7 @@ function printObject(properties: readonly Property[], indent: string, rest = '')
   return `{\n${lines.join('')}${rest}${indent}}`
 }
 
-/** Every reference, or array of them: its path, the collection that it leads to. */
+/** Every reference, or array of them, with its path and its collection. */
 function findReferences(fields: Definitions, prefix = ''): readonly (readonly [string, string])[] {
   return Object.entries(fields).flatMap(([name, definition]): readonly (readonly [string, string])[] => {
     const { items = definition, properties = {} } = fieldTypeOf(definition.type).inside?.(definition) ?? {}
@@ -185,7 +185,7 @@ const printLiteral = (value: string | number): string =>
 
 const printName = (name: string): string => (/^[A-Za-z]\w*$/.test(name) ? name : printText(name))
 
-/** A literal in single quotes, escaped as JSON escapes. */
+/** A literal in single quotes, with the escapes of JSON. */
 const printText = (text: string): string => {
   const inner = JSON.stringify(text).slice(1, -1)
   return `'${inner.replaceAll(/\\.|'/g, (part) => (part === '\\"' ? '"' : part === "'" ? "\\'" : part))}'`

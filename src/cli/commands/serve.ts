@@ -8,7 +8,7 @@ import { type Started, startService } from '../start-service.js'
 import type { Terminal } from '../terminal.js'
 import { readState, watchFiles } from '../watch-files.js'
 
-/** A service that listens. */
+/** A running server. */
 export interface Serving {
   readonly origin: string
   /** Lets requests in flight end. */
@@ -16,8 +16,8 @@ export interface Serving {
 }
 
 /**
- * Serves a configuration, and with `watch` whatever becomes of it. Throws `FileError`, `ConfigError`, `StorageError`,
- * `SeedError` and `ListenError`.
+ * Serves a configuration, and with `watch` each new version of it. Throws `FileError`, `ConfigError`,
+ * `StorageError`, `SeedError` and `ListenError`.
  */
 export async function serve(args: ServeArguments, terminal: Terminal): Promise<Serving> {
   const { print, complain } = terminal
@@ -27,7 +27,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
     return { ...started, answer: toNodeHandler(started.handler) }
   }
   const files = filesOf(args)
-  // Before they are read: what changes meanwhile has changed.
+  // Before the files are read, so that a change during the reading counts as one.
   const state = await readState(files)
   let current = await start()
   const listening = await listen(args, (request, response) => current.answer(request, response), print).catch(
@@ -46,7 +46,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
     try {
       current = await start()
     } catch (thrown) {
-      return complain(`${explain(thrown)}\n\nWhat was served before goes on being served.`)
+      return complain(`${explain(thrown)}\n\nThe previous version is still served.`)
     }
     print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
     print(describeService(current.plan, origin))
@@ -65,7 +65,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 
-/** Threads that hash outlast a service, so those of a cost are made once. */
+/** Hashing threads outlast a service, so there is one hasher per cost. */
 function createHasherCache(): (cost: number) => Hasher {
   const hashers = new Map<number, Hasher>()
   return (cost) => {
@@ -78,12 +78,12 @@ function createHasherCache(): (cost: number) => Hasher {
 const filesOf = ({ config, seed }: ServeArguments): readonly string[] =>
   seed === undefined ? [config] : [config, seed]
 
-/** What a start anew does to documents in memory. */
+/** What a restart does to documents in memory. */
 function describeLoss({ storage, seed }: ServeArguments): string {
   if (storage) return ''
   const rest = seed === undefined ? 'nothing' : seed
   return ` What was stored before is gone, accounts and sessions too: it begins with ${rest}.`
 }
 
-/** A storage that fails to close must not stop what comes after. */
+/** A storage that fails to close must not prevent what follows. */
 const close = ({ handler }: Service): Promise<void> => handler.close().catch(() => {})

@@ -5,32 +5,35 @@ import notesConfig from './templates/notes/config.json?raw'
 import notesDocuments from './templates/notes/documents.json?raw'
 import notesTests from './templates/notes/tests.js?raw'
 
-/** A configuration to begin with. */
+/** A template of a new configuration. */
 export interface Template {
-  /** What it is, in a few words. */
+  /** A description in a few words. */
   readonly about: string
-  /** What is written, by the name of each file. */
+  /** The content of each file, by name. */
   readonly files: { readonly [name: string]: string }
-  /** Lines for a shell that show what it does, while it is served at an origin with its documents. */
+  /** Shell lines that show what it does, while it is served at an origin with its documents. */
   readonly tries: (origin: string) => readonly string[]
 }
 
 const JSON_BODY = "-H 'content-type: application/json'"
 
-/** Takes the token out of an answer to a login. */
+/** Takes the token out of the answer to a login. */
 const logIn = (origin: string, email: string, password: string): string =>
   `TOKEN=$(curl -s ${origin}/auth/login ${JSON_BODY} -d '{"email":"${email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`
 
 const SIGNED_IN = '-H "authorization: Bearer $TOKEN"'
 
-/** The files of a template. The test is a module whatever the folder's package.json says, thus its ending. */
+/**
+ * The files of a template. The test ends in `.mjs`, so it is a module whatever the folder's package.json
+ * says.
+ */
 const filesOf = (config: string, documents: string, tests: string): Template['files'] => ({
   'config.json': config,
   'documents.json': documents,
   'config.test.mjs': tests,
 })
 
-/** What a new configuration can begin with; the first is the default. */
+/** All templates; the first is the default. */
 export const TEMPLATES = {
   notes: {
     about: 'a notes app, in which everybody sees their own notes',
@@ -52,6 +55,8 @@ export const TEMPLATES = {
   },
 } satisfies { readonly [name: string]: Template }
 
+/** The name of a template. */
 export type TemplateName = keyof typeof TEMPLATES
 
+/** The names of all templates. */
 export const TEMPLATE_NAMES = Object.keys(TEMPLATES) as [TemplateName, ...TemplateName[]]

@@ -1,27 +1,29 @@
 import type { ErrorCode, Fault } from '../errors.js'
 
-// A registered symbol: an error of another copy of this package (ESM beside CommonJS) is recognised too.
+// A registered symbol also recognises an error of another copy of this package (ESM beside CommonJS).
 const CLIENT_ERROR = Symbol.for('collection-service.ClientError')
 
-/** The service's own codes, and that of an answer which is not the service's; later releases may know more. */
+/** The service's own codes, and that of an answer from elsewhere; later releases may have more. */
 export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record<never, never>)
 
-/** An answer that is no result. What keeps an answer from arriving is thrown as `fetch` throws it. */
+/**
+ * The error of an answer without a result. Where no answer arrives, the error of `fetch` is thrown instead.
+ */
 export class ClientError extends Error {
   readonly status: number
-  /** Stable; `unexpected_answer` for one that is not the service's. */
+  /** Stable; `unexpected_answer` for an answer that is not the service's. */
   readonly code: ClientErrorCode
-  /** For people. */
+  /** A description for people. */
   readonly detail: string
-  /** What can be pointed at in a body or a query. */
+  /** The faults of a body or a query. */
   readonly errors: readonly Fault[]
-  /** Under which the service's log knows more. */
+  /** The id under which the service's log has more. */
   readonly requestId: string | undefined
   /** Seconds after which another attempt makes sense. */
   readonly retryAfter: number | undefined
   readonly [CLIENT_ERROR] = true
 
-  /** `problem` is the answer's body, whatever it is. */
+  /** `problem` is the body of the answer, of any form. */
   constructor(response: Response, problem: unknown) {
     const { code, detail, errors, requestId } = (
       typeof problem === 'object' && problem !== null ? problem : {}
@@ -41,7 +43,18 @@ export class ClientError extends Error {
   }
 }
 
-/** True for a `ClientError` of any copy of this package; never throws, whatever was thrown. */
+/**
+ * True for a `ClientError` of any copy of this package; never throws, whatever was thrown.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.collection('notes').get(id)
+ * } catch (thrown) {
+ *   if (!isClientError(thrown) || thrown.code !== 'not_found') throw thrown
+ * }
+ * ```
+ */
 export function isClientError(thrown: unknown): thrown is ClientError {
   try {
     return (thrown as Partial<ClientError>)[CLIENT_ERROR] === true

@@ -27,7 +27,7 @@ export type {
   SignedIn,
 } from './types.js'
 
-/** An answer's body as JSON, which the service gives the form that the types promise. */
+/** An answer; the service ensures that its JSON body has the form that the types promise. */
 interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
   readonly body: any
@@ -38,9 +38,9 @@ interface Asked {
   readonly signal?: AbortSignal | undefined
   readonly headers?: { readonly [name: string]: string | undefined }
   readonly body?: unknown
-  /** Whether a body of this form is what was asked for. */
+  /** Whether a body has the expected form. */
   readonly isRight?: (body: Answer['body']) => boolean
-  /** A stale token must not keep anybody from signing in. */
+  /** Whether the call signs in: a stale token must not prevent that. */
   readonly isSigningIn?: boolean
 }
 
@@ -48,7 +48,7 @@ const join = (path: string, query: string): string => (query ? `${path}?${query}
 
 const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
 
-/** JSON would make a `null` of numbers and dates that are none, which in a patch removes. */
+/** JSON would write numbers and dates that are not valid as `null`, which removes in a patch. */
 function refuseLoss(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
   const isLost = typeof value === 'number' ? !Number.isFinite(value) : value === null && this[name] !== null
   if (isLost) throw new TypeError(`${name} takes no ${this[name]}`)
@@ -56,9 +56,15 @@ function refuseLoss(this: { readonly [name: string]: unknown }, name: string, va
 }
 
 /**
- * Makes a client of a service: of one behind a URL, its base path included, or of a handler in this process.
- * With `createClient<typeof config>(url)`, or the `Collections` that `collection-service types` prints, it knows
- * the collections; from a handler it learns them by itself.
+ * Creates a client of a service: behind a URL, with its base path, or of a handler in this process. With
+ * `createClient<typeof config>(url)`, or the `Collections` that `collection-service types` prints, it knows
+ * the collections; from a handler it infers them.
+ *
+ * @example
+ * ```ts
+ * const client = createClient<Collections>('https://example.com/api')
+ * const notes = await client.collection('notes').list({ sort: { createdAt: 'desc' }, limit: 10 })
+ * ```
  */
 export function createClient<C = unknown>(
   target: string | URL | HandlerTarget<C>,
@@ -83,7 +89,7 @@ export function createClient<C = unknown>(
       ? target(new Request(base + path, init))
       : (options.fetch ?? fetch)(base + path, init))
     const text = await response.text()
-    // A handler answers even those who have gone.
+    // A handler also answers clients that have disconnected.
     signal?.throwIfAborted()
     let answered: Answer['body']
     try {
@@ -110,7 +116,7 @@ export function createClient<C = unknown>(
 
     const pathOf = (document: Addressed): string => {
       const id = typeof document === 'string' ? document : document._id
-      // Any of these would lead to the whole collection, or past it.
+      // Any of these would address the whole collection, or a path outside it.
       if (typeof id !== 'string' || /^\.{0,2}$/.test(id))
         throw new TypeError('a document is named by its _id')
       return `${path}/${encodeURIComponent(id)}`
@@ -140,7 +146,8 @@ export function createClient<C = unknown>(
           const { body, headers }: Answer = await list(query, asked)
           if (body.length > 0)
             yield body
-            // Only the query: paths may look different from here, and tokens go nowhere else.
+            // Only the query is used: the server's paths may differ from the client's, and the token must not
+            // go elsewhere.
           ;[, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
         }
       },
@@ -185,6 +192,6 @@ export function createClient<C = unknown>(
         (await ask('GET', '/auth/me', { ...asked, isRight: isDocument })).body,
     },
   }
-  // Answers are what the configuration says: nothing here could check that.
+  // The configuration decides the form of the answers; the compiler cannot check that here.
   return client as unknown as Client<C>
 }

@@ -4,7 +4,7 @@ import type { Document, OperatorName } from '../types.js'
 
 type Scalar = string | number | boolean
 
-/** The names of a type's own properties, not those that an index signature allows. */
+/** The names of a type's own properties, without those of an index signature. */
 type Declared<D> = keyof {
   readonly [K in keyof D as string extends K ? never : number extends K ? never : K]: K
 } &
@@ -20,7 +20,7 @@ type IsObject<V> = unknown extends V
       ? true
       : false
 
-/** Every path of a document, as a pair: the path, the value there. Inside objects, never inside arrays. */
+/** Every path of a document, as a pair of the path and its value. Inside objects, never inside arrays. */
 type Pair<D, Prefix extends string = ''> = {
   [K in Declared<D> & keyof D]-?:
     | readonly [`${Prefix}${K}`, Stated<D[K]>]
@@ -31,10 +31,10 @@ type PathIn<P> = P extends readonly [infer Path extends string, unknown] ? Path 
 
 type ValueIn<P> = P extends readonly [string, infer V] ? V : never
 
-/** Where nothing is known of a collection, any path will do. */
+/** Whether nothing is known of a collection, so that any path is allowed. */
 type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
 
-/** What a value of a field is compared with. A date stands for its time in text. */
+/** What a field can be compared with. JSON writes a `Date` as text. */
 type Operand<V> = string extends V ? V | Date : V
 
 interface Equality<V> {
@@ -53,7 +53,7 @@ interface Order<V> {
 }
 
 interface Match {
-  /** Found anywhere in the text; case-sensitive without `$options`. */
+  /** Matches anywhere in the text; case-sensitive without `$options`. */
   readonly $regex?: string
   readonly $options?: 'i'
 }
@@ -70,7 +70,7 @@ interface Presence {
 
 type ScalarCondition<V> = Operand<V> | null | Operators<V>
 
-/** What may be asked of a field with values of `V`; of an array of scalars, what may be asked of one of them. */
+/** The condition on a field with values of `V`; for an array of scalars, on one of its elements. */
 type Condition<V> = unknown extends V
   ? Presence
   : [V] extends [readonly (infer I)[]]
@@ -83,24 +83,24 @@ type Condition<V> = unknown extends V
 
 type AllOperators = Equality<Scalar> & Order<number | string | Date> & Match
 
-/** `T`, of which nothing is missing. */
+/** `T`, checked to be complete. */
 type Complete<T, _Missing extends never> = T
 
 type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>
 
-/** A filter whose fields nobody knows. */
+/** A filter over unknown fields. */
 export interface LooseFilter {
   readonly [path: string]: Scalar | Date | null | LooseOperators | readonly LooseFilter[]
 }
 
-/** A filter over a document: all its conditions hold and, where there is `$or`, one of its groups. */
+/** A filter over a document: all its conditions must hold and, with `$or`, at least one of its groups. */
 export type DocumentFilter<D> = Flat<
   { readonly [P in Pair<D> as PathIn<P>]?: Condition<ValueIn<P>> } & {
     readonly $or?: readonly DocumentFilter<D>[]
   }
 >
 
-/** What `q` takes. */
+/** The type of `q`. */
 export type FilterOf<T extends CollectionTypes> =
   IsLoose<T> extends true ? LooseFilter : DocumentFilter<T['document']>
 
@@ -114,15 +114,15 @@ type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
       : never
   : never
 
-/** What `sort` takes; the first key counts most. */
+/** The type of `sort`; the first key counts most. */
 export type SortOf<T extends CollectionTypes> = Flat<{
   readonly [Path in IsLoose<T> extends true ? string : SortablePath<Pair<T['document']>>]?: Direction
 }>
 
-/** What `project` may name. */
+/** The paths that `project` may name. */
 export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
 
-/** What `expand` may name. */
+/** The fields that `expand` may name. */
 export type ReferenceOf<T extends CollectionTypes> = KeyOf<T['references']>
 
 type Keeps<P extends string, Path extends string> = Path extends P
@@ -154,7 +154,9 @@ type Target<M, N> = N extends keyof M
 
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
 
-/** A document with others in the place of references; where a reader may not see one, its `_id` stays. */
+/**
+ * A document with its references replaced; where the reader may not see the other document, the `_id` stays.
+ */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
     ? `${Prefix}${K}` extends E & keyof R
@@ -167,7 +169,7 @@ type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
     : D[K]
 }>
 
-/** A document as an answer to `project` and `expand` shows it. Both are `never` where they were not given. */
+/** A document as an answer to `project` and `expand` shows it. Both are `never` where they are not given. */
 export type Shown<M, T extends CollectionTypes, P extends string, E extends string> =
   IsLoose<T> extends true
     ? LooseCollection['document']

@@ -2,57 +2,59 @@ import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/co
 import type { JsonObject } from '../types.js'
 import type { FilterOf, PathOf, ReferenceOf, Shown, SortOf } from './query-types.js'
 
-/** What every call takes. */
+/** The options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** Which documents. */
+/** The options of a count. */
 export interface CountOptions<T extends CollectionTypes> extends CallOptions {
   readonly q?: FilterOf<T>
 }
 
-/** Which part of a document, and what in the place of its references. */
+/** The part of a document to get, and the references to expand. */
 export interface GetOptions<P extends string, E extends string> extends CallOptions {
   /** Only these fields, and `_id`. */
   readonly project?: readonly P[]
-  /** The documents that these fields refer to, in their place. */
+  /** The fields whose references are replaced by their documents. */
   readonly expand?: readonly E[]
 }
 
-/** Which documents, in which order, and what of them. */
+/** The documents to list, their order, and their part. */
 export interface ListOptions<T extends CollectionTypes, P extends string, E extends string>
   extends CountOptions<T>,
     GetOptions<P, E> {
   readonly sort?: SortOf<T>
   readonly skip?: number
-  /** Default: the service's, which may be none. */
+  /** Default: that of the service, which may have none. */
   readonly limit?: number
 }
 
-/** A new document under an `_id` that its maker chooses: a call whose outcome is unknown can then be repeated. */
+/**
+ * A new document under an `_id` that the client chooses: the call can be repeated if its outcome is unknown.
+ */
 export interface CreateOptions extends CallOptions {
-  /** A UUID. Where it exists already, `precondition_failed`. */
+  /** A UUID. Where it exists already, the call rejects with `precondition_failed`. */
   readonly id?: string
 }
 
 /**
- * A document by its `_id`, or as it was read. What `get`, `create`, `update` and `replace` have returned is changed or
- * deleted only if it is still the same (`If-Match`); what comes from elsewhere, whatever it has become.
+ * A document by its `_id`, or as it was read. A document from `get`, `create`, `update` or `replace` is
+ * changed or deleted only if it is still the same (`If-Match`); a document from elsewhere in any state.
  */
 export type Addressed = string | { readonly _id: string }
 
-/** One collection of a service. Every call rejects with `ClientError`, or with what `fetch` throws. */
+/** One collection of a service. Every call rejects with `ClientError`, or with the error of `fetch`. */
 export interface CollectionClient<M, T extends CollectionTypes> {
-  /** The documents that a filter matches: all of them where there is no limit. */
+  /** The documents that a filter matches; all of them where there is no limit. */
   list<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
     options?: ListOptions<T, P, E>,
   ): Promise<Shown<M, T, P, E>[]>
-  /** The same, page after page of `limit` documents each. */
+  /** The same, in pages of `limit` documents. */
   pages<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
     options?: ListOptions<T, P, E>,
   ): AsyncGenerator<Shown<M, T, P, E>[], void, undefined>
-  /** How many documents a filter matches. */
+  /** The number of documents that a filter matches. */
   count(options?: CountOptions<T>): Promise<number>
   /** One document. */
   get<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
@@ -63,9 +65,12 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   create(body: T['create'], options?: CreateOptions): Promise<T['document']>
   /** Creates all of these documents or none. */
   createMany(bodies: readonly T['create'][], options?: CallOptions): Promise<T['document'][]>
-  /** Changes what a merge patch names; `null` removes. */
+  /** Changes the fields in a merge patch; `null` removes one. */
   update(document: Addressed, patch: T['update'], options?: CallOptions): Promise<T['document']>
-  /** Replaces what the caller may read and write; what the rule does not accept keeps its value, so nothing is required. */
+  /**
+   * Replaces what the caller may read and write. Fields that the rule does not accept keep their values, so
+   * none is required.
+   */
   replace(document: Addressed, body: Partial<T['create']>, options?: CallOptions): Promise<T['document']>
   /** Deletes a document. */
   delete(document: Addressed, options?: CallOptions): Promise<void>
@@ -75,7 +80,7 @@ type Part<M, P extends keyof CollectionTypes> = M extends { readonly users: { re
   ? T
   : JsonObject
 
-/** A session that has begun; the client has taken its token. */
+/** A new session; the client has taken its token. */
 export interface SignedIn<User> {
   readonly user: User
   readonly token: string
@@ -100,26 +105,26 @@ type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
 
 /** A client of one service. */
 export interface Client<C = unknown> {
-  /** Sent as `Authorization: Bearer` where there is one: set by signing in, removed by signing out. */
+  /** Sent as `Authorization: Bearer`. Signing in sets it, signing out removes it. */
   token: string | undefined
   readonly auth: AuthClient<CollectionsOf<C>>
-  /** Asks for nothing yet. */
+  /** The client of a collection. Sends nothing yet. */
   collection<N extends CollectionName<C>>(
     name: N,
   ): CollectionClient<CollectionsOf<C>, TypesIn<CollectionsOf<C>, N>>
 }
 
-/** A service as a function; one made by `createCollectionService` knows its configuration. */
+/** A service as a function; one from `createCollectionService` carries the type of its configuration. */
 export interface HandlerTarget<C> {
   (request: Request): Promise<Response>
   readonly '~config'?: C
 }
 
-/** How a client reaches its service, and as whom. */
+/** How a client reaches its service, and with which token. */
 export interface ClientOptions {
-  /** Default: the global one. Not asked where the target is a function. */
+  /** Default: the global `fetch`. Not used where the target is a function. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Of a session that goes on. */
+  /** The token of an existing session. */
   readonly token?: string | undefined
   /** Sent with every request. */
   readonly headers?: NonNullable<RequestInit['headers']>

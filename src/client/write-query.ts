@@ -7,12 +7,12 @@ const isDate = (value: object): value is Date => typeof (value as Partial<Date>)
 const isEntries = (value: unknown): value is Entries =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value)
 
-/** Writes a value as JSON. Throws for what JSON would drop or turn into something else. */
+/** Writes a value as JSON. Throws for values that JSON would drop or change. */
 function writeValue(at: string, value: unknown): string {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) {
     return JSON.stringify(value)
   }
-  // `Array.from` visits holes too.
+  // `Array.from` also visits holes.
   if (Array.isArray(value)) return `[${Array.from(value, (element) => writeValue(at, element))}]`
   if (typeof value === 'object' && isDate(value)) return JSON.stringify(value.toISOString())
   throw fault(at, `takes no ${typeof value === 'number' ? value : typeof value}`)
@@ -20,7 +20,10 @@ function writeValue(at: string, value: unknown): string {
 
 type Add = (name: string, text: string) => void
 
-/** A condition must never vanish on its way: what holds none is a fault, and so is a name that would end its brackets. */
+/**
+ * Writes a filter. A condition must never get lost, so an empty one is a fault, and so is a name with
+ * brackets.
+ */
 function writeFilter(at: string, filter: unknown, add: Add): void {
   for (const [name, condition] of namedIn(at, filter)) {
     const inside = `${at}[${name}]`
@@ -56,7 +59,10 @@ function checkFilled(at: string, value: unknown): string {
   return at
 }
 
-/** Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for what it has no words for. */
+/**
+ * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for values that it
+ * cannot express.
+ */
 export function writeQuery(parameters: object): string {
   const pairs: string[] = []
   const add: Add = (name, text) => pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 type Headers = { readonly [name: string]: string }
 
-/** Headers of ours that are lists of names, which count once (RFC 9110 §12.5.5, Fetch). */
+/** The service's headers that are lists of names, each of which counts once (RFC 9110 §12.5.5, Fetch). */
 const NAMES: ReadonlySet<string> = new Set([
   'vary',
   'access-control-expose-headers',
@@ -10,12 +10,12 @@ const NAMES: ReadonlySet<string> = new Set([
   'access-control-allow-methods',
 ])
 
-/** Those that are lists of something longer (RFC 8288 §3, RFC 9110 §11.6.1). */
+/** The service's headers that are lists of longer entries (RFC 8288 §3, RFC 9110 §11.6.1). */
 const ENTRIES: ReadonlySet<string> = new Set(['link', 'www-authenticate'])
 
 /**
- * Our headers, those that are lists behind what something before us has put into the same. Any other has one meaning,
- * and that is ours; `Cache-Control` too, for `no-store` beside `public` is understood by some caches alone.
+ * Appends the lists among the service's headers to those that the host has set. Other headers replace the
+ * host's, also `Cache-Control`: `no-store` beside `public` would not be understood by every cache.
  */
 export function addToLists(response: ServerResponse, headers: Headers): Headers {
   const added = Object.entries(headers).map(([name, ours]): [string, string] => {
@@ -26,7 +26,7 @@ export function addToLists(response: ServerResponse, headers: Headers): Headers 
   return Object.fromEntries(added)
 }
 
-/** Each name once, as it was written first. */
+/** Each name once, as it was first written. */
 function joinNames(lists: readonly string[]): string {
   const known = new Map<string, string>()
   for (const name of lists.flatMap((list) => list.split(',')).map((name) => name.trim()))

@@ -10,7 +10,7 @@ import { sendTexts } from './send-text.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
-/** What frameworks add to node's request. */
+/** What frameworks add to Node's request. */
 type FrameworkRequest = ParsedRequest & {
   /** Express: the target before mount paths were cut off, and what was cut off. */
   readonly originalUrl?: string
@@ -25,20 +25,25 @@ export type NodeHandler = (
 ) => Promise<void>
 
 /**
- * Serves a handler's requests from node's own objects, without building web-standard ones. The path comes from the
- * request target, never from a `Host` header; a body that the framework has parsed already is taken as it is.
+ * Serves a handler's requests from Node's own objects, without building web-standard ones. The path comes
+ * from the request target, never from a `Host` header. A body that the framework has parsed is used as it is.
+ *
+ * @example
+ * ```ts
+ * createServer(toNodeHandler(createCollectionService(config))).listen(3000)
+ * ```
  */
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
   return async (request, response) => {
-    // Without a listener a connection that breaks would end the process.
+    // Without a listener, a broken connection would end the process.
     response.on('error', () => {})
     try {
       const answer = await respond(fromIncomingMessage(request, response))
       send(response, answer, request.method === 'HEAD')
     } catch {
-      // Whatever a framework has made of its objects, whoever asked must not wait for ever.
+      // The client must get an answer even if a framework has changed its objects.
       response.statusCode = 500
       response.end()
     }
@@ -62,7 +67,7 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
         if (!response.writableFinished) listener()
       }
       response.on('close', onClose)
-      // Whoever has left before cannot be heard leaving.
+      // A connection that is already closed emits no further event.
       if (response.destroyed) listener()
       return () => response.removeListener('close', onClose)
     },
@@ -70,18 +75,19 @@ function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse
   }
 }
 
-/** What a framework has cut off from the target; only where it has left another `url` behind is anything cut off. */
+/** What a framework has cut off from the target; it cuts off only where it changes `url`. */
 function readMountPath({ url = '', originalUrl = url, baseUrl }: FrameworkRequest): string {
   if (originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
-  // Connect, unlike Express, does not say what it has cut off; where nothing was left, it has put a slash in its place.
+  // Unlike Express, Connect does not keep what it has cut off; where nothing was left, it puts a slash in its
+  // place.
   const left = originalUrl.endsWith(url) ? url : url.replace(/^\/(?=\?|$)/, '')
   return originalUrl.endsWith(left)
     ? originalUrl.slice(0, originalUrl.length - left.length).replace(/\/$/, '')
     : ''
 }
 
-/** `GET http://host/path` and `GET //host/path` name a path like any other, after whatever claims to be a host. */
+/** In `GET http://host/path` and `GET //host/path`, the path comes after the supposed host. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? []
@@ -93,7 +99,8 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
   for (const [name, values] of Object.entries(request.headers)) {
     for (const value of [values ?? []].flat()) headers.append(name, value)
   }
-  // The body is read by the service; a caller is told by the rest. `fetch` forbids some methods that node lets in.
+  // The service reads the body; the rest identifies the caller. `fetch` forbids some methods that Node
+  // accepts.
   const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')
   const made = new Request(`http://localhost${target}`, { method, headers })
   originals.set(made, request)
@@ -103,8 +110,13 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
 const originals = new WeakMap<Request, IncomingMessage>()
 
 /**
- * Node's own request behind the one that `authenticate` and `clientAddress` get under `toNodeHandler`: with what
- * frameworks have put on it, like `user` or `session`. `undefined` under any other edge.
+ * Node's own request behind the one that `authenticate` and `clientAddress` get under `toNodeHandler`, with
+ * what frameworks have added, like `user` or `session`. `undefined` under any other edge.
+ *
+ * @example
+ * ```ts
+ * const authenticate = (request: Request) => nodeRequest<ExpressRequest>(request)?.user ?? null
+ * ```
  */
 export const nodeRequest = <T extends IncomingMessage = IncomingMessage>(request: Request): T | undefined =>
   originals.get(request) as T | undefined
@@ -151,7 +163,7 @@ function collectMessage(request: IncomingMessage, limit: number, signal: AbortSi
   })
 }
 
-/** Whether an answer comes before the whole body was read: the connection cannot be used again. */
+/** Whether an answer is sent before the whole body was read: the connection cannot be used again. */
 function leavesBodyUnread(request: IncomingMessage): boolean {
   return request.readableEnded === false && request.headers !== undefined && hasBody(request)
 }
@@ -169,12 +181,15 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
   const whole = addToLists(response, headers)
   response.writeHead(status, { ...whole, ...length, ...(isUnread ? { connection: 'close' } : {}) })
   if (body === null || isHead) response.end()
-  // As a string it goes out with the headers, in one piece.
+  // A string goes out with the headers, in one piece.
   else if (typeof body === 'string' && body.length <= PIECE) response.end(body)
   else void sendBody(response, body)
 }
 
-/** Writes a text, or a stream of them. One that breaks breaks the connection: half an array is no array. */
+/**
+ * Writes a text, or a stream of it. If the stream fails, the connection is broken: half an array is not an
+ * array.
+ */
 async function sendBody(response: ServerResponse, body: string | TextStream): Promise<void> {
   const stream = typeof body === 'string' ? undefined : body
   try {

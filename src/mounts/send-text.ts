@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
 
 /**
- * Writes texts as fast as their client takes them, in small pieces, so that it shows when the client takes something.
- * False where the client has gone, or takes nothing for long: the connection is then broken.
+ * Writes texts as fast as their client takes them, in small pieces, which show whether the client still
+ * reads. False where the client has disconnected, or reads nothing for long: the connection is then broken.
  */
 export async function sendTexts(
   response: ServerResponse,
@@ -18,7 +18,10 @@ export async function sendTexts(
   return true
 }
 
-/** Waits until a client has taken what was written; false where it has gone, or takes nothing for long. */
+/**
+ * Waits until a client has taken what was written; false where it has disconnected, or reads nothing for
+ * long.
+ */
 function isTaken(response: ServerResponse): Promise<boolean> {
   return new Promise((resolve) => {
     let left = leftIn(response)
@@ -42,6 +45,6 @@ function isTaken(response: ServerResponse): Promise<boolean> {
   })
 }
 
-/** How much still waits for the client; frameworks' own responses do not all have a socket. */
+/** The bytes that still wait for the client; not every framework's response has a socket. */
 const leftIn = ({ writableLength, socket }: ServerResponse): number =>
   writableLength + (socket?.writableLength ?? 0)

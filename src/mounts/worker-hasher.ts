@@ -6,8 +6,9 @@ import { createWorkQueue } from '../auth/work-queue.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import type { Hasher } from '../types.js'
 
+/** The options of `createWorkerHasher`. */
 export interface WorkerHasherOptions {
-  /** bcrypt's cost, 10 to 15, as `auth.cost` says for the hasher that this one replaces. Default 12. */
+  /** bcrypt's cost, 10 to 15; use that of `auth.cost`, which this hasher ignores. Default 12. */
   readonly cost?: number
   /** Threads, 1 to 64. Default 2. */
   readonly threads?: number
@@ -19,16 +20,21 @@ const DEFAULT_THREADS = 2
 const MAX_THREADS = 64
 
 /**
- * Hashes with bcrypt in threads of their own, so that nothing else waits. They start when they are first needed, keep
- * no process alive, and are replaced when they crash. Rejects with `overloaded` when more than 128 wait. Throws
- * `ConfigError`.
+ * Creates a hasher that runs bcrypt in threads of its own, so that nothing else waits. The threads start when
+ * first needed, do not keep the process alive, and are replaced when they crash. `hash` and `verify` reject
+ * with `overloaded` when more than 128 secrets wait. Throws `ConfigError`.
+ *
+ * @example
+ * ```ts
+ * createCollectionService(config, adapter, { hasher: createWorkerHasher({ threads: 4 }) })
+ * ```
  */
 export function createWorkerHasher(options: WorkerHasherOptions = {}): Hasher {
   const { cost = DEFAULT_COST, threads = DEFAULT_THREADS } = checkOptions(options)
   return createHasherOn(createThreads(threads), cost, createWorkQueue(MAX_WAITING, threads))
 }
 
-/** What the module of a thread adds to that of bcrypt, whose functions are in its scope. */
+/** The code of a thread, after that of bcrypt, whose functions are in its scope. */
 const LISTEN = `
 import { parentPort } from 'node:worker_threads'
 parentPort.on('message', ([kind, secret, other]) => {
@@ -39,10 +45,12 @@ const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LIS
 
 type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
 
-/** How often a task is given to another thread when one crashes under it. */
+/** How many threads try a task, when they crash under it. */
 const MAX_ATTEMPTS = 2
 
-/** Threads that take one task at a time; the queue before them lets no more in than there are. */
+/**
+ * Creates threads that take one task at a time; the queue before them never lets in more tasks than threads.
+ */
 function createThreads(count: number): BcryptEngine {
   const idle: Worker[] = []
   const run = async (task: Task): Promise<unknown> => {
@@ -59,7 +67,7 @@ function createThreads(count: number): BcryptEngine {
   }
   const startThread = (): Worker => {
     const worker = new Worker(new URL(WORKER_URL))
-    // One that dies while it waits is not asked again.
+    // A thread that crashes while it waits must not end the process; it is then not used again.
     worker.on('error', () => {})
     worker.on('exit', () => {
       const place = idle.indexOf(worker)
@@ -73,7 +81,7 @@ function createThreads(count: number): BcryptEngine {
   }
 }
 
-/** Gives a thread a task. Meanwhile it keeps the process alive. Rejects when it dies. */
+/** Gives a thread a task, during which it keeps the process alive. Rejects when the thread dies. */
 function ask(worker: Worker, task: Task): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {

@@ -13,7 +13,7 @@ export interface CollectionTypes {
   readonly references: object
 }
 
-/** A collection of which no more is known than its name. */
+/** A collection of which only the name is known. */
 export interface LooseCollection {
   readonly document: Document
   readonly create: JsonObject
@@ -21,19 +21,21 @@ export interface LooseCollection {
   readonly references: { readonly [path: string]: string }
 }
 
-/** Collections of which nothing is known. */
+/** Collections without known types. */
 export interface LooseCollections {
   readonly [name: string]: LooseCollection
 }
 
-/** What every document has, unless a read rule hides all of it but the `_id`. */
+/** The system fields. A read rule may hide them, except `_id`. */
 interface SystemFields {
   readonly createdAt: string
   readonly updatedAt: string
   readonly createdBy: string | null
 }
 
-/** Types that were widened, as in an import of a JSON file, say nothing of a document. */
+/**
+ * Whether a schema's types were widened, as in an import of a JSON file; they then say nothing of a document.
+ */
 type IsWide<S> = [NameOf<S>] extends [never]
   ? false
   : string extends keyof S
@@ -44,13 +46,13 @@ type IsWide<S> = [NameOf<S>] extends [never]
         : false
       : true
 
-/** Where undeclared properties are stored. */
+/** The properties of a document that its schema need not declare. */
 type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObject : unknown
 
-/** The names that some rule of `create` puts in itself. */
+/** The names that some rule's `set` gives on create. */
 type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
 type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? KnownName<V> : never
-/** Of values whose names nobody knows, none is. */
+/** The known names of a value; none where its names are not known. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
 type TypesOf<C> = C extends { readonly schema: infer S }
@@ -71,8 +73,8 @@ type IsConfig<C> = C extends { readonly collections: infer N }
   : false
 
 /**
- * The types of all collections, by name: those of a configuration's type, or `C` itself where it is such a map, as
- * `collection-service types` prints it. Of anything else nothing is known.
+ * The types of all collections, by name: derived from a configuration's type, or `C` itself where it is such
+ * a map, as `collection-service types` prints it. Otherwise nothing is known of the collections.
  */
 export type CollectionsOf<C> = unknown extends C
   ? LooseCollections
@@ -94,13 +96,13 @@ type PartOf<C, N, P extends keyof CollectionTypes> = N extends keyof Collections
   : never
 
 /**
- * A document as it is read: declared fields that are required or have a default, the others optional. A caller whose
- * read rules hide a field does not get it, whatever this type says.
+ * A document as it is read: declared fields that are required or have a default, the others optional. The
+ * type includes fields that a read rule hides from the caller.
  */
 export type DocumentOf<C, N extends CollectionName<C>> = PartOf<C, N, 'document'>
 
-/** The body of a new document; the service gives system fields itself. */
+/** The body of a new document, without the system fields, which the service sets. */
 export type CreateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'create'>
 
-/** A merge patch: only what changes, `null` for what is to be removed. */
+/** A merge patch: only the fields that change; `null` removes one. */
 export type UpdateBodyOf<C, N extends CollectionName<C>> = PartOf<C, N, 'update'>

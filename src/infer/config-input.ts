@@ -14,12 +14,12 @@ type CompositeType = 'array' | 'object' | 'reference'
 
 type DefinitionOf<T> = Extract<FieldDefinition, { readonly type: T }>
 
-/** The fields of `S`, among which a comment may stand. */
+/** The fields of `S`, with an optional comment. */
 type Definitions<S, Target> = {
   readonly [K in keyof S]: K extends '$comment' ? string : Definition<S[K], Target>
 }
 
-/** A field definition like `D` whose references lead to one of `Target`. */
+/** A field definition like `D`; its references must lead to one of `Target`. */
 type Definition<D, Target> =
   | Exclude<FieldDefinition, { readonly type: CompositeType }>
   | (Omit<DefinitionOf<'array'>, 'items'> & {
@@ -34,7 +34,7 @@ type Names<Name> = Commented & { readonly pick?: readonly Name[]; readonly omit?
 
 type Rule<Name, Kept extends keyof RuleConfig> = boolean | (Pick<RuleConfig, Kept> & Names<Name>)
 
-/** A grant whose rules name fields out of `Name`. */
+/** A grant; its rules may name the fields `Name`. */
 type Grant<Name> =
   | boolean
   | (Commented & {
@@ -49,7 +49,7 @@ type SchemaIn<C> = C extends { readonly schema: infer S } ? S : unknown
 
 type NameIn<C> = C extends { readonly schema: infer S } ? NameOf<S> & string : string
 
-/** What `pick` and `omit` may name. */
+/** The names that `pick` and `omit` may contain. */
 type RuleNameIn<C> = C extends { readonly additionalProperties: true } ? string : NameIn<C>
 
 type Collection<C, Target> = Omit<CollectionConfig, 'schema' | 'permissions' | 'indexes'> & {
@@ -69,7 +69,7 @@ type CollectionsIn<C> = C extends { readonly collections: infer N } ? N : never
 
 type UserField<C> = CollectionsIn<C> extends { readonly users: infer U } ? NameIn<U> : string
 
-/** A configuration in which names that point at something are those of `C`. */
+/** A configuration in which every name that refers to something exists in `C`. */
 type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   readonly collections: {
     readonly [K in keyof CollectionsIn<C>]: K extends '$comment'
@@ -89,7 +89,7 @@ type FieldTypesIn<N> = {
 type TypeIn<D> = D extends { readonly type: infer T } ? T : never
 
 /**
- * What a configuration of type `C` is checked against: itself where its types were widened, as in an import of a JSON
- * file, so that only the service itself can tell what is wrong.
+ * The type that a configuration of type `C` must have. It is `C` itself where its types were widened, as in
+ * an import of a JSON file: only the service can then find its faults.
  */
 export type ConfigInput<C> = string extends FieldTypesIn<CollectionsIn<C>> ? C : ConsistentConfig<C>

@@ -1,20 +1,20 @@
 import type { FieldTypeName } from '../types.js'
 
-/** The same type, written out: the detour by `infer` makes the compiler show its properties, not how it came about. */
+/** The same type, written out: because of `infer`, the compiler shows its properties, not its origin. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
-/** The keys of an object that are texts, written out too. */
+/** The string keys of an object, written out too. */
 export type KeyOf<T> = [keyof T & string] extends [infer K extends string] ? K : never
 
-/** The names in a part of a configuration that holds settings by name: all but that of a comment. */
+/** The names in a part of a configuration that is keyed by name, without that of a comment. */
 export type NameOf<S> = Exclude<keyof S, '$comment'>
 
 type Choice<D, V> = D extends { readonly enum: readonly (infer E)[] } ? E : V
 
-/** `T`, which says something of every type but those that hold other fields. */
+/** `T`, checked to have every type but those that hold other fields. */
 type Total<T extends { readonly [type in Exclude<FieldTypeName, 'array' | 'object'>]: unknown }> = T
 
-/** What a value of a field is in JSON, where reading and writing agree, by the type of the field. */
+/** A field's value in JSON by the type of the field, where reading and writing agree. */
 type Values<D> = Total<{
   readonly string: Choice<D, string>
   readonly hash: string
@@ -40,10 +40,13 @@ type ShownValue<D> = D extends { readonly type: 'array'; readonly items: infer I
     ? ShownFields<P>
     : ScalarValue<D>
 
-/** Whether a document has a field unless its reader may not see it. */
+/** Whether every document has a field; a reader may still not see it. */
 type IsThere<D> = IsHash<D> extends true ? false : IsRequired<D> extends true ? true : HasDefault<D>
 
-/** The fields of a schema as they are read: those that are required or have a default, the others optional, no hash. */
+/**
+ * The fields of a schema as they are read: required ones and those with a default, the others optional, no
+ * hashes.
+ */
 export type ShownFields<S> = Flat<
   { readonly [K in keyof S as IsThere<S[K]> extends true ? K : never]: ShownValue<S[K]> } & {
     readonly [K in keyof S as IsHash<S[K]> | IsThere<S[K]> extends false
@@ -54,7 +57,7 @@ export type ShownFields<S> = Flat<
 
 type Nullable<D> = D extends { readonly nullable: true } ? null : never
 
-/** A date is sent as its time in text. */
+/** JSON writes a `Date` as text. */
 type GivenScalar<D> = D extends { readonly type: 'timestamp' } ? string | Date : ScalarValue<D>
 
 type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I }
@@ -65,7 +68,7 @@ type GivenValue<D> = D extends { readonly type: 'array'; readonly items: infer I
 
 type MustBeGiven<D> = IsRequired<D> extends true ? (HasDefault<D> extends true ? false : true) : false
 
-/** The fields of a schema as a new document's body gives them; `Set` are the names that a rule of `set` may give. */
+/** The fields of a schema in the body of a new document; a rule's `set` may give those in `Set`. */
 export type GivenFields<S, Set> = Flat<
   {
     readonly [K in keyof S as MustBeGiven<S[K]> extends true ? Exclude<K, Set> : never]: GivenValue<S[K]>
@@ -80,12 +83,12 @@ type PatchValue<D> = D extends { readonly type: 'object'; readonly properties: i
   ? PatchFields<P>
   : GivenValue<D>
 
-/** The fields of a schema in a merge patch: all optional, `null` to remove what is not required. */
+/** The fields of a schema in a merge patch: all optional; `null` removes one that is not required. */
 export type PatchFields<S> = Flat<{
   readonly [K in keyof S as K & NameOf<S>]?: PatchValue<S[K]> | (IsRequired<S[K]> extends true ? never : null)
 }>
 
-/** Every reference of a schema, or array of them, as a pair: its dotted path, the collection it leads to. */
+/** Every reference of a schema, or array of them, as a pair of its dotted path and its collection. */
 export type ReferencePair<S, Prefix extends string = ''> = {
   [K in keyof S & string]: S[K] extends { readonly type: 'reference'; readonly collection: infer T }
     ? readonly [`${Prefix}${K}`, T]

@@ -23,11 +23,24 @@ import type { StorageAdapter } from './storage.js'
 import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
 
 /**
- * Turns a configuration into one handler of web-standard requests. Synchronous: it opens nothing and
- * starts nothing; the storage is opened by the first request or by `ready()`. Throws only `ConfigError`.
+ * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing;
+ * the first request or `ready()` opens the storage. Throws only `ConfigError`.
  *
  * @param config pure JSON, copied
- * @param adapter where documents lie; default: in memory
+ * @param adapter where documents are stored; default: in memory
+ *
+ * @example
+ * ```ts
+ * const service = createCollectionService({
+ *   collections: {
+ *     notes: {
+ *       schema: { text: { type: 'string', required: true } },
+ *       permissions: { '*': { read: true, create: true } },
+ *     },
+ *   },
+ * })
+ * const response = await service(new Request('http://localhost/notes'))
+ * ```
  */
 export function createCollectionService<const C extends Config | { readonly [key: string]: unknown }>(
   config: C,
@@ -39,7 +52,7 @@ export function createCollectionService<const C extends Config | { readonly [key
   const { production = readEnvironment() === 'production', authenticate }: ServiceOptions = isReadable
     ? options
     : {}
-  // Of options that cannot be read nobody knows whether the host knows its callers.
+  // Options that cannot be read leave open whether the host identifies callers.
   const hasAuthenticate = authenticate !== undefined || !isReadable
   const plan = compileConfig(config, { production, hasAuthenticate, faults })
   const logger = createLogger(options.logger)
@@ -91,7 +104,7 @@ export function createCollectionService<const C extends Config | { readonly [key
 
 const DEFAULT_COST = 12
 
-/** The hash of no secret, at a hasher's cost: of one of the host's own, only hashing shows what that is. */
+/** Creates the source of decoys. A hasher of the host must hash once to show what its hashes look like. */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {
   let known: string | undefined = hasher.decoy
   return async () => {
@@ -100,6 +113,6 @@ function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<str
   }
 }
 
-/** Not every runtime has `process`. */
+/** Some runtimes have no `process`. */
 const readEnvironment = (): string | undefined =>
   (globalThis as { process?: { env?: { NODE_ENV?: string } } }).process?.env?.NODE_ENV

@@ -1,4 +1,4 @@
-/** One thing that is wrong with a request: where, which rule, and what would be right. Never repeats a value. */
+/** One fault of a request: its place, its code, and what would be right. It never repeats a value. */
 export interface Fault {
   /** A JSON pointer into the body, or the name of a query parameter. */
   readonly path: string
@@ -8,7 +8,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** The codes of errors. Stable; the HTTP layer alone knows their status. */
+/** The codes of errors. They are stable; only the HTTP layer knows their status. */
 export type ErrorCode =
   | 'invalid_json'
   | 'invalid_query'
@@ -34,10 +34,10 @@ export type ErrorCode =
   | 'reference_in_use'
   | 'cascade_too_large'
 
-// Registered symbols: an error of another copy of this package (ESM beside CommonJS) is recognised too.
+// Registered symbols also recognise an error of another copy of this package (ESM beside CommonJS).
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
 
-/** What an operation answers instead of a result. `cause` is for the log and never leaves the process. */
+/** The error of an operation. `cause` is for the log and never leaves the process. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly Fault[]
@@ -58,7 +58,18 @@ export class ServiceError extends Error {
   }
 }
 
-/** True for a `ServiceError` of any copy of this package; never throws, whatever was thrown. */
+/**
+ * True for a `ServiceError` of any copy of this package; never throws, whatever was thrown.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await adapter.write(steps, {})
+ * } catch (thrown) {
+ *   if (!isServiceError(thrown) || thrown.code !== 'storage_unavailable') throw thrown
+ * }
+ * ```
+ */
 export function isServiceError(thrown: unknown): thrown is ServiceError {
   try {
     const { [SERVICE_ERROR]: brand, code, message, errors } = thrown as Partial<ServiceError>
@@ -74,7 +85,7 @@ export interface ConfigFault {
   readonly message: string
 }
 
-/** A configuration that cannot be served: `faults` holds all that is wrong with it, `message` lists them. */
+/** The error of an invalid configuration: `faults` holds all its faults, `message` lists them. */
 export class ConfigError extends Error {
   readonly code = 'invalid_config'
   readonly faults: readonly ConfigFault[]

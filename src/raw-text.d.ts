@@ -1,4 +1,4 @@
-/** The text of a module instead of what it exports; the build puts it in. */
+/** The text of a module in place of its exports; the build inserts it. */
 declare module '*?raw' {
   const text: string
   // biome-ignore lint/style/noDefaultExport: that is how tools give it

@@ -1,41 +1,45 @@
 import type { MaybePromise } from './types.js'
 
 /**
- * What is left of the present slice, in steps of some 50 ns: about the cost of one comparison. Work takes its steps from
- * `left` and pauses where it falls to zero; it may fall below. Steps and no clock, since some runtimes stop theirs.
+ * What is left of the current slice, in steps of about 50 ns, the cost of one comparison. Work subtracts its
+ * steps from `left` and pauses at zero or below. Steps are counted because some runtimes stop their clocks.
  */
 export interface Slice {
   left: number
 }
 
-/** Work that may be long: it yields wherever its slice is used up, and goes on with a new one. */
+/** Work that may be long: it yields when its slice is used up, and continues with a new one. */
 export type Sliced<T> = Generator<void, T, void>
 
-/** Steps between two turns of the event loop, over all requests of the process: some 10 ms (CONTRACT.md §6, "Fairness"). */
+/**
+ * The steps between two turns of the event loop, for all requests: about 10 ms (CONTRACT.md §6, "Fairness").
+ */
 export const SLICE = 200_000
 
-/** Steps that work may take at once, before it waits for its turn: some 0.5 ms, so that what is short never waits. */
+/**
+ * The steps that work may take before it waits for its turn: about 0.5 ms, so that short work never waits.
+ */
 const FIRST_SLICE = 10_000
 
-/** Where many begin between two turns, the later ones take less: enough for what is short all the same. */
+/** Where more work than this begins between two turns, the rest gets `LEAST_SLICE`: enough for short work. */
 const CROWD = SLICE / FIRST_SLICE
 const LEAST_SLICE = 1000
 
-/** A slice without an end, for work that is short or has nobody to wait for. */
+/** A slice without an end, for work that is short or that nothing else waits behind. */
 export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 
-/** Runs work to its end at once: work that is short, or has nobody to wait for. */
+/** Runs work to its end at once; for the same cases as `endless`. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
 /** Work that waits for its turn. */
 interface Waiting {
-  /** Slices that it has had. */
+  /** The slices that it has had. */
   had: number
-  /** Turns in which it was the first in line and did not come. */
+  /** The turns in which it was first in line and did not run. */
   missed: number
 }
 
-/** Who has had least comes first, so that what is nearly done is not held up by what is endless. */
+/** The work with the fewest slices comes first, so that endless work does not hold up what is nearly done. */
 const waiting: Waiting[] = []
 
 function standInLine(me: Waiting): void {
@@ -43,19 +47,20 @@ function standInLine(me: Waiting): void {
   waiting.splice(place < 0 ? waiting.length : place, 0, me)
 }
 
-/** Slices that have run since the process began: whoever sees the same number a turn later knows that none has. */
+/** The slices that have run since the process began: if the number is the same a turn later, none has run. */
 let slicesRun = 0
 
-/** First slices since the last turn that did not suffice. */
+/** The number of times since the last turn that a first slice was too short. */
 let crowd = 0
 
-/** Turns after which the first in line has to give its place up: its runtime may have forgotten it. */
+/** The turns after which the first in line loses its place: its runtime may have forgotten it. */
 const PATIENCE = 100
 
 /**
- * Runs work in slices; of all work of the process one slice runs between two turns of the event loop. The first, short
- * slice runs at once: what it finishes is returned without a promise. Where a signal aborts, work ends at its next pause
- * and the signal's reason is thrown; `signal` is asked for at a pause first.
+ * Runs work in slices; one slice of all work of the process runs between two turns of the event loop. The
+ * first, short slice runs at once: if the work ends in it, the result is returned without a promise. When the
+ * signal aborts, work ends at its next pause and throws the signal's reason. `signal` is called at the first
+ * pause.
  */
 export function runSliced<T>(
   start: (slice: Slice) => Sliced<T>,
@@ -93,7 +98,7 @@ async function runInTurns<T>(
   }
 }
 
-/** Settles when no other slice has run since the last turn and this work is the first in line; it is then taken out. */
+/** Waits until no other slice ran since the last turn and this work is first in line; it leaves the line. */
 async function waitForTurn(me: Waiting, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const seen = slicesRun
@@ -115,9 +120,9 @@ async function waitForTurn(me: Waiting, signal: AbortSignal | undefined): Promis
 }
 
 /**
- * Lets everything else that waits in the event loop come first. Where there is `setImmediate`, sockets come before it,
- * which a timer that is due already does not promise. Each work waits by itself: on workers the timer of one request does
- * not fire for another.
+ * Lets everything else that waits in the event loop run first. `setImmediate` lets sockets go first, which a
+ * due timer does not guarantee. Each work waits by itself: on workers, the timer of one request does not fire
+ * for another.
  */
 const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -125,6 +130,6 @@ const nextTurn = (): Promise<void> =>
     else later(resolve, 0)
   })
 
-// The runtime's own: a clock that somebody has put in its place, and holds, must not hold what is under way.
+// The runtime's own functions, read at start: a fake clock of a test must not stop work under way.
 const { setImmediate: soon } = globalThis as { readonly setImmediate?: (run: () => void) => unknown }
 const later = setTimeout

@@ -1,10 +1,10 @@
-/** An object of JSON: a document, a body, or a part of one. */
+/** A JSON object: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
-/** A value, or a promise of one: no promise where nothing waits. */
+/** A value, or a promise of one where the value has to be waited for. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What may be said to people in every object of a configuration but literals and filters; ignored. */
+/** A comment for people; allowed in every object of a configuration but literals and filters, and ignored. */
 export interface Commented {
   readonly $comment?: string
 }
@@ -24,7 +24,7 @@ interface ScalarAttributes extends CommonAttributes {
   readonly index?: boolean
 }
 
-/** The definition of a field: a type and its attributes, in JSON Schema's own keywords. */
+/** The definition of a field: a type and its attributes, named like the keywords of JSON Schema. */
 export type FieldDefinition =
   | (ScalarAttributes & {
       readonly type: 'string'
@@ -67,16 +67,17 @@ export type FieldDefinition =
   | (CommonAttributes & { readonly type: 'json'; readonly default?: unknown })
   | (ScalarAttributes & {
       readonly type: 'reference'
-      /** Where the document lies whose `_id` this is. */
+      /** The collection of the document whose `_id` this is. */
       readonly collection: string
-      /** What becomes of this document when that one is deleted. Default: it keeps that one from being deleted. */
+      /** What happens to this document when the other is deleted. Default: the delete is refused. */
       readonly onDelete?: 'restrict' | 'cascade'
       readonly default?: string
     })
 
+/** The name of a field type. */
 export type FieldTypeName = FieldDefinition['type']
 
-/** What a condition may ask of a field (CONTRACT.md §3.3). */
+/** The operators of conditions (CONTRACT.md §3.3). */
 export type OperatorName =
   | '$eq'
   | '$ne'
@@ -89,23 +90,24 @@ export type OperatorName =
   | '$regex'
   | '$exists'
 
-/** Which documents, in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
+/** A filter in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
 
+/** What one subject may do in one operation. */
 export interface RuleConfig extends Commented {
-  /** Only these properties. `[]` is none. */
+  /** Only these properties. `[]` means none. */
   readonly pick?: readonly string[]
-  /** All but these properties; with `pick`, what is picked less these. */
+  /** All but these properties; with `pick`, the picked ones without these. */
   readonly omit?: readonly string[]
   /** Only these stored documents. */
   readonly where?: WhereConfig
-  /** What the document must satisfy as it would be stored. On update it defaults to `where`; `{}` lifts it. */
+  /** What the document must satisfy as stored. On update it defaults to `where`; `{}` requires nothing. */
   readonly check?: WhereConfig
-  /** Values put in over the body; `"$user.<field>"` and `"$now"` in them stand for the caller's own and the time. */
+  /** Values that replace those of the body; `"$user.<field>"` and `"$now"` may stand in them. */
   readonly set?: JsonObject
 }
 
-/** What one subject may do. The plain `{ pick, omit }` stands for `{ "read": true, "create": { pick, omit } }`. */
+/** What one subject may do. The plain `{ pick, omit }` means `{ "read": true, "create": { pick, omit } }`. */
 export type GrantConfig =
   | boolean
   | (Commented & {
@@ -116,9 +118,10 @@ export type GrantConfig =
     })
   | Pick<RuleConfig, '$comment' | 'pick' | 'omit'>
 
+/** A collection: its schema, its permissions and its indexes. */
 export interface CollectionConfig extends Commented {
   readonly schema: { readonly [field: string]: FieldDefinition }
-  /** Keys: `*`, `user`, `owner` and role names. Without it nobody may do anything. */
+  /** Keys: `*`, `user`, `owner` and role names. Default: nobody may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }
   /** Whether undeclared properties are stored and returned. Default false: they are faults. */
   readonly additionalProperties?: boolean
@@ -128,6 +131,7 @@ export interface CollectionConfig extends Commented {
   })[]
 }
 
+/** How accounts work. */
 export interface AuthConfig extends Commented {
   /** The unique string field of `users` that names an account. */
   readonly identifier?: string
@@ -135,7 +139,7 @@ export interface AuthConfig extends Commented {
   readonly secret?: string
   /** The field of `users` that holds the role. Default: none. */
   readonly roleField?: string
-  /** Whether strangers may register. Default true. */
+  /** Whether anyone may register. Default true. */
   readonly register?: boolean
   /** Default 30. */
   readonly sessionDays?: number
@@ -143,8 +147,9 @@ export interface AuthConfig extends Commented {
   readonly cost?: number
 }
 
+/** How much one request may ask for. */
 export interface Limits {
-  /** Documents of a list that names no limit. Default: `maxLimit`. */
+  /** Documents of a list without a limit of its own. Default: `maxLimit`. */
   readonly defaultLimit: number | null
   /** Default: none. */
   readonly maxLimit: number | null
@@ -169,8 +174,8 @@ export interface Limits {
 }
 
 /**
- * The whole configuration: pure JSON. Among the names of `collections`, `schema`, `properties` and
- * `permissions` a `$comment` may stand too, which an index signature cannot say: `defineConfig` takes it.
+ * The whole configuration: pure JSON. `$comment` may also stand among the names of `collections`, `schema`,
+ * `properties` and `permissions`; an index signature cannot express that, but `defineConfig` accepts it.
  */
 export interface Config extends Commented {
   readonly $schema?: string
@@ -179,7 +184,7 @@ export interface Config extends Commented {
   readonly limits?: Partial<Limits> & Commented
 }
 
-/** Who asks: `null` is an anonymous caller. */
+/** A caller, as the host names one. `null` in its place is an anonymous caller. */
 export interface Caller {
   readonly id: string
   readonly roles?: readonly string[]
@@ -189,37 +194,39 @@ export interface Caller {
 /** A document as a caller may read it. */
 export type Document = { readonly _id: string } & JsonObject
 
+/** Receives the messages of a service. */
 export interface Logger {
   info(message: string, details?: JsonObject): void
   warn(message: string, details?: JsonObject): void
   error(message: string, details?: JsonObject): void
 }
 
-/** Turns secrets into hashes. `verify` is false for a hash that it cannot read. */
+/** Hashes secrets. `verify` is false for a hash that it cannot read. */
 export interface Hasher {
   hash(secret: string, signal?: AbortSignal): Promise<string>
   verify(secret: string, hash: string, signal?: AbortSignal): Promise<boolean>
 }
 
+/** The options of `createCollectionService`. */
 export interface ServiceOptions {
-  /** The host's own accounts: who sends this request. A fault in it, or a caller without a string `id`, is a 500. */
+  /** Identifies a request's caller. An error in it, or a caller without a string `id`, is a 500. */
   readonly authenticate?: (request: Request) => Caller | null | Promise<Caller | null>
-  /** With `authenticate`: keep the service's own accounts too. Default false. */
+  /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
   readonly accounts?: boolean
   /** Default `""`: the routes begin at `/`. */
   readonly basePath?: string
   /** Default: no other origin may read answers. */
   readonly cors?: { readonly origins: readonly string[] | '*' }
   /**
-   * Where a request comes from, for the throttle of logins. Default: the socket's address under the Node mount. Where
-   * nobody says it, guesses count for an identifier from anywhere alone.
+   * The client's address, for the throttle of logins. Default: the socket's address under the Node mount.
+   * Where the address is not known, attempts count by identifier alone.
    */
   readonly clientAddress?: (request: Request) => string | null | undefined
   /** Default: bcrypt at `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
   /** Default: the console for `warn` and `error`. */
   readonly logger?: Partial<Logger>
-  /** Whether open doors are errors rather than warnings. Default: `NODE_ENV` is `production`. */
+  /** Whether a collection open to everyone is an error. Default: `NODE_ENV` is `production`. */
   readonly production?: boolean
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
@@ -227,16 +234,16 @@ export interface ServiceOptions {
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */
 export interface Handler<C = unknown> {
-  // Frameworks pass up to two arguments of their own behind the request. With more the handler would pass for an error
-  // handler of Express and Connect, whose first argument is `any`: only `toNodeHandler` makes one for node.
+  // Frameworks pass up to two more arguments. A handler with more parameters would look like an error handler
+  // of Express and Connect, whose first argument is `any`: only `toNodeHandler` makes one for Node.
   // biome-ignore lint/suspicious/noExplicitAny: they may be of any type
   (request: Request, second?: any, third?: any, ...none: readonly undefined[]): Promise<Response>
-  /** Opens the storage, once. Rejects with the cause. A request does the same and answers 503. */
+  /** Opens the storage, once. Rejects with the cause. The first request does the same, but answers 503. */
   ready(): Promise<void>
-  /** Ends requests in flight, then the adapter. */
+  /** Waits for requests in flight, at most `limits.requestSeconds`, then closes the adapter. */
   close(): Promise<void>
-  /** The same service for a caller on the host's word: it ignores `Authorization` and has no `/auth` routes. */
+  /** The same service for a caller that the host names. It ignores `Authorization` and has no `/auth`. */
   as(caller: Caller | null): Handler<C>
-  /** For the compiler alone: the type of the configuration, by which clients know collections and documents. */
+  /** For the compiler only: the type of the configuration, from which clients know its collections. */
   readonly '~config'?: C
 }

@@ -158,9 +158,7 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
-/**
- * Whether everyone may do everything with every document and property, in whatever form the grants say so.
- */
+/** Whether everyone may do everything with every document and property, however the grants express it. */
 export const isOpenToEveryone = (
   table: CompiledPermissions,
   { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,

@@ -6,10 +6,7 @@ import { suggest } from '../schema/names.js'
 import type { Collection, Referrer } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 
-/**
- * Finds the references between collections. A reference to a missing collection, or one that lies too deep,
- * is a fault.
- */
+/** Finds the references between collections; one to a missing collection, or too deep, is a fault. */
 export function compileReferences(
   collections: ReadonlyMap<string, Collection>,
   isUnsure: IsUnsure,

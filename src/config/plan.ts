@@ -37,9 +37,7 @@ export interface AuthPlan {
   readonly cost: number
 }
 
-/**
- * A field by which documents of a collection refer to another, and what a delete of the other does to them.
- */
+/** A field by which documents refer to another collection, and what a delete there does to them. */
 export interface Referrer {
   readonly collection: string
   readonly field: FieldRef

@@ -4,16 +4,11 @@ import type { JsonObject } from '../types.js'
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * An own property, or `undefined`: field names come from users, and `toString` must not find the inherited
- * one.
- */
+/** An own property, or `undefined`: users choose field names, and `toString` must not be an inherited one. */
 export const readOwn = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/**
- * Compiles a dotted path to a getter. It reaches into objects only and gives `undefined` for what is missing.
- */
+/** Compiles a dotted path to a getter. It reaches into objects only; a missing value is `undefined`. */
 export function compilePath(path: string): (document: JsonObject) => unknown {
   const [first = path, ...rest] = path.split('.')
   if (rest.length === 0) return (document) => readOwn(document, first)

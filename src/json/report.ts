@@ -20,8 +20,7 @@ export type ConfigReport = Report<[message: string]>
 export type BodyReport = Report<[code: string, message: string]>
 
 /**
- * Creates the report of a whole value, or of its part at `path`. `note` returns false when there is no room
- * for more.
+ * Creates the report of a value, or of its part at `path`. `note` returns false when there is no more room.
  */
 export const createReport = <What extends readonly string[]>(
   note: (path: string, ...what: What) => boolean,

@@ -44,10 +44,7 @@ export interface Rule {
   readonly acceptsRole: boolean
 }
 
-/**
- * For each operation, the subjects that mention it, in the configuration's order; `null` where they refuse
- * it.
- */
+/** For each operation, the subjects that mention it, in the configured order; `null` where they refuse it. */
 export type CompiledPermissions = {
   readonly [operation in Operation]: ReadonlyMap<string, Rule | null>
 }

@@ -6,9 +6,7 @@ export type WriteText = (document: StoredDocument) => string
 /** The most characters that a service keeps: 64 MiB. Beyond that, it forgets all of them. */
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
-/**
- * A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing it.
- */
+/** A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing. */
 const MAX_TEXT = 64 * 1024
 
 /** Wraps a `write` so that its texts are kept; each `write` has its own. */

@@ -166,10 +166,7 @@ interface View {
   readonly write: WriteText
 }
 
-/**
- * Compiles the view of a document: one for each set of rules that a document can match, when the set first
- * occurs.
- */
+/** Compiles the view of a document: one for each set of rules that a document matches, on first use. */
 function compileViews(
   collection: GatedCollection,
   rules: readonly BoundRule[],

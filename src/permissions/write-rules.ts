@@ -33,10 +33,7 @@ function decideSubjects(
 /** What a rule leaves of a body. */
 export interface Kept {
   readonly body: JsonObject
-  /**
-   * Whether the rule dropped nothing. System fields, which nobody may set, and properties that `set` replaces
-   * do not count.
-   */
+  /** Whether the rule dropped nothing; system fields and properties that `set` replaces do not count. */
   readonly isWhole: boolean
 }
 
@@ -44,10 +41,7 @@ export interface Kept {
 export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
   includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
 
-/**
- * Drops system fields, properties that `accepts` refuses, and those that `set` replaces (CONTRACT.md §4 and
- * §5).
- */
+/** Drops system fields, what `accepts` refuses, and what `set` replaces (CONTRACT.md §4 and §5). */
 export function keepProperties(
   body: JsonObject,
   accepts: (name: string) => boolean,

@@ -32,10 +32,7 @@ export function normaliseUpdate(
   )
 }
 
-/**
- * The fields after an update, the declared ones in the schema's order. Secrets among them are in clear
- * (CONTRACT.md §2).
- */
+/** The fields after an update, in the schema's order; secrets among them are in clear (CONTRACT.md §2). */
 export function updateFields(
   fields: readonly Field[],
   before: JsonObject,
@@ -61,9 +58,7 @@ export function updateFields(
 const patchValue = (before: unknown, patch: unknown): unknown =>
   patch === null ? undefined : mergePatch(before, patch)
 
-/**
- * Keeps what a PUT of an object cannot replace: immutable properties, and undeclared ones, which nobody sees.
- */
+/** Keeps what a PUT of an object cannot replace: immutable and undeclared properties. */
 function carryOver(field: Field | undefined, before: unknown, after: unknown): unknown {
   if (field?.type !== 'object' || !isObject(before) || !isObject(after)) return after
   const properties = new Map(field.properties.map((property) => [property.name, property]))

@@ -15,10 +15,7 @@ import { isFieldName } from './names.js'
 
 /** The most faults in one answer (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
-/**
- * The longest path of a fault. Clients choose the names in a body: without a limit, an answer would grow with
- * them.
- */
+/** The longest path of a fault: clients choose the names in a body, and an answer must not grow with them. */
 export const MAX_PATH = 256
 
 /** Which faults are looked for. */

@@ -16,8 +16,7 @@ export type IsUnsure = (pointer: string) => boolean
 let findViolations: ((value: unknown) => readonly Violation[]) | undefined
 
 /**
- * A value that violates these keywords is still checked by itself: at fault is its name, or another value
- * beside it.
+ * A value that violates these is still checked by itself: the fault is in its name, or in a value beside it.
  */
 const KEPT: readonly string[] = ['false schema', 'uniqueItems']
 

@@ -6,10 +6,7 @@ import { suggest } from '../../schema/names.js'
 
 type Describe = (violation: Required<Omit<Violation, 'isName'>>) => string
 
-/**
- * The message for each violated keyword of the configuration's schema: what is allowed, and which name is
- * near.
- */
+/** The message for each violated keyword: what is allowed, and which name is near. */
 const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   required: () => 'is required',
   additionalProperties: ({ params, schema }) => {

@@ -2,7 +2,10 @@ import type { StorageAdapter } from '../../storage.js'
 
 /** A new, empty place to store. */
 export interface TestStorage {
-  /** Another adapter over the same place; for one that lives in memory the same adapter, which works on after `close`. */
+  /**
+   * Another adapter over the same place, at once with others. For one that owns its place alone, as in memory, the same
+   * adapter, which opens again after `close`.
+   */
   connect(): StorageAdapter
   /** Called when the test is over and all adapters are closed. */
   destroy?(): Promise<void>

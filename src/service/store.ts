@@ -9,7 +9,10 @@ import type { Deadline } from './deadline.js'
 import { conflict, overtaken } from './refusals.js'
 
 /** A query without a signal. Default: all documents, in any order. */
-export type StoreQuery = Partial<Omit<ListQuery, 'signal'>>
+export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
+  /** Where a page by key goes on: a bound on the first key of `sort`, which leads the filter. */
+  readonly range?: Filter
+}
 
 /** Reads the documents that may be read; every query is restricted to them. */
 export interface Reader {
@@ -85,8 +88,12 @@ const UNRESTRICTED: Omit<Allowed, 'storage'> = { filter: everything, isReadable:
 
 function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allowed): Reader {
   const { storage, filter: mine } = allowed
-  /** The query's conditions come first: a page by key begins with a bound on its order. */
-  const narrow = (filter: Filter): Filter => and([filter, mine])
+  /**
+   * The rule stands before all that is asked: how long a hidden document takes must not tell what it holds. Only the
+   * bound of a page by key leads, so that an index can seek.
+   */
+  const narrow = ({ range = everything, filter = everything }: StoreQuery): Filter =>
+    and([range, mine, filter])
   const ask = (asked: StoreQuery, filter: Filter): ListQuery => {
     const { sort = [], skip = 0, limit = null, bytes } = asked
     deadline.enter('read')
@@ -108,18 +115,18 @@ function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allo
       return document && allowed.isReadable(document) ? document : undefined
     },
     async first(filter) {
-      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, narrow(filter)))
+      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, narrow({ filter })))
       return document
     },
     async list(query) {
-      return adapter.list(storage.name, ask(query, narrow(query.filter ?? everything)))
+      return adapter.list(storage.name, ask(query, narrow(query)))
     },
     async count(filter) {
       deadline.enter('read')
-      return adapter.count(storage.name, narrow(filter), signalOf(deadline))
+      return adapter.count(storage.name, narrow({ filter }), signalOf(deadline))
     },
     stream(query) {
-      const filter = narrow(query.filter ?? everything)
+      const filter = narrow(query)
       if (!adapter.stream || isOrderIndexed(storage.indexes, filter, query.sort ?? [])) return undefined
       return adapter.stream(storage.name, ask(query, filter))
     },

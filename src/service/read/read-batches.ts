@@ -28,7 +28,8 @@ export async function readFirst(
     const left = limit - documents.length - rest.length
     if (left === 0) break
     const listed = await reader.list({
-      filter: and([range, filter]),
+      range,
+      filter,
       sort,
       skip,
       limit: left,
@@ -70,9 +71,9 @@ export async function* readBatches(
   reader: Reader,
   walk: Walk,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
-  const { sort, skip, limit, after } = walk
-  const filter = after ? and([or(rangesAfter(sort, after)), walk.filter]) : walk.filter
-  const stream = reader.stream({ filter, sort, skip, limit, bytes: BATCH_BYTES })
+  const { filter, sort, skip, limit, after } = walk
+  const range = after ? or(rangesAfter(sort, after)) : everything
+  const stream = reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
   if (stream) {
     yield* stream
     return

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { compileJudge } from '../../src/filter/matches.js'
+import { createMemoryAdapter, type Filter, type StorageAdapter } from '../../src/index.js'
+import { idOf, openStored } from '../support/stored.js'
+
+// CONTRACT.md §5, "No leak": what a hidden document costs to pass over does not depend on what is asked of it.
+
+const text = { type: 'string', maxLength: 100_000 }
+const schema = { title: text, body: text, isHidden: { type: 'boolean' }, team: text }
+
+/** Ways in which documents are hidden from the caller. */
+const RULES: readonly (readonly [title: string, read: unknown])[] = [
+  ['of others', { owner: { read: true } }],
+  ['by a flag', { user: { read: { where: { isHidden: { $ne: true } } } } }],
+  ['by what the caller is', { user: { read: { where: { team: '$user.team' } } } }],
+  ['by a pattern', { user: { read: { where: { body: { $regex: '^shown' } } } } }],
+  ['by two rules', { user: { read: { where: { team: 'c' } } }, owner: { read: true } }],
+]
+
+const documents = Array.from({ length: 3 }, (_, i) => ({
+  _id: idOf(i + 1),
+  title: `my PIN is ${i}`,
+  body: 'ab'.repeat(1000 * (i + 1)),
+  isHidden: true,
+  team: 'b',
+  createdBy: 'victim',
+}))
+
+const QUERIES: readonly string[] = [
+  'q[title]=my PIN is 1',
+  'q[title]=my PIN is 1&q[body][$regex]=[ab]{1,40}[cd]',
+  'q[body][$regex]=[ab]{1,40}[cd]&q[title]=my PIN is 1',
+  'q[body][$regex]=b$&q[body][$regex]=^a',
+  'q[$or][0][title]=my PIN is 1&q[$or][1][body][$regex]=c',
+  'q[_id]=0189abcd-0000-7000-8000-000000000001&q[body][$regex]=[ab]{1,40}[cd]',
+  'q[title][$in]=["my PIN is 1","x"]&q[team][$ne]=c',
+]
+
+/** The steps that it takes to pass over a document. */
+function countSteps(filter: Filter, document: { readonly [name: string]: unknown }): number {
+  const slice = { left: 1e9 }
+  compileJudge(filter)(document, slice)
+  return 1e9 - slice.left
+}
+
+/** What a service asks its storage for. */
+function record(): { readonly adapter: StorageAdapter; readonly asked: Filter[] } {
+  const memory = createMemoryAdapter()
+  const asked: Filter[] = []
+  const adapter: StorageAdapter = {
+    ...memory,
+    list(collection, query) {
+      asked.push(query.filter)
+      return memory.list(collection, query)
+    },
+    count(collection, filter, options) {
+      asked.push(filter)
+      return memory.count(collection, filter, options)
+    },
+  }
+  return { adapter, asked }
+}
+
+describe.each(RULES)('what is hidden %s', (_, permissions) => {
+  const config = { collections: { notes: { schema, permissions } } }
+  const caller = { id: 'me', team: 'a' }
+
+  test.each(QUERIES)('costs the same whatever is asked of it: %s', async (query) => {
+    const { adapter, asked } = record()
+    const { send } = await openStored(config, { notes: documents }, { adapter, authenticate: () => caller })
+    const costsOf = async (line: string): Promise<readonly number[]> => {
+      asked.length = 0
+      const answer = await send(line)
+      expect([answer.status, answer.body]).toEqual([200, line.includes('count') ? { total: 0 } : []])
+      expect(asked).not.toEqual([])
+      return asked.flatMap((filter) => documents.map((document) => countSteps(filter, document)))
+    }
+    expect(await costsOf(`GET /notes?${query}`)).toEqual(await costsOf('GET /notes'))
+    expect(await costsOf(`GET /notes/count?${query}`)).toEqual(await costsOf('GET /notes/count'))
+  })
+})

@@ -3,10 +3,10 @@ import type { Row } from './row.js'
 import type { SortedIndex } from './sorted-index.js'
 import type { Rank } from './sorted-list.js'
 
-/** Rows among which those that match a filter are, in some order. They change with the next write. */
+/** The rows that may match a filter, in some order. They change with the next write. */
 export interface Candidates extends Iterable<Row> {
   readonly length: number
-  /** The documents from a place on, as they are now: what is written later does not change them. */
+  /** The current documents from a place on: later writes do not change them. */
   copyFrom(place: number): Iterator<StoredDocument>
 }
 
@@ -21,13 +21,14 @@ export const candidatesOf = (rows: readonly Row[]): Candidates => ({
       [Symbol.iterator](),
 })
 
-/** A part of an index; `isBackwards` from its end. */
+/** A part of an index; with `isBackwards`, from its end. */
 export interface Range {
   readonly first: Rank
   readonly end: Rank
   readonly isBackwards: boolean
 }
 
+/** The rows in a part of an index. */
 export function candidatesIn(index: SortedIndex, range: Range): Candidates {
   const { first, end, isBackwards } = range
   return {

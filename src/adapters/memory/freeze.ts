@@ -1,4 +1,4 @@
-/** A deep, frozen copy of JSON: what is stored, and what may be handed out without copying. */
+/** A deep, frozen copy of JSON: it is stored, and returned without another copy. */
 export function freezeCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return Object.freeze(value.map(freezeCopy)) as T

@@ -10,17 +10,24 @@ import { walk } from './walk.js'
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
 
+/** The options of `createMemoryAdapter`. */
 export interface MemoryAdapterOptions {
   /**
-   * Documents to begin with, by collection. They are checked like bodies when the service opens, secrets are hashed;
-   * a given `_id` (a UUID), `createdAt`, `updatedAt` and `createdBy` are kept.
+   * The first documents, by collection. They are validated like bodies when the service opens, and secrets
+   * are hashed; a given `_id` (a UUID), `createdAt`, `updatedAt` and `createdBy` are kept.
    */
   readonly documents?: { readonly [collection: string]: readonly unknown[] }
 }
 
 /**
- * Keeps documents in this process, in LokiJS, until it ends. Every write is one synchronous turn; documents are frozen
- * and shared with those who read them.
+ * Creates an adapter that keeps documents in this process, in LokiJS, until it ends. Every write is one
+ * synchronous turn; documents are frozen and shared with those who read them.
+ *
+ * @example
+ * ```ts
+ * const adapter = createMemoryAdapter({ documents: { notes: [{ text: 'Hello' }] } })
+ * const service = createCollectionService(config, adapter)
+ * ```
  */
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
   const database = createDatabase()
@@ -38,7 +45,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
       for (const { name, indexes } of plans) {
         const rows = collections.get(name) ?? createRows(database, name)
         collections.set(name, rows)
-        // What another service has asked for before stays.
+        // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
           if (unique) rows.addUnique(fields)
           rows.addSorted(fields)
@@ -68,7 +75,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   }
 }
 
-/** Documents that are streamed at once. */
+/** The documents of one batch of a stream. */
 const BATCH = 500
 
 function* listDocuments(rows: Rows, query: ListQuery, slice: Slice): Sliced<readonly StoredDocument[]> {
@@ -107,7 +114,7 @@ function* countDocuments(rows: Rows, filter: Filter, slice: Slice): Sliced<numbe
   return total
 }
 
-/** Applies the steps in turn; the first that fails has all before it taken back. */
+/** Applies the steps in turn; if one fails, those before it are undone. */
 function writeAll(steps: readonly WriteStep[], find: (name: string) => Rows): WriteResult {
   const undo: (() => void)[] = []
   let removed = 0
@@ -122,7 +129,7 @@ function writeAll(steps: readonly WriteStep[], find: (name: string) => Rows): Wr
   return { ok: true, removed }
 }
 
-/** Applies one step: how many documents it removed, or why it cannot be. */
+/** Applies one step. Gives the number of documents that it removed, or the reason of its failure. */
 function applyStep(
   step: WriteStep,
   rows: Rows,

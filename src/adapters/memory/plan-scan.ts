@@ -7,16 +7,19 @@ import type { Rows } from './rows.js'
 import type { SortedIndex } from './sorted-index.js'
 import type { Rank } from './sorted-list.js'
 
-/** Where the documents that can match a filter are looked for: a superset of what matches. */
+/** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
   readonly candidates: Candidates
-  /** Whether they come in the order that was asked for. */
+  /** Whether they are in the requested order. */
   readonly isSorted: boolean
   /** Whether every candidate matches. */
   readonly isExact: boolean
 }
 
-/** Chooses the narrowest way: an id or a unique value, then an index that gives the order, then the shortest range. */
+/**
+ * Chooses the narrowest scan: an id or a unique value, then an index that provides the order, then the
+ * shortest range.
+ */
 export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Scan {
   const conditions = conditionsOf(filter)
   const found = findOne(conditions, rows) ?? findMany(conditions, sort, rows)
@@ -33,7 +36,7 @@ export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): 
   return best
 }
 
-/** A range in order stops early, but only a much shorter one is worth sorting instead. */
+/** A range in order can stop early, so only a much shorter range is worth sorting instead. */
 function isBetter(scan: Scan, best: Scan): boolean {
   const [cost, bestCost] = [scan, best].map(({ candidates: { length }, isSorted }) =>
     isSorted ? length : length * SORTING,
@@ -41,10 +44,10 @@ function isBetter(scan: Scan, best: Scan): boolean {
   return (cost ?? 0) < (bestCost ?? 0) || (cost === bestCost && scan.isExact && !best.isExact)
 }
 
-/** How many documents of a range in order one document of a range to be sorted costs. */
+/** The number of documents of a range in order that cost as much as one of a range that must be sorted. */
 const SORTING = 8
 
-/** The one document that a condition on `_id` or a unique field leaves, if there is such a condition. */
+/** The one document with a given `_id` or unique value, if a condition names one. */
 function findOne(conditions: readonly Filter[], rows: Rows): Scan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'eq' || condition.field.each) continue
@@ -56,7 +59,7 @@ function findOne(conditions: readonly Filter[], rows: Rows): Scan | undefined {
   return undefined
 }
 
-/** The documents of the ids that a condition names, if there is one that names all that can match. */
+/** The documents of the ids in a condition, if one names all possible matches. */
 function findMany(conditions: readonly Filter[], sort: readonly SortKey[], rows: Rows): Scan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
@@ -71,7 +74,7 @@ function findMany(conditions: readonly Filter[], sort: readonly SortKey[], rows:
   return undefined
 }
 
-/** The only id that can match; `null` where there is none, `undefined` where the field does not tell. */
+/** The only id that can match; `null` where there is none, `undefined` where the field is not unique. */
 function findId({ path, type }: FieldRef, value: Scalar, rows: Rows): string | null | undefined {
   if (path === '_id') return typeof value === 'string' ? value : null
   for (const index of rows.unique) {
@@ -81,9 +84,9 @@ function findId({ path, type }: FieldRef, value: Scalar, rows: Rows): string | n
   return undefined
 }
 
-/** The range of an index that equalities on its first fields, and bounds on the next one, leave. */
+/** The range of an index that follows from equalities on its first fields and bounds on the next one. */
 function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): Scan {
-  // One of several values is not one range.
+  // Several alternative values do not form one range.
   const ranges = conditions.filter(({ kind }) => kind !== 'or')
   const use = useIndex([...index.fields, ID], ranges, sort)
   const isBackwards = use.order?.[0]?.descending === true
@@ -95,7 +98,7 @@ function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: read
   }
 }
 
-/** `undefined` is what missing values are ordered as: before all others. */
+/** Missing values are ordered as `undefined`, before all others. */
 const operandOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
 
 function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): Omit<Range, 'isBackwards'> {
@@ -105,7 +108,7 @@ function findRange(index: SortedIndex, { fixing, lower, upper }: IndexUse): Omit
       const order = index.comparePrefix(row, values)
       return isBehind ? order <= 0 : order < 0
     })
-  // Only an upper bound: missing values stand before all others, and are below nothing.
+  // With only an upper bound, the range starts after the missing values, which are below nothing.
   const start = lower || upper ? [...prefix, lower && operandOf(lower)] : prefix
   const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
   const first = start.length === 0 ? 0 : rankOf(start, isBehindStart)

@@ -1,6 +1,6 @@
 import type { StoredDocument } from '../../storage.js'
 
-/** What LokiJS keeps: it writes a `$loki` of its own into a row, and never sees the frozen document's fields. */
+/** A row in LokiJS. LokiJS writes its `$loki` into the row and never touches the frozen document. */
 export interface Row {
   readonly _id: string
   document: StoredDocument

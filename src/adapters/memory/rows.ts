@@ -8,27 +8,27 @@ import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
 /** The documents of one collection, with their indexes. */
 export interface Rows {
   readonly unique: readonly UniqueIndex[]
-  /** In the order of `_id`. */
+  /** The index in the order of `_id`. */
   readonly byId: SortedIndex
-  /** That of `_id` among them. */
+  /** All sorted indexes, with that of `_id`. */
   readonly sorted: readonly SortedIndex[]
   readonly size: number
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
-  /** Adds an index over the documents that are there, unless there is one. Throws where they are not unique. */
+  /** Adds an index over the present documents, unless it exists. Throws where they are not unique. */
   addUnique(fields: readonly FieldRef[]): void
   addSorted(fields: readonly FieldRef[]): void
 }
 
-/** A database that lives in memory only, whatever runtime it finds itself in. */
+/** Creates a database that is only in memory, in any runtime. */
 export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
 
 /**
- * LokiJS as the container of rows, and nothing else of it: what its indexes, queries, constraints and metadata do to
- * documents is not what this service promises.
+ * Uses LokiJS only as a container of rows: the behaviour of its indexes, queries, constraints and metadata
+ * differs from what this service promises.
  */
 export function createRows(database: Loki, name: string): Rows {
   const collection: Collection<Row> = database.addCollection<Row>(name, {
@@ -72,7 +72,7 @@ export function createRows(database: Loki, name: string): Rows {
     replace(document) {
       const row = known.get(document._id)
       if (!row) return
-      // An index finds a row by what the row holds.
+      // An index finds a row by the row's values, so the row leaves it before they change.
       leave(row)
       row.document = document
       enter(row)
@@ -90,7 +90,7 @@ export function createRows(database: Loki, name: string): Rows {
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
           const names = fields.map(({ path }) => path).join(' and ')
-          throw new Error(`documents of ${name} have the same ${names}, which is to be unique`)
+          throw new Error(`documents of ${name} have the same ${names}, which must be unique`)
         }
         index.add(document)
       }

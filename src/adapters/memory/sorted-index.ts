@@ -5,16 +5,17 @@ import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
-/** Rows in the order of some fields, then of `_id`. A value of another type than its field's counts as missing. */
+/** Rows sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. */
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
   readonly rows: SortedList<Row>
-  /** How the first fields of a row, the last of which is `_id`, compare with values. */
+  /** Compares the first fields of a row, `_id` being the last, with values. */
   comparePrefix(row: Row, values: readonly Ordered[]): number
-  /** All documents in this order, as they are now: one copy for all who ask before the next write. */
+  /** All current documents in this order; reads before the next write share one copy. */
   copyDocuments(): readonly StoredDocument[]
 }
 
+/** Creates an index that is sorted by fields. */
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
   const readers = fields.map((field) => {
     const read = compileField(field)
@@ -28,7 +29,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     return compareText(a._id, b._id)
   }
   const rows = createSortedList(compareRows)
-  // Held by those who walk through it, and by nobody else.
+  // Only the walks that read it keep it alive.
   let copy: { readonly version: number; readonly documents: WeakRef<readonly StoredDocument[]> } | undefined
   return {
     fields,

@@ -1,25 +1,26 @@
-/** Where an element stands: how many come before it, up to the length of the list. */
+/** The position of an element: the number of elements before it. */
 export type Rank = number
 
-/** Elements in an order, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
+/** Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
 export interface SortedList<T> {
   readonly length: number
-  /** Another one after each change. */
+  /** Changes with each change of the list. */
   readonly version: number
-  /** The elements must differ by the order. */
+  /** No two elements may be equal in the order. */
   insert(element: T): void
   remove(element: T): void
-  /** How many elements come before the first for which `isBefore` is false; it holds for a beginning of the list. */
+  /** The number of elements for which `isBefore` is true; these must be the first ones. */
   findRank(isBefore: (element: T) => boolean): Rank
-  /** The elements from `first` up to, and without, `end`; backwards from the last of them where so asked. */
+  /** The elements from `first` to before `end`; with `isBackwards`, from the last of them. */
   slice(first: Rank, end: Rank, isBackwards: boolean): Iterable<T>
-  /** What `read` makes of all elements, in their order. */
+  /** The results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
 }
 
 /** A chunk of twice this length is split. */
 const CHUNK = 512
 
+/** Creates an empty list. */
 export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList<T> {
   const chunks: T[][] = []
   let length = 0
@@ -58,7 +59,7 @@ export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList
     insert(element) {
       version += 1
       const isBefore = (other: T): boolean => compare(other, element) < 0
-      // Behind everything means at the end of the last chunk: ids and times ascend.
+      // An element behind all others goes to the end of the last chunk: ids and times ascend.
       const index = Math.min(findChunk(isBefore), chunks.length - 1)
       const chunk = chunks[index]
       length += 1

@@ -2,20 +2,23 @@ import { compileField } from '../../filter/compare.js'
 import type { FieldRef, Scalar } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
 
-/** Which document holds which values of a unique index. A document that lacks one of the fields is not bound. */
+/**
+ * The values of a unique index, with their documents. A document that lacks one of the fields is not in it.
+ */
 export interface UniqueIndex {
   readonly fields: readonly FieldRef[]
   /** The `_id` of another document with the same values. */
   findConflict(document: StoredDocument): string | undefined
-  /** The `_id` of the document with this value, where the index is over one field. */
+  /** The `_id` of the document with this value, where the index has one field. */
   lookUp(value: Scalar): string | undefined
   add(document: StoredDocument): void
   remove(document: StoredDocument): void
 }
 
-/** Of one field the value itself, which a Map tells apart by type; of several their JSON. */
+/** For one field its value, which a Map distinguishes by type; for several fields their JSON. */
 type Key = Scalar
 
+/** Creates an empty index. */
 export function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
   const owners = new Map<Key, string>()
   const readers = fields.map(compileField)

@@ -4,8 +4,8 @@ import type { StoredDocument } from '../../storage.js'
 import type { Candidates } from './candidates.js'
 
 /**
- * Gives the documents that match to `take`, in the order of the candidates, until it says that it has enough. At the
- * first pause those that are still to come are copied, so that an answer stays what one moment held.
+ * Gives the matches to `take`, in the order of the candidates, until it has enough. At the first pause the
+ * remaining documents are copied, so that an answer shows one moment.
  */
 export function* walk(
   candidates: Candidates,

@@ -8,7 +8,7 @@ import { drive } from './connection/drive.js'
 import { inTransaction } from './connection/transaction.js'
 import { isUndefined } from './faults.js'
 
-/** A schema of PostgreSQL, and how tables lie in it. */
+/** A schema of PostgreSQL, and the names of its tables. */
 export interface Place {
   readonly schema: string
   readonly engine: SqlEngine
@@ -17,9 +17,9 @@ export interface Place {
 const tableOf = ({ engine }: Place): string => engine.dialect.structures.table
 
 /**
- * Creates what is missing of the schema, the tables and the indexes that plans ask for, all of it or nothing; one SELECT
- * where nothing is. Processes that start together do it one after another. Without `migrate` it only looks, and rejects
- * with the SQL that is missing.
+ * Creates the missing schema, tables and indexes of the plans, all or none; one SELECT where none is missing.
+ * Processes that start together do so one after another. Without `migrate` it only checks, and rejects with
+ * the missing SQL.
  */
 export async function createMissing(
   run: RunStatement,
@@ -39,13 +39,13 @@ export async function createMissing(
   })
 }
 
-/** The names of all structures that are there. Rejects where this role may not read the table of a wanted one. */
+/** The names of all present structures. Rejects where this role may not read the table of a wanted one. */
 async function readStructures(
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
 ): Promise<ReadonlySet<unknown>> {
-  // A table that was dropped by hand has no privileges, but NULL.
+  // A table that was dropped by hand has NULL as its privileges.
   const table = `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(collection))`
   const { rows } = await run(
     `SELECT name, collection, has_table_privilege(${table}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding FROM ${tableOf(place)}`,
@@ -75,7 +75,7 @@ const findMissing = (known: ReadonlySet<unknown>, wanted: readonly Structure[]):
   wanted.filter(({ name }) => !known.has(name))
 
 const wrongEncoding = (encoding: unknown): Error =>
-  new Error(`the database is in ${encoding}, not in UTF8, so texts would be ordered otherwise`)
+  new Error(`the database is in ${encoding}, not in UTF8, so texts would be in another order`)
 
 const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
 
@@ -89,12 +89,12 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
   )
   const [found] = rows
   if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)
-  // Whoever may not create schemas may still use one.
+  // A role that may not create schemas may still use one.
   if (found.exists !== true) await run(createSchema(place))
   await run(createTable(place))
 }
 
-/** What somebody with the rights would have to run. */
+/** The SQL that a role with the rights has to run. */
 function describeMissing(place: Place, missing: readonly Structure[]): string {
   const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
   const statements = missing.flatMap((structure) => [

@@ -1,30 +1,33 @@
 import { ServiceError } from '../../errors.js'
 import { textOf } from '../sql/faults.js'
 
-/** The code of an error that the server itself answered (SQLSTATE); empty for anything else. */
+/** The code of an error from the server (SQLSTATE); empty for any other. */
 const codeOf = (thrown: unknown): string => (textOf(thrown, 'severity') ? textOf(thrown, 'code') : '')
 
-/** The unique index or primary key that refused; `undefined` for any other fault. */
+/** The unique index or primary key that refused; `undefined` for any other error. */
 export const takenBy = (thrown: unknown): string | undefined =>
   codeOf(thrown) === '23505' ? textOf(thrown, 'constraint') : undefined
 
-/** A value is too long for an index. */
+/** Whether a value is too long for an index. */
 export const isTooLong = (thrown: unknown): boolean => codeOf(thrown) === '54000'
 
-/** The expression is beyond what PostgreSQL compiles. */
+/** Whether PostgreSQL cannot compile a regular expression. */
 export const isInvalidRegex = (thrown: unknown): boolean => codeOf(thrown) === '2201B'
 
-/** What is not there yet: a table or a schema. */
+/** Whether a table or a schema is missing. */
 export const isUndefined = (thrown: unknown): boolean => /^(?:42P01|3F000)$/.test(codeOf(thrown))
 
-/** Somebody between us and the server does not keep prepared statements. */
+/** Whether a pooler in between did not keep a prepared statement. */
 export const isUnprepared = (thrown: unknown): boolean => /^(?:26000|42P05)$/.test(codeOf(thrown))
 
-/** Nothing has been done, and the same may be tried again: the transaction lost against another, or was not prepared. */
+/**
+ * Whether a failed attempt did nothing and can be repeated: it lost against another transaction, or was not
+ * prepared.
+ */
 export const isRepeatable = (thrown: unknown): boolean =>
   /^(?:40001|40P01)$/.test(codeOf(thrown)) || isUnprepared(thrown)
 
-/** A connection failed: what was sent over it may have been done. */
+/** The error of a connection that failed: what was sent over it may have been done. */
 export class LostConnection extends Error {
   constructor(cause: unknown) {
     super('the connection to the database failed', { cause })
@@ -32,26 +35,27 @@ export class LostConnection extends Error {
   }
 }
 
-/** What `pg` threw: an answer of the server, or a connection that is lost. */
+/** Distinguishes an error of the server from a lost connection. */
 export const classify = (thrown: unknown): unknown =>
   codeOf(thrown) === '' ? new LostConnection(thrown) : thrown
 
-/** The connection is lost or going. */
+/** Whether the connection is lost or closing. */
 export const isLost = (thrown: unknown): boolean =>
   thrown instanceof LostConnection || /^(?:08|57P)/.test(codeOf(thrown))
 
-/** Connections, resources, operators, rights, a standby that may not write. */
+/** Connections, resources, operators, rights, and a standby that may not write. */
 const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
 
+/** The error of a database that does not answer. */
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database does not answer.', { cause })
 
-/** What a caller is told: that the storage does not answer, or the fault itself where it is ours. */
+/** The error for the caller: `storage_unavailable`, or the error itself where it is the service's fault. */
 export function explain(thrown: unknown): unknown {
   return isLost(thrown) || UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
 }
 
-/** The same of a statement that writes: where the connection is lost, nobody knows what came of it. */
+/** The same for a write: where the connection is lost, its outcome is unknown. */
 export function explainWrite(thrown: unknown): unknown {
   if (!isLost(thrown)) return explain(thrown)
   return new ServiceError('outcome_unknown', 'The connection was lost during a write.', { cause: thrown })

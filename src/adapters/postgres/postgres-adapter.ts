@@ -17,23 +17,33 @@ import { writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
-/** Either a `connectionString`, for a pool of the adapter's own, or a `pool` of the host's. */
+/** Either a `connectionString`, for the adapter's own pool, or a `pool` of the host. */
 export interface PostgresAdapterOptions {
-  /** `postgres://user:password@host:5432/database`, with the parameters that `pg` knows. */
+  /** `postgres://user:password@host:5432/database`, with the parameters of `pg`. */
   readonly connectionString?: string
-  /** A `Pool` of `pg`: taken as it is, never ended. */
+  /** A `Pool` of `pg`: used unchanged, never ended. */
   readonly pool?: PostgresPool
-  /** Where the tables lie; made where it is missing. Default: `collection_service`. */
+  /** The schema of the tables, created where it is missing. Default: `collection_service`. */
   readonly schema?: string
-  /** Whether missing tables and indexes are created; `false` refuses to open and says what SQL is missing. Default: true. */
+  /**
+   * Whether to create missing tables and indexes. With `false`, opening rejects with the missing SQL.
+   * Default: true.
+   */
   readonly migrate?: boolean
 }
 
 const DEFAULT_SCHEMA = 'collection_service'
 
 /**
- * Keeps documents in PostgreSQL 12 or later, through `pg`, which the host installs: a table for each collection, the
- * document as `jsonb`, an index for each unique and indexed field. Throws `ConfigError`.
+ * Creates an adapter that keeps documents in PostgreSQL 12 or later, through `pg`, which the host installs: a
+ * table for each collection, the document as `jsonb`, an index for each unique and indexed field. Throws
+ * `ConfigError`.
+ *
+ * @example
+ * ```ts
+ * const adapter = createPostgresAdapter({ connectionString: 'postgres://user:password@localhost/notes' })
+ * const service = createCollectionService(config, adapter)
+ * ```
  */
 export function createPostgresAdapter(options: PostgresAdapterOptions): StorageAdapter {
   const { connectionString, pool, schema = DEFAULT_SCHEMA, migrate = true } = checkOptions(options)
@@ -77,7 +87,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         await retry(create, undefined)
         for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {
-        // Of all that is not the connection, whoever starts the service has to hear.
+        // An error that is not a connection's tells the operator what to correct.
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
@@ -97,7 +107,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   }
 }
 
-/** Nobody knows how far a write came that was given up. */
+/** The error of an abandoned write: its outcome is unknown. */
 const abandoned = (cause: unknown): ServiceError =>
   new ServiceError('outcome_unknown', 'The write was given up.', { cause })
 

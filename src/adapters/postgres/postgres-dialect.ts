@@ -4,14 +4,14 @@ import { printRegex } from './print-regex.js'
 
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The `jsonb` at a place. */
+/** The `jsonb` at a path. */
 const jsonAt = (path: string, root = 'document'): string =>
   [root, ...path.split('.').map(quoteText)].join(' -> ')
 
-/** Without a backslash, of which a setting of the server decides what it means. */
+/** Without a backslash, whose meaning depends on a setting of the server. */
 const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$'`
 
-/** A `jsonb` as a value of a declared type; NULL where it is of another. What is cast is looked at first. */
+/** A `jsonb` as a value of a declared type; NULL for another type. The type is checked before the cast. */
 function typed(type: ValueType, json: string): string {
   const text = `(${json} #>> '{}') COLLATE "C"`
   const number = `(${json})::float8`
@@ -39,18 +39,24 @@ function typed(type: ValueType, json: string): string {
 
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
-/** A parameter with its type, which PostgreSQL cannot always tell. */
+/** A parameter with its type, which PostgreSQL cannot always infer. */
 function parameterOf(place: number, value: Value): string {
   const [one, ending] = typeof value === 'object' ? [value[0], '[]'] : [value, '']
   return `$${place}::${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
 }
 
-/** The bytes of a text, in words that an index may use; a backslash is doubled for `decode`, and has no literal here. */
+/**
+ * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, for which
+ * no literal is portable.
+ */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
 
 const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : typed(type, jsonAt(path)))
 
-/** PostgreSQL's `jsonb`, in one schema; text is compared byte by byte, which in UTF-8 is the order of code points. */
+/**
+ * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order
+ * of code points.
+ */
 export function createPostgresDialect(schema: string): SqlDialect {
   const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
   return {
@@ -63,7 +69,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
-    // In one order for all, so that writes do not wait for each other in a circle.
+    // One order for all, so that writes cannot deadlock.
     hold: { most: Number.POSITIVE_INFINITY, ending: ' ORDER BY _id FOR KEY SHARE' },
     value: valueAt,
     hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
@@ -83,12 +89,12 @@ export function createPostgresDialect(schema: string): SqlDialect {
       return regex === undefined ? undefined : `${text} ~ ${bind(regex)}`
     },
     isOneOf: (value, values, bind) => `${value} = ANY(${bind(values)})`,
-    // The key of every index that ends in _id has PostgreSQL's own order of nulls there.
+    // An index that ends in _id has PostgreSQL's own order of nulls in its last key.
     order: (field, descending) => {
       if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
       return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
     },
-    // An entry of a B-tree has some 2,700 bytes.
+    // An entry of a B-tree has about 2,700 bytes.
     manyTexts: { max: 2, digest: (value) => `(sha256(${bytesOf(value)}))` },
     limit: (skip, limit, bind) =>
       [

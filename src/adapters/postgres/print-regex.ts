@@ -2,7 +2,7 @@ import type { Range } from '../../filter/pattern/syntax/code-points.js'
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 
-/** PostgreSQL's advanced regular expressions, under the collation "C". */
+/** PostgreSQL's advanced regular expressions, with the collation "C". */
 const ARE: PatternDialect = {
   codePoint: (point) => `\\U${point.toString(16).padStart(8, '0')}`,
   start: '\\A',
@@ -14,17 +14,17 @@ const ARE: PatternDialect = {
 /** The largest bound of a repeat there. */
 const MAX_REPEAT = 255
 
-/** A pattern as PostgreSQL writes it; `undefined` where it has no words for it. */
+/** Prints a pattern for PostgreSQL; `undefined` where PostgreSQL cannot express it. */
 export function printRegex(pattern: Pattern): string | undefined {
   const sayable = toSayable(pattern)
   return sayable && printPattern(sayable, ARE)
 }
 
-/** The same pattern in what PostgreSQL can say. */
+/** The same pattern with the constructs that PostgreSQL has. */
 function toSayable(pattern: Pattern): Pattern | undefined {
   switch (pattern.kind) {
     case 'set': {
-      // No text there holds U+0000, and no expression may.
+      // Neither texts nor expressions in PostgreSQL may contain U+0000.
       const ranges = pattern.ranges
         .map(([first, last]): Range => [Math.max(first, 1), last])
         .filter(([first, last]) => first <= last)

@@ -4,25 +4,26 @@ import type { Asking, SqlEngine } from './engine.js'
 import { holdRequired } from './hold-required.js'
 import type { Statements } from './statements.js'
 
-/** A unique index refused the document of a step; which one is for `findTaken` to find out. */
+/** A unique index refused the document of a step; `findTaken` finds out which one. */
 export interface Taken {
   readonly step: number
   readonly collection: string
   readonly document: StoredDocument
-  /** Whether it was to be new, so that its `_id` may be what is taken. */
+  /** Whether the step inserts, so that the `_id` may be what is taken. */
   readonly isNew: boolean
   /** The index, as far as the engine names it. */
   readonly index: string
 }
 
+/** What came of the steps. */
 export type Outcome = WriteResult | { readonly taken: Taken }
 
 type Refusal = Pick<Extract<WriteResult, { readonly ok: false }>, 'reason' | 'fields'>
 
-/** The only documents that can match what a step refuses, where that was found out before; else `undefined`. */
+/** The only documents that can match what a step refuses, if they are known; otherwise `undefined`. */
 export type Suspects = (step: WriteStep) => Iterable<string> | undefined
 
-/** Applies steps in turn, inside a transaction that the caller takes back where the outcome is not ok. */
+/** Applies steps in turn, inside a transaction that the caller rolls back where the outcome is not ok. */
 export function* applySteps(
   { statements, takenBy }: SqlEngine,
   steps: readonly WriteStep[],
@@ -47,7 +48,7 @@ export function* applySteps(
   return { ok: true, removed }
 }
 
-/** Applies one step: how many documents it removed, or why it cannot be. */
+/** Applies one step. Gives the number of documents that it removed, or why it failed. */
 function* applyStep(statements: Statements, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
   if ('insert' in step) {
     yield statements.insert(step.in, step.insert)
@@ -71,7 +72,7 @@ function* applyStep(statements: Statements, step: WriteStep, suspects: Suspects)
   return 0
 }
 
-/** A filter, asked of one document after another. */
+/** Restricts a filter to one document after another. */
 function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
   for (const id of ids) yield and([isId(id), filter])
 }
@@ -84,7 +85,7 @@ function* remove(statements: Statements, collection: string, filter: Filter): As
   return (yield statements.remove(collection, doomed)).changed
 }
 
-/** Whether a document matches. */
+/** Whether any document matches. */
 export function* exists(statements: Statements, collection: string, filter: Filter): Asking<boolean> {
   const query = { filter, sort: [], skip: 0, limit: null }
   const { text, values, isExact } = statements.list(collection, query)

@@ -10,17 +10,17 @@ import type {
 import { type Equalities, joinEqualities } from '../../filter/join-equalities.js'
 import type { Bind, PresentKind, SqlDialect } from './dialect.js'
 
-/** A condition in SQL. Where it is not exact it lets more through than the filter, never less. */
+/** A condition in SQL. If it is not exact, it selects more than the filter, never less. */
 export interface Condition {
   readonly sql: string
   readonly isExact: boolean
 }
 
-/** What a part of a condition is compiled with. */
+/** The settings of a compilation. */
 interface Compilation {
   readonly dialect: SqlDialect
   readonly bind: Bind
-  /** Leaves every pattern to the caller. */
+  /** Whether every pattern is left to the caller. */
   readonly skipPatterns: boolean
 }
 
@@ -28,8 +28,8 @@ const TRUE: Condition = { sql: 'TRUE', isExact: true }
 const FALSE: Condition = { sql: 'FALSE', isExact: true }
 
 /**
- * Compiles a filter to a condition. A leaf on a missing value is NULL in SQL, which counts as false; `not` is pushed
- * down to the leaves, where it says so explicitly, and so never turns NULL into a hole in the answer.
+ * Compiles a filter to a condition. A leaf is NULL in SQL for a missing value, which counts as false. `not`
+ * is pushed down to the leaves, which handle NULL explicitly, so that no document is lost.
  */
 export function compileCondition(
   filter: Filter,
@@ -58,10 +58,10 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
   }
 }
 
-/** Joins conditions, in halves: engines limit how deep an expression may nest. */
+/** Joins conditions, in halves: engines limit how deeply an expression may nest. */
 function join(conditions: readonly Condition[], isAnd: boolean): Condition {
   const neutral = isAnd ? TRUE : FALSE
-  // Nothing else is left out: it may have bound a value.
+  // Other conditions stay, because they may have bound a value.
   const parts = conditions.filter((condition) => condition.sql !== neutral.sql || !condition.isExact)
   const [first, second] = parts
   if (!first) return neutral
@@ -70,7 +70,7 @@ function join(conditions: readonly Condition[], isAnd: boolean): Condition {
   return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR '), isExact }
 }
 
-/** How many conditions stand side by side. */
+/** The most conditions in one chain. */
 const MAX_CHAIN = 50
 
 function joinHalves(parts: readonly Condition[], word: string): string {
@@ -135,7 +135,7 @@ function compilePresent(field: FieldRef, isNegated: boolean, dialect: SqlDialect
   return { sql: isNegated ? `NOT ${sql}` : sql, isExact: true }
 }
 
-/** A condition on the value at a place, or on any element there. */
+/** A condition on the value at a place, or on any element of the array there. */
 function compileComparison(
   field: FieldRef,
   isNegated: boolean,

@@ -4,7 +4,7 @@ import type { Asking, SqlEngine } from './engine.js'
 import { writeStatement } from './statements.js'
 import type { Structure } from './structures.js'
 
-/** Creates structures and writes down that they are there, inside a transaction. */
+/** Creates structures and records them, inside a transaction. */
 export function* createStructures(
   { dialect, takenBy, isTooLong }: SqlEngine,
   structures: readonly Structure[],
@@ -20,7 +20,7 @@ export function* createStructures(
   }
 }
 
-/** What writes down that a structure is there. */
+/** Records that a structure exists. */
 export function noteStructure(
   { structures }: SqlDialect,
   { name, collection, unique }: Structure,
@@ -30,7 +30,7 @@ export function noteStructure(
   return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
 }
 
-/** The fields of unique indexes, whoever asked for them, in the order of their creation. */
+/** The fields of unique indexes, of all services, in the order of their creation. */
 export function* readUnique(
   dialect: SqlDialect,
   by: 'collection' | 'name',
@@ -44,13 +44,18 @@ export function* readUnique(
   return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
 }
 
-/** What refuses a new unique index over documents that are not unique. Names the fields, never the values. */
+/**
+ * The error of a new unique index over documents that are not unique. It names the fields, never the values.
+ */
 function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
-  return new Error(`documents of ${collection} have the same ${names}, which is to be unique`)
+  return new Error(`documents of ${collection} have the same ${names}, which must be unique`)
 }
 
-/** What refuses a new index over values that are too long for the engine. Names the fields, never the values. */
+/**
+ * The error of a new index over values that are too long for the engine. It names the fields, never the
+ * values.
+ */
 const tooLong = ({ collection, fields }: Structure): Error =>
   new Error(
     `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,

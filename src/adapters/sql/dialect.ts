@@ -1,58 +1,72 @@
 import type { ComparableType, FieldRef, Scalar } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 
-/** What a parameter of a statement holds; a list only where a dialect binds one. */
+/** The value of a parameter; a list only in dialects that bind one. */
 export type Value = Scalar | readonly Scalar[]
 
-/** Adds a value to the parameters of a statement and returns how the statement names it. */
+/** Adds a value to the parameters of a statement and returns its placeholder. */
 export type Bind = (value: Value) => string
 
-/** What stands at a place, as JSON tells it. */
+/** The JSON type at a place. */
 export type PresentKind = 'array' | 'object' | 'any'
 
-/** What engines write differently. Names and values are always quoted or bound, never pasted. */
+/**
+ * The parts of SQL that differ between engines. Names and values are always quoted or bound, never
+ * concatenated.
+ */
 export interface SqlDialect {
-  /** How a statement names the parameter at a place, counted from 1, for a value. */
+  /** The placeholder of the parameter at a place, counted from 1. */
   readonly parameter: (place: number, value: Value) => string
   /** The table of a collection. */
   readonly table: (collection: string) => string
-  /** The type of the column `_id`, given a name for its constraint, and that of `document`. */
+  /** The type of the column `_id`, with the name of its constraint, and that of `document`. */
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
-  /** Where structures are written down, and the column that orders them as they were created. */
+  /** The table that records structures, and the column with the order of their creation. */
   readonly structures: { readonly table: string; readonly order: string }
-  /** How a statement asks for a document as JSON text. */
+  /** Selects a document as JSON text. */
   readonly documentText: string
-  /** A parameter that holds JSON text, as the column `document` has it. */
+  /** Converts a parameter of JSON text to the type of the column `document`. */
   readonly toDocument: (text: string) => string
-  /** How rows are kept from being removed until the transaction is over: `most` in one SELECT, and what that ends in. */
+  /**
+   * Keeps rows from being removed until the transaction ends: at most `most` in one SELECT that ends in
+   * `ending`.
+   */
   readonly hold: { readonly most: number; readonly ending: string }
-  /** The value at a place of the column `document`, in parentheses; NULL where it is missing or of another type than declared. */
+  /**
+   * The value at a place of the column `document`, in parentheses; NULL where it is missing or of another
+   * type.
+   */
   readonly value: (field: FieldRef) => string
-  /** Whether there is a value of a type that can be compared, so that an index can seek. */
+  /** Whether a place has a value of a comparable type, in a form that an index can seek. */
   readonly hasValue: (field: FieldRef, type: ComparableType) => string
-  /** Whether there is an array, an object, or anything at a place: never NULL. */
+  /** Whether a place has an array, an object, or any value: never NULL. */
   readonly isPresent: (path: string, kind: PresentKind) => string
   /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
-  /** Whether a text contains a match; `undefined` where the engine cannot say it identically. */
+  /** Whether a text contains a match; `undefined` where the engine cannot express the same pattern. */
   readonly match: (text: string, pattern: Pattern, bind: Bind) => string | undefined
-  /** Whether a value is one of several of one type, which are one parameter: however many, it is one statement. */
+  /**
+   * Whether a value is one of several of one type. They are one parameter, so their number does not change
+   * the statement.
+   */
   readonly isOneOf: (value: string, values: readonly Scalar[], bind: Bind) => string
-  /** One key of an order in which missing values come first ascending, last descending. */
+  /** One key of an order in which missing values are first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
-  /** Where an index holds no more than so many texts of 1,024 bytes: how it holds more, in a unique one. */
+  /**
+   * The most texts of 1,024 bytes in an index entry, and how a unique index holds more; `null` for no limit.
+   */
   readonly manyTexts: { readonly max: number; readonly digest: (value: string) => string } | null
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 
-/** Where it is written down which structures there are; no collection has a name that begins like this. */
+/** The table that records structures; no collection has a name that begins like this. */
 export const STRUCTURES = '_structures'
 
-/** A statement with the values that it names. */
+/** A statement with its values. */
 export interface Statement {
   readonly text: string
   readonly values: readonly Value[]
 }
 
-/** Quotes a name as the SQL standard says, which both engines follow. */
+/** Quotes a name as in the SQL standard, which both engines follow. */
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -5,7 +5,10 @@ import { exists, type Taken } from './apply-steps.js'
 import { readUnique } from './create-structures.js'
 import type { Asking, SqlEngine } from './engine.js'
 
-/** What a unique index refused: the fields of the first in the order of creation, not of the one that the engine asked first. */
+/**
+ * The fields of the unique index that refused. Of several, it is the first in the order of creation, not the
+ * first that the engine checked.
+ */
 export function* findTaken(
   { dialect, statements }: SqlEngine,
   { collection, document, isNew, index }: Taken,
@@ -17,14 +20,17 @@ export function* findTaken(
   ]
   for (const { fields, conflicting } of candidates)
     if (conflicting && (yield* exists(statements, collection, conflicting))) return pathsOf(fields)
-  // Another step of the same write holds the value, or it has been free again since.
+  // Another step of the same write has the value, or it has become free since.
   const [named] = yield* readUnique(dialect, 'name', index)
   return pathsOf(named ?? [ID])
 }
 
 const pathsOf = (fields: readonly FieldRef[]): readonly string[] => fields.map(({ path }) => path)
 
-/** The documents, other than this one, that hold the same values of a unique index; `null` where it does not bind this one. */
+/**
+ * Matches other documents with the same values of a unique index; `null` where the index does not cover this
+ * one.
+ */
 function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
   const equalities: Filter[] = []
   for (const field of fields) {

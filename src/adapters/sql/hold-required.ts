@@ -2,15 +2,15 @@ import type { WriteStep } from '../../storage.js'
 import type { Asking } from './engine.js'
 import type { Statements } from './statements.js'
 
-/** The places of the `require` steps that have been asked, and the first of them whose document is not there. */
+/** The places of the `require` steps that were checked, and the first of them whose document is missing. */
 export interface Held {
   readonly places: ReadonlySet<number>
   readonly missing: number | undefined
 }
 
 /**
- * Asks what steps require before any of them is applied, all of a collection at once: so that ten thousand references
- * do not cost as many questions. What is held stays until this write is done: who removes it waits.
+ * Checks what steps require before any of them is applied, together for each collection: ten thousand
+ * references then take few questions. The documents are held until this write ends: a delete of one waits.
  */
 export function* holdRequired(statements: Statements, steps: readonly WriteStep[]): Asking<Held> {
   const { places, wanted } = findUnchanged(steps)
@@ -23,11 +23,11 @@ export function* holdRequired(statements: Statements, steps: readonly WriteStep[
 
 interface Unchanged {
   readonly places: ReadonlySet<number>
-  /** By collection and `_id`, the first place at which it is required. */
+  /** By collection and `_id`: the first place that requires it. */
   readonly wanted: ReadonlyMap<string, Map<string, number>>
 }
 
-/** What steps require that no step before adds or removes: asked first it gives the same answer. */
+/** The requirements that no earlier step affects: they can be checked first, with the same result. */
 function findUnchanged(steps: readonly WriteStep[]): Unchanged {
   const places = new Set<number>()
   const wanted = new Map<string, Map<string, number>>()

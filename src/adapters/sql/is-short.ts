@@ -2,12 +2,13 @@ import { type FieldRef, type Filter, ID } from '../../filter/filter.js'
 import { conditionsOf, isOn, isRange, useIndex } from '../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../storage.js'
 
-/** Documents that a short read looks at, at most. */
+/** The most documents that a short read looks at. */
 const MAX_SHORT = 256
 
 /**
- * Whether a read is short, whatever is stored: it names few documents by `_id` or by unique values, or an index gives its
- * first ones in order without passing others by. Matching a pattern is never short: it can take long on one document.
+ * Whether a read is short, whatever is stored: it names few documents by `_id` or by unique values, or an
+ * index gives its first ones in order without skipping others. Matching a pattern is never short: one
+ * document can take long.
  */
 export function isShort(
   indexes: readonly IndexPlan[],
@@ -19,7 +20,7 @@ export function isShort(
   return [{ fields: [] }, ...indexes].some(({ fields }) => gives([...fields, ID], conditionsOf(filter), sort))
 }
 
-/** How many documents a filter can match at most, as far as it names them by `_id` or by unique values. */
+/** The most documents that a filter can match, if it names them by `_id` or by unique values. */
 export function countNamed(indexes: readonly IndexPlan[], filter: Filter): number {
   if (filter.kind === 'or')
     return filter.filters.reduce((total, part) => total + countNamed(indexes, part), 0)
@@ -53,7 +54,7 @@ function hasPattern(filter: Filter): boolean {
   }
 }
 
-/** Whether an index with these columns holds all that matches in one piece, and in order. */
+/** Whether an index with these columns has all matches in one range, in order. */
 function gives(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],

@@ -3,19 +3,19 @@ import { compileJudge, type Judge } from '../../filter/matches.js'
 import type { Slice, Sliced } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 
-/** Characters of JSON that are read in about one step. */
+/** The characters of JSON that are parsed in about one step. */
 const CHARACTERS = 6
 
-/** A document, and the steps that reading it took. */
+/** Parses a document, and takes the steps for it. */
 export function parseDocument(text: string, slice: Slice): StoredDocument {
   slice.left -= text.length / CHARACTERS
   return JSON.parse(text) as StoredDocument
 }
 
-/** Gets what matches, in order, with the bytes of its text, and says whether to go on. */
+/** Receives the matches in order, with the bytes of their text, and returns whether to continue. */
 export type Take = (document: StoredDocument, size: number) => boolean
 
-/** Gives the documents of texts that match, until there are enough; says whether to go on. */
+/** Gives the matches among texts to `take` until it has enough; returns whether to continue. */
 export function* judgeTexts(
   texts: readonly string[],
   judge: Judge,
@@ -35,7 +35,7 @@ export function* judgeTexts(
   return true
 }
 
-/** The `_id`s of documents that match. */
+/** The `_id`s of the matches. */
 export function* findMatching(
   texts: readonly unknown[],
   filter: Filter,

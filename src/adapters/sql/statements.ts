@@ -3,38 +3,43 @@ import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, SqlDialect, Statement, Value } from './dialect.js'
 
-/** A statement that reads or removes by a filter. Where it is not exact, the filter must be asked once more. */
+/**
+ * A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows
+ * again.
+ */
 export interface FilteredStatement extends Statement {
   readonly isExact: boolean
 }
 
+/** How to compile a statement. */
 export interface CompileOptions {
-  /** Leaves patterns to the caller: the statement is then not exact. */
+  /** Whether patterns are left to the caller: the statement is then not exact. */
   readonly skipPatterns?: boolean
 }
 
 /** Writes statements over one collection. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
-  /** The same with the documents as they are stored. */
+  /** A list, with the documents as they are stored. */
   page(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   /** The ids of a list. */
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
   remove(collection: string, filter: Filter): FilteredStatement
   insert(collection: string, document: StoredDocument): Statement
-  /** Replaces a document that has a version still. */
+  /** Replaces a document that still has a version. */
   replace(collection: string, document: StoredDocument, version: number): Statement
-  /** Which of some ids are there; they are held until the transaction is over. */
+  /** Selects those of some ids that exist; they are held until the transaction ends. */
   hold(collection: string, ids: readonly string[]): readonly Statement[]
 }
 
-/** Writes a statement; values are numbered in the order in which they are bound. */
+/** Writes a statement; its values are numbered in the order in which they are bound. */
 export function writeStatement({ parameter }: SqlDialect, write: (bind: Bind) => string): Statement {
   const values: Value[] = []
   return { text: write((value) => parameter(values.push(value), value)), values }
 }
 
+/** Creates the statements of a dialect. */
 export function createStatements(dialect: SqlDialect): Statements {
   const version = dialect.value({ path: '_version', type: 'integer', each: false })
   const compile = (
@@ -61,7 +66,7 @@ export function createStatements(dialect: SqlDialect): Statements {
     compile(collection, filter, options, (from, bind, isExact) => {
       const keys = sort.map(({ field, descending }) => dialect.order(field, descending))
       const order = keys.length > 0 ? ` ORDER BY ${keys.join(', ')}` : ''
-      // What is not exact is cut when it has been filtered once more.
+      // The rows of an inexact statement are cut after they have been filtered again.
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
       return `SELECT ${columns} ${from}${order}${page}`
     })

@@ -4,24 +4,24 @@ import type { CollectionPlan, IndexPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
 
 /**
- * One piece of what plans ask of a database: a table or an index. Its name is a digest of what it is, so that the names
- * which a database knows say whether anything is missing.
+ * A table or an index that plans need. Its name is a digest of its definition, so the names in a database
+ * tell what is missing.
  */
 export interface Structure {
   readonly name: string
   readonly collection: string
-  /** Of an index. */
+  /** The fields of an index. */
   readonly fields: readonly FieldRef[]
-  /** Of a unique index: the fields that it binds. */
+  /** The fields that a unique index covers. */
   readonly unique: readonly FieldRef[] | null
-  /** What creates it. */
+  /** The statement that creates it. */
   readonly sql: string
 }
 
-/** Changes with the way in which structures are written, so that old ones are not taken for new ones. */
+/** Increase it when the SQL of structures changes, so that old ones are not taken for new ones. */
 const REVISION = 1
 
-/** All that plans ask for, tables first, each index behind its table in the order of the plan. */
+/** All structures of the plans: tables first, then the indexes in the order of their plan. */
 export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDialect): readonly Structure[] {
   const structures = plans.flatMap(({ name: collection, indexes }) => {
     const id = dialect.columns.id(quoteName(nameOf('key', collection, [])))
@@ -40,7 +40,7 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
       ]),
     ]
   })
-  // What is asked for twice is there once.
+  // A structure that is needed twice is created once.
   return [...new Map(structures.map((structure) => [structure.name, structure])).values()]
 }
 
@@ -68,7 +68,7 @@ function createIndex(
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
-/** Of many texts a unique index holds digests: it is there to refuse, not to be sought in. */
+/** A unique index over many texts has digests: it is only used to refuse, not to seek. */
 function digestOf(
   fields: readonly FieldRef[],
   { manyTexts }: SqlDialect,
@@ -81,13 +81,13 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
   return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
-/** The first fields of an index, as far as they fit into it. */
+/** The first fields of an index, as many as fit into it. */
 function cutTexts(fields: readonly FieldRef[], { manyTexts }: SqlDialect): readonly FieldRef[] {
   const beyond = manyTexts ? fields.filter(isText)[manyTexts.max] : undefined
   return beyond ? fields.slice(0, fields.indexOf(beyond)) : fields
 }
 
-/** What the indexes of a plan can seek: the first fields of each. */
+/** The indexes of a plan that reads can use: the first fields of each. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
   indexes.map(({ fields, unique }) => {
     const sought = cutTexts(fields, dialect)

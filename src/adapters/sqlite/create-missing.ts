@@ -10,7 +10,7 @@ import { sqliteEngine } from './sqlite-engine.js'
 
 const TABLE = sqliteDialect.structures.table
 
-/** Creates what is missing of the tables and indexes that plans ask for, all of it or nothing. Asks first, without a lock. */
+/** Creates the missing tables and indexes of the plans, all or none. Checks first, without a lock. */
 export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
   const wanted = structuresOf(plans, sqliteDialect)
   if (findMissing(connection, wanted).length === 0) return

@@ -20,22 +20,23 @@ import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf }
 import { writeSurveyed } from './write/survey.js'
 import { createWriteQueue } from './write/write-queue.js'
 
-/** An open file: one connection that writes, and reads what is short; others for what may take long. */
+/** An open file: one connection writes and does short reads, others do long reads. */
 export interface Database {
   create(plans: readonly CollectionPlan[]): Promise<void>
   list(collection: string, query: ListQuery): MaybePromise<Listed>
-  /** The next documents of the rest of a list. */
+  /** Reads the next documents of the rest of a list. */
   listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
   close(): Promise<void>
 }
 
-/** Steps that a read may take at once which nobody knows to be short: some 0.5 ms. */
+/** The steps that a read of unknown length may take at once: about 0.5 ms. */
 const ATTEMPT = 10_000
 
 const IN_MEMORY = ':memory:'
 
+/** Opens a database file. */
 export async function openDatabase(file: string): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
   try {
@@ -63,7 +64,7 @@ async function open(file: string, remove: () => void, isLasting: boolean): Promi
 
 interface Parts {
   readonly writer: Connection
-  /** Reads what is short while the writer is in the middle of something. */
+  /** For short reads while a transaction of the writer is open. */
   readonly reserve: Connection
   readonly readers: Awaited<ReturnType<typeof openReaders>>
   remove(): void
@@ -80,7 +81,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
       countUpTo(shortConnection(), { collection, path }, most),
     )
 
-  /** Reads at once, as long as it is short; then again, in slices. */
+  /** Reads at once if it is short; otherwise again, in slices. */
   const read = <T>(path: ReadPath, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
     const work = reading(shortConnection(), { left: path.most <= MAX_BOUNDED ? SLICE : ATTEMPT })
     const { done, value } = work.next()

@@ -4,14 +4,25 @@ import { type Database, openDatabase } from './database.js'
 import { explain, unavailable } from './faults.js'
 import { BATCH, BATCH_BYTES } from './read/read-batch.js'
 
+/** The options of `createSqliteAdapter`. */
 export interface SqliteAdapterOptions {
-  /** The database file, made where there is none; `:memory:` is a temporary one, which is removed when the adapter is closed. */
+  /**
+   * The database file, created where it is missing. `:memory:` is a temporary file, which is removed when the
+   * adapter closes.
+   */
   readonly file: string
 }
 
 /**
- * Keeps documents in a file of SQLite, through `better-sqlite3`, which the host installs. What is acknowledged is on
- * disk; other processes on the same machine may use the file at the same time. Throws `ConfigError`.
+ * Creates an adapter that keeps documents in a file of SQLite, through `better-sqlite3`, which the host
+ * installs. An acknowledged write is on disk; other processes on the same machine may use the file at the
+ * same time. Throws `ConfigError`.
+ *
+ * @example
+ * ```ts
+ * const adapter = createSqliteAdapter({ file: 'notes.db' })
+ * const service = createCollectionService(config, adapter)
+ * ```
  */
 export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapter {
   const { file } = checkOptions(options)
@@ -64,7 +75,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   }
 }
 
-/** Does work; what it throws is what a caller is told. */
+/** Runs work; its errors become those for the caller. */
 function explained<T>(work: () => MaybePromise<T>): MaybePromise<T> {
   const fail = (thrown: unknown): never => {
     throw explain(thrown)

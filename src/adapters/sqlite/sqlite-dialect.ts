@@ -1,7 +1,7 @@
 import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 
-/** The path of a place, in SQLite's own words for JSON. */
+/** A path in SQLite's JSON syntax. */
 const pathOf = (path: string): string =>
   `'$${path
     .split('.')
@@ -11,7 +11,7 @@ const pathOf = (path: string): string =>
 
 const TIMESTAMP = `'${'dddd-dd-ddTdd:dd:dd.dddZ'.replaceAll('d', '[0-9]')}'`
 
-/** A value, given its type in SQLite's words and itself, where it is of a declared type; else NULL. */
+/** A value where its SQLite type is that of the declared type; otherwise NULL. */
 function typed(type: ValueType, is: string, value: string): string {
   switch (type) {
     case 'string':
@@ -35,7 +35,7 @@ function typed(type: ValueType, is: string, value: string): string {
 
 const ofElement = (type: ValueType): string => `(${typed(type, 'element.type', 'element.value')})`
 
-/** Only of an object is the value JSON; of text it would be taken for some. */
+/** The value of an element is JSON only if it is an object; a text could be mistaken for JSON. */
 function insideElement(type: ValueType, path: string): string {
   const inner = (read: string): string => `${read}(element.value, ${pathOf(path)})`
   return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
@@ -46,7 +46,7 @@ const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 const valueAt = ({ path, type }: FieldRef): string =>
   path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`
 
-/** What no value of a type is below. */
+/** The lowest value of each type. */
 const LOWEST: { readonly [type in ComparableType]: string } = {
   string: "''",
   timestamp: "''",
@@ -57,19 +57,19 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
 
 const nativeLimit = (limit: number | null): number => limit ?? -1
 
-/** SQLite's JSON functions; text is compared byte by byte, which in UTF-8 is the order of code points. */
+/** SQLite's JSON functions. Text is compared by bytes, which in UTF-8 is the order of code points. */
 export const sqliteDialect: SqlDialect = {
   parameter: () => '?',
-  // A name may not begin with sqlite_.
+  // The name of a table may not begin with sqlite_.
   table: (collection) => quoteName(`c_${collection}`),
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   documentText: 'document',
   toDocument: (text) => text,
-  // Nobody else writes meanwhile; but a statement cannot pause.
+  // No other connection writes meanwhile; but a statement cannot pause.
   hold: { most: 1000, ending: '' },
   value: valueAt,
-  // For NOT NULL it would walk past all that are NULL.
+  // With NOT NULL, SQLite would walk past all NULLs.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,
   isPresent(path, kind) {
     const found = `coalesce(${typeAt(path)}, 'null')`

@@ -3,7 +3,7 @@ import { createStatements } from '../sql/statements.js'
 import { takenBy } from './faults.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 
-/** SQLite, in whose indexes a value of any length has room. */
+/** The engine of SQLite; its indexes take values of any length. */
 export const sqliteEngine: SqlEngine = {
   dialect: sqliteDialect,
   statements: createStatements(sqliteDialect),

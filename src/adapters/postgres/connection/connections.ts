@@ -4,7 +4,7 @@ import { createLane, MAX_WAITING, overloaded } from './lane.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
 
-/** What a statement gave. */
+/** The result of a statement. */
 export interface Rows {
   readonly rows: readonly { readonly [column: string]: unknown }[]
   readonly rowCount: number
@@ -15,9 +15,9 @@ export type RunStatement = (text: string, values?: readonly (Value | null)[]) =>
 
 /** How work uses a connection. */
 export interface Use {
-  /** Cancels its statement and gives the connection up. */
+  /** When it aborts, the statement is cancelled and the connection released. */
   readonly signal: AbortSignal | undefined
-  /** Work that may be long has half of the connections in all, so that it never keeps what is short waiting. */
+  /** Long work shares half of the connections, so that it never blocks short work. */
   readonly mayBeLong?: boolean
 }
 
@@ -31,22 +31,23 @@ export interface Connections {
 /** Milliseconds between two attempts to cancel a statement. */
 const CANCEL_PAUSE = 50
 
-/** Milliseconds after which a connection whose statement could not be cancelled is given up. */
+/** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
 const GRACE = 1000
 
-/** Connections of a pool whose size nobody says: the default of `pg`. */
+/** The connections of a pool with no known size: the default of `pg`. */
 const DEFAULT_SIZE = 10
 
+/** Creates the connections of a pool. */
 export function createConnections(source: PoolSource): Connections {
   const long = createLane(Math.max(1, Math.floor((source.pool.options?.max ?? DEFAULT_SIZE) / 2)))
   const prepared = createPreparedStatements()
   if (!source.isOwn) prepared.stop()
 
-  /** Runs statements on a client; `onLost` is told when it can be used no more. */
+  /** Runs statements on a client; `onLost` is called when the client can no longer be used. */
   const runOn =
     (client: PostgresClient, onLost: () => void): RunStatement =>
     async (text, values = []) => {
-      // Several statements at once name no values, and cannot be prepared.
+      // A text of several statements has no values and cannot be prepared.
       const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
       const query = { text, ...(values.length > 0 ? { values: [...values] } : {}), ...(name ? { name } : {}) }
       try {
@@ -54,7 +55,7 @@ export function createConnections(source: PoolSource): Connections {
       } catch (cause) {
         const thrown = classify(cause)
         if (isLost(thrown)) onLost()
-        // A pooler between us and the server does not keep what is prepared.
+        // A pooler in between does not keep prepared statements.
         if (isUnprepared(thrown)) prepared.stop()
         throw thrown
       }
@@ -68,7 +69,7 @@ export function createConnections(source: PoolSource): Connections {
     try {
       return await orAborted(connecting, signal)
     } catch (thrown) {
-      // Who comes too late is of use to others.
+      // A client that comes too late is released for others.
       connecting.then(
         (client) => client.release(),
         () => {},
@@ -77,7 +78,10 @@ export function createConnections(source: PoolSource): Connections {
     }
   }
 
-  /** Cancels what a client runs, on another connection: there may be none before clients that hang are given up. */
+  /**
+   * Cancels the statement of a client over another connection; there may be none until clients that hang are
+   * dropped.
+   */
   const cancel = async (client: PostgresClient): Promise<void> => {
     const { processID } = client as { readonly processID?: number }
     if (processID === undefined) return
@@ -90,8 +94,8 @@ export function createConnections(source: PoolSource): Connections {
   }
 
   /**
-   * Cancels work until it has ended, for a cancellation that comes before its statement does hits nothing. Says whether
-   * all of it has ended in time: one under way could hit who has the connection next.
+   * Cancels work until it has ended, because a cancellation that arrives before its statement has no effect.
+   * Returns whether all has ended in time: a late cancellation could hit the next user of the connection.
    */
   const cancelWork = async (client: PostgresClient, working: Promise<unknown>): Promise<boolean> => {
     let isOver = false
@@ -148,10 +152,10 @@ export function createConnections(source: PoolSource): Connections {
   }
 }
 
-/** What happens to a connection shows in its statement; without a listener it would end the process. */
+/** A lost connection makes its statement fail; without a listener it would also end the process. */
 const ignore = (): void => {}
 
-/** What a promise gives, or `undefined` when it takes too long. */
+/** The value of a promise, or `undefined` when it takes too long. */
 async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -165,7 +169,7 @@ function toRows(result: unknown): Rows {
   return { rows: rows ?? [], rowCount: rowCount ?? 0 }
 }
 
-/** What a promise gives, or a rejection as soon as the signal aborts. */
+/** The value of a promise, or a rejection as soon as the signal aborts. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
@@ -186,11 +190,14 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
   })
 }
 
-/** How often what lost against another transaction is tried again, and the longest pause before, in milliseconds. */
+/**
+ * The most attempts after losing against another transaction, and the longest pause before one, in
+ * milliseconds.
+ */
 const MAX_RETRIES = 3
 const PAUSE = 50
 
-/** Runs `attempt` again, a bounded number of times, while it loses against other transactions. */
+/** Runs `attempt` again, a limited number of times, while it loses against other transactions. */
 export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {

@@ -3,7 +3,7 @@ import type { Answer, Asking, Question } from '../../sql/engine.js'
 import { findMatching } from '../../sql/judge-texts.js'
 import type { RunStatement } from './connections.js'
 
-/** Does work that asks the database, on one connection. */
+/** Runs the statements of work on one connection. */
 export async function drive<T>(run: RunStatement, asking: Asking<T>): Promise<T> {
   let next = asking.next()
   while (!next.done) {

@@ -1,21 +1,22 @@
 import { ServiceError } from '../../../errors.js'
 import { unavailable } from '../faults.js'
 
-/** A share of something that work takes in turn. */
+/** A share of a resource that work takes in turn. */
 export interface Lane {
   /** Waits for a place. Rejects where too many wait already, or when the signal aborts. */
   enter(signal: AbortSignal | undefined): Promise<void>
-  /** Gives a place back. */
+  /** Gives the place back. */
   leave(): void
 }
 
-/** Requests that wait for a connection at most; one more is told at once that it is too many. */
+/** The most requests that wait for a connection; the next one is refused at once. */
 export const MAX_WAITING = 256
 
+/** The error of a request that cannot wait. */
 export const overloaded = (): ServiceError =>
   new ServiceError('overloaded', 'Too many requests wait for the database.')
 
-/** A lane with a number of places; who waits gets them in order. */
+/** Creates a lane with a number of places; those who wait get them in order. */
 export function createLane(places: number): Lane {
   let free = places
   const waiting = new Set<() => void>()

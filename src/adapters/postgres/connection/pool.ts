@@ -1,4 +1,4 @@
-/** What this adapter uses of a client of `pg`. */
+/** The parts of a client of `pg` that this adapter uses. */
 export interface PostgresClient {
   query(query: {
     readonly text: string
@@ -7,33 +7,33 @@ export interface PostgresClient {
   }): Promise<unknown>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** With `true` the client is not used again. */
+  /** With `true`, the client is not used again. */
   release(destroy?: boolean): void
 }
 
-/** What this adapter uses of a `Pool` of `pg`. */
+/** The parts of a `Pool` of `pg` that this adapter uses. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
   readonly waitingCount: number
-  /** `max`: how many connections there are at most. */
+  /** `max`: the most connections. */
   readonly options?: { readonly max?: number | undefined }
 }
 
-/** A pool, and what can be done with it where it is our own. */
+/** A pool, and whether it belongs to the adapter. */
 export interface PoolSource {
   readonly pool: PostgresPool
-  /** Clients may keep statements prepared. */
+  /** Whether clients may keep prepared statements. */
   readonly isOwn: boolean
   end(): Promise<void>
 }
 
-/** A host's pool is taken as it is and never ended. */
+/** Uses a host's pool unchanged and never ends it. */
 export const borrowPool = (pool: PostgresPool): PoolSource => ({ pool, isOwn: false, async end() {} })
 
 /** Milliseconds to wait for a connection. */
 const CONNECT_MILLISECONDS = 5000
 
-/** Makes a pool of our own. Rejects with what to install where `pg` is missing. */
+/** Creates the adapter's own pool. Rejects with what to install where `pg` is missing. */
 export async function createPool(connectionString: string): Promise<PoolSource> {
   const { Pool } = await importDriver()
   const pool = new Pool({
@@ -43,14 +43,14 @@ export async function createPool(connectionString: string): Promise<PoolSource> 
     allowExitOnIdle: true,
     application_name: 'collection-service',
   })
-  // A lost idle connection is replaced when it is needed; without a listener it would end the process.
+  // A lost idle connection is replaced when one is needed; without a listener it would end the process.
   pool.on('error', () => {})
   return { pool, isOwn: true, end: () => pool.end() }
 }
 
 async function importDriver(): Promise<Pick<typeof import('pg'), 'Pool'>> {
   try {
-    // Not every bundler and runtime finds the names of a package in CommonJS.
+    // Some bundlers and runtimes do not find the named exports of a CommonJS package.
     return (await import('pg')).default
   } catch (cause) {
     throw new Error('PostgreSQL needs the package pg: npm install pg', { cause })

@@ -1,28 +1,29 @@
 import { createHash } from 'node:crypto'
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 
-/** Which statements clients keep prepared. */
+/** The statements that clients keep prepared. */
 export interface PreparedStatements {
-  /** The name under which a client prepares a statement; none for one that is seldom asked. */
+  /** The name under which a client prepares a statement; none for a rare one. */
   nameOf(client: object, text: string): string | undefined
-  /** Whether a client keeps as many as it may: it is to be replaced, and all that it keeps goes with it. */
+  /** Whether a client has as many as it may keep: it is then replaced, which drops them. */
   isFull(client: object): boolean
-  /** From now on nothing is prepared. */
+  /** Stops preparing statements. */
   stop(): void
 }
 
-/** Statements that are remembered. */
+/** The most statements that are remembered. */
 const MAX_REMEMBERED = 256
 
-/** Characters of a statement that is worth remembering. */
+/** The longest statement that is remembered, in characters. */
 const MAX_LENGTH = 8192
 
-/** Statements that one client keeps prepared. */
+/** The most statements that one client keeps prepared. */
 export const MAX_PREPARED = 512
 
 /**
- * A statement is prepared when it is asked for again while it is remembered: shapes that come once cost nothing. None is
- * dropped alone: `pg` and poolers keep books of their own, which only the end of a connection puts right.
+ * Names statements. A statement is prepared the second time, while it is remembered: rare ones cost nothing.
+ * None is dropped alone, because `pg` and poolers keep their own records, which only the end of a connection
+ * clears.
  */
 export function createPreparedStatements(): PreparedStatements {
   let isPreparing = true
@@ -48,6 +49,6 @@ export function createPreparedStatements(): PreparedStatements {
   }
 }
 
-/** It says which statement it is: behind a pooler, processes share what is prepared. */
+/** The name is a digest of the statement: behind a pooler, processes share prepared statements. */
 const createName = (text: string): string =>
   `cs_${createHash('sha256').update(text).digest('hex').slice(0, 48)}`

@@ -1,8 +1,8 @@
 import type { RunStatement } from './connections.js'
 
 /**
- * Runs `work` in a transaction that `begin` opens, and commits where `isKept` says so; in every other case, a failing
- * `begin` among them, it is rolled back, so that the connection is free for others. A connection on which even that
+ * Runs `work` in a transaction that `begin` opens, and commits where `isKept` is true. In every other case,
+ * also if `begin` fails, it rolls back, so that the connection is free. A connection on which the rollback
  * fails is not used again.
  */
 export async function inTransaction<T>(

@@ -2,19 +2,19 @@ import type { Statement } from '../../sql/dialect.js'
 import type { Rows, RunStatement } from '../connection/connections.js'
 import { pageOfIds, writeFirst, writeSmall } from './page.js'
 
-/** Documents that are read at once. */
+/** The documents of one batch. */
 export const BATCH = 500
 
-/** Bytes of text that are read at once, where one document does not have more. */
+/** The bytes of text of one batch, unless one document has more. */
 export const BATCH_BYTES = 2 ** 20
 
-/** What is written of a batch; documents that could make it too large are NULL. */
+/** Selects a batch; documents that could make it too large are NULL. */
 export const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(BATCH_BYTES / BATCH))
 
-/** Whether all of a batch was written. */
+/** Whether a batch has no NULL. */
 export const isWhole = ({ rows }: Rows): boolean => rows.every(({ document }) => document !== null)
 
-/** The texts of all documents of a page, in order, in batches; inside a transaction that sees one moment. */
+/** Reads the texts of all documents of a page, in order, in batches; inside a transaction with a snapshot. */
 export async function* readTexts(
   run: RunStatement,
   table: string,

@@ -1,18 +1,18 @@
 import type { Statement } from '../../sql/dialect.js'
 
-/** Text is made of what is on the page alone: a sort would make it of everything. */
+/** Selects a page as text. Only the rows of the page are converted: below a sort, all rows would be. */
 export const writeAll = ({ text, values }: Statement): Statement => ({
   text: `SELECT document::text AS document FROM (${text}) AS page`,
   values,
 })
 
 /**
- * The documents of a page whose text has no more than `most` bytes; the others are NULL. Text is made, to see its size,
- * of what has no more than `stored` bytes where it is stored, which may be a hundredth of its text.
+ * Selects the documents of a page whose text has at most `most` bytes; the others are NULL. A stored document
+ * of more than `stored` bytes is not converted at all; stored size may be a hundredth of the text's.
  */
 export function writeSmall(page: Statement, most: number, stored = most): Statement {
   const [whole, kept] = [1, 2].map((place) => `$${page.values.length + place}::float8`)
-  // OFFSET keeps the text from being made twice.
+  // OFFSET prevents the text from being computed twice.
   const written = `SELECT _id, CASE WHEN pg_column_size(document) <= ${kept} THEN document::text END AS document FROM (${page.text}) AS page OFFSET 0`
   return {
     text: `SELECT _id, CASE WHEN octet_length(document) <= ${whole} THEN document END AS document FROM (${written}) AS written`,
@@ -21,8 +21,9 @@ export function writeSmall(page: Statement, most: number, stored = most): Statem
 }
 
 /**
- * The first documents of a page, as far as their text has `bytes`, but always one; then the `_id`s of all others, as one
- * row. The sum is made row by row and ends where it is too much: what lies beyond is never written.
+ * Selects the first documents of a page, up to `bytes` of text but at least one; then the `_id`s of all
+ * others, as one row. The sum is computed row by row and stops at the limit: later documents are never
+ * converted.
  */
 export function writeFirst(page: Statement, bytes: number): Statement {
   const whole = `$${page.values.length + 1}::float8`
@@ -37,7 +38,7 @@ UNION ALL SELECT NULL, json_agg(_id)::text FROM page WHERE NOT (${isGiven})`,
   }
 }
 
-/** The documents of these ids, in their order. */
+/** Selects the documents of these ids, in their order. */
 export const pageOfIds = (table: string, ids: readonly string[]): Statement => ({
   text: `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} ON _id = id ORDER BY place`,
   values: [ids],

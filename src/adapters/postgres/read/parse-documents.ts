@@ -3,7 +3,7 @@ import type { Listed, StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/judge-texts.js'
 import type { Rows } from '../connection/connections.js'
 
-/** The documents of rows, and the `_id`s that a row names beside them. */
+/** Parses the documents of rows, and the `_id`s in the row that names them. */
 export const parseListed = async ({ rows }: Rows, signal?: AbortSignal): Promise<Listed> =>
   runSliced(
     (slice) => parseAll(rows, slice),

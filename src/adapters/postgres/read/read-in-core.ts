@@ -7,18 +7,18 @@ import type { RunStatement } from '../connection/connections.js'
 import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
 
-/** What is read where a statement lets more through than its filter. */
+/** A read whose statement selects more than its filter. */
 export interface CoreReading {
   readonly table: string
-  /** All that may match, in order. */
+  /** Selects all possible matches, in order. */
   readonly page: Statement
   readonly filter: Filter
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Reads where a statement lets more through than its filter: the rest is left out here, in slices, as the documents were
- * at one moment and in memory that does not grow with them.
+ * Reads with a statement that selects more than its filter, and drops the rest here, in slices. It sees one
+ * snapshot, and its memory does not grow with the documents.
  */
 export const readInCore = (
   run: RunStatement,

@@ -11,27 +11,27 @@ import { pageOfIds, writeAll, writeFirst, writeSmall } from './page.js'
 import { parseListed } from './parse-documents.js'
 import { readInCore } from './read-in-core.js'
 
-/** How many times more bytes the text of a document may have than what is stored of it, but where it repeats itself. */
+/** How many times larger the text of a document usually is, at most, than its stored form. */
 const COMPRESSION = 16
 
-/** A share of bytes for each document of a page in which one is likely to find room. */
+/** The bytes for each document of a page that is likely to fit as a whole. */
 const LIKELY_SHARE = 200 * COMPRESSION
 
 /** What reads need. */
 export interface ReadSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']
-  /** What an index of a collection can seek. */
+  /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
 
-/** How an adapter for PostgreSQL reads. */
+/** Creates the reads of an adapter. */
 export function createReads({
   engine: { dialect, statements },
   use,
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
-  /** Reads; again with the patterns left to the core where PostgreSQL cannot compile one. */
+  /** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
   const read = async <T>(
     compile: (options: CompileOptions) => FilteredStatement,
     work: (run: RunStatement, statement: FilteredStatement) => Promise<T>,
@@ -48,7 +48,7 @@ export function createReads({
     throw new Error('a statement without patterns has an invalid one')
   }
 
-  /** A page that a statement gives as it is; `most` documents at most. */
+  /** Reads a page by a statement that is exact; at most `most` documents. */
   const readPage = async (
     run: RunStatement,
     page: FilteredStatement,
@@ -65,7 +65,7 @@ export function createReads({
     return ask(writeFirst(page, bytes))
   }
 
-  /** The same where it lets more through than its filter. */
+  /** Reads a page by a statement that selects more than its filter. */
   const collect = async (
     run: RunStatement,
     page: FilteredStatement,
@@ -89,7 +89,7 @@ export function createReads({
     return rest.length > 0 ? Object.assign(found, { rest }) : found
   }
 
-  /** Fetches the documents of ids, in their order, as far as they may be held at once. */
+  /** Creates the fetch of documents by ids, in order, up to the bytes that may be held at once. */
   const createFetch = (
     collection: string,
     signal: AbortSignal | undefined,
@@ -124,7 +124,7 @@ export function createReads({
           page.isExact ? readPage(run, page, bytes, most) : collect(run, page, collection, query),
         { signal, mayBeLong: !isShort(indexes, query) },
       )
-      // While text waits for its turn to be read, no connection waits with it.
+      // Text that waits for its turn must not hold a connection.
       return 'rows' in found ? parseListed(found, signal) : found
     },
     async *stream(collection, query) {
@@ -132,7 +132,7 @@ export function createReads({
       const listed = await read(
         (options) => statements.ids(collection, query, options),
         async (run, { text, values, isExact }) => {
-          // One text of all ids takes a fraction of what a row for each would.
+          // One text with all ids is much cheaper than a row for each.
           const { rows } = await run(`SELECT json_agg(_id)::text AS ids FROM (${text}) AS listed`, values)
           return { ids: JSON.parse(String(rows[0]?.ids ?? '[]')) as readonly string[], isExact }
         },

@@ -1,12 +1,15 @@
 import type { WriteStep } from '../../../storage.js'
 
-/** Characters, values and steps beyond which a write may be long. */
+/** The characters, values and steps beyond which a write may take long. */
 const MOST = 65_536
 
-/** What one step counts beside its document. */
+/** The cost of a step without its document. */
 const STEP = 64
 
-/** Whether a write may keep the server busy for long: it brings in large documents, or many. Looks at no more than it must. */
+/**
+ * Whether a write may keep the server busy for long: with large documents, or many. Stops as soon as it
+ * knows.
+ */
 export function isLarge(steps: readonly WriteStep[]): boolean {
   let left = MOST
   const isTooMuch = (value: unknown): boolean => {

@@ -8,13 +8,13 @@ import { drive } from '../connection/drive.js'
 import { inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 
-/** Applies steps in turn, in a transaction unless they are one statement. */
+/** Applies steps in turn, in a transaction unless they are a single statement. */
 export async function writeSteps(
   run: RunStatement,
   engine: SqlEngine,
   steps: readonly WriteStep[],
 ): Promise<Outcome> {
-  // Before a commit nothing has happened, whatever became of the connection.
+  // Before a commit nothing has happened, even if the connection is lost.
   let mayHaveHappened = isOneStatement(steps)
   const apply = (): Promise<Outcome> => drive(run, applySteps(engine, steps))
   const applyAll = async (): Promise<Outcome> => {
@@ -33,7 +33,7 @@ export async function writeSteps(
 
 const isOk = (outcome: Outcome): boolean => 'ok' in outcome && outcome.ok
 
-/** Whether there is one step, which touches one document by its `_id`: so that it needs no look at others. */
+/** Whether there is one step, which affects one document by its `_id` and depends on no other. */
 function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {
   if (!step || others.length > 0) return false
   if ('remove' in step) return isPinned(step.remove) && (step.expect ?? 1) === 1 && isSinglePin(step.remove)
@@ -48,13 +48,14 @@ const isPinned = (filter: Filter): boolean =>
   (filter.kind === 'or' && filter.filters.every(isPinned)) ||
   (filter.kind === 'and' && filter.filters.some(isPinned))
 
-/** Whether it names one `_id` only. */
+/** Whether a filter names only one `_id`. */
 const isSinglePin = (filter: Filter): boolean =>
   isIdEquality(filter) || (filter.kind === 'and' && filter.filters.some(isSinglePin))
 
 /**
- * Locks every table that a write changes, in one order for all, before anything is read. Where the write depends on
- * which documents match, others may not write there meanwhile: else both could look before either has written.
+ * Locks every table that a write changes, in one order for all, before any read. Where the write depends on
+ * which documents match, the lock excludes other writes: otherwise two writes could both check before either
+ * has written.
  */
 function lockTables(dialect: SqlDialect, steps: readonly WriteStep[]): string {
   const modes = new Map<string, string>()

@@ -5,21 +5,21 @@ import type { Answer } from '../../sql/engine.js'
 import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
 
-/** A connection to a database file. Everything happens at once, in the calling thread. */
+/** A synchronous connection to a database file. */
 export interface Connection {
   /** The first column of every row. */
   all(text: string, values: readonly Value[]): readonly unknown[]
-  /** The first column of every row, one after another; until the end nothing else can be written or executed. */
+  /** Iterates over the first column of every row; until it ends, nothing else can be written or executed. */
   iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
   /** The first column of the first row. */
   first(text: string, values: readonly Value[]): unknown
   /** All columns of the first row. */
   row(text: string, values: readonly Value[]): readonly unknown[]
-  /** The first column of every row that a statement gives, and how many rows it changed. */
+  /** The first column of every row, and the number of changed rows. */
   ask(text: string, values: readonly Value[]): Answer
-  /** How many rows a statement changed. */
+  /** The number of rows that a statement changed. */
   run(text: string, values: readonly Value[]): number
-  /** Runs statements that name no values. */
+  /** Runs statements without values. */
   execute(text: string): void
   readonly isInTransaction: boolean
   /** The path of the file; empty where there is none. */
@@ -27,38 +27,40 @@ export interface Connection {
   close(): void
 }
 
-/** Milliseconds that a statement waits for other processes, and this one with it, before it is tried again later. */
+/**
+ * The milliseconds that a statement blocks while other processes write; after that it is tried again later.
+ */
 const PATIENCE = 20
 
-/** Statements that a connection keeps prepared. */
+/** The most statements that a connection keeps prepared. */
 const MAX_PREPARED = 256
 
-/** KiB of pages that a connection for reading keeps; the system keeps them as well. */
+/** The cache of a connection for reading, in KiB; the operating system has one as well. */
 const READER_CACHE = 2000
 
 /**
- * Opens a file for writing, so that what is acknowledged is on disk (WAL, `synchronous=FULL`) and other processes may
- * use it too. Rejects with what to install where `better-sqlite3` is missing.
+ * Opens a file for writing. An acknowledged write is on disk (WAL, `synchronous=FULL`), and other processes
+ * may use the file too. Rejects with what to install where `better-sqlite3` is missing.
  */
 export async function openWriter(
   file: string,
   options: { readonly isLasting?: boolean } = {},
 ): Promise<Connection> {
   return open(file, {}, async (database) => {
-    // For this SQLite does not wait by itself, and processes that open a new file stand in each other's way.
+    // SQLite does not wait here by itself, and processes that open a new file block each other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
-      throw new Error(`${file} is not in UTF-8, so texts would be ordered otherwise`)
+      throw new Error(`${file} is not in UTF-8, so texts would be in another order`)
     warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
   })
 }
 
-/** Opens a file that `openWriter` has opened once more, for reading alone. */
+/** Opens a file that `openWriter` has opened, for reading only. */
 export const openReader = (file: string): Promise<Connection> =>
   open(file, { readonly: true }, async (database) => {
     database.pragma(`cache_size = -${READER_CACHE}`)
-    // Finds its files now, whatever becomes of their names.
+    // Opens the log files now, before they can be renamed.
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
 

@@ -3,14 +3,14 @@ import type { Answer, Asking, Question } from '../../sql/engine.js'
 import { findMatching } from '../../sql/judge-texts.js'
 import type { Connection } from './connection.js'
 
-/** Steps of a slice that a statement takes, or a row that it changes, and a row that it gives. */
+/** The steps of a slice that a statement takes, or a changed row, and a returned row. */
 const STATEMENT = 200
 const ROW = 25
 
-/** Characters of its values that it takes in a step. */
+/** The characters of its values that take a step. */
 const CHARACTERS = 4
 
-/** Does work that asks the database; it may pause behind each statement. */
+/** Runs the statements of work; it may pause after each. */
 export function* drive<T>(connection: Connection, asking: Asking<T>, slice: Slice): Sliced<T> {
   let next = asking.next()
   while (!next.done) {

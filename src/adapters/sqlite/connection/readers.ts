@@ -3,28 +3,32 @@ import type { MaybePromise } from '../../../storage.js'
 import { unavailable } from '../faults.js'
 import { type Connection, openReader } from './connection.js'
 
-/** Reads on a connection, in slices. */
+/** A read on a connection, in slices. */
 export type Reading<T> = (connection: Connection, slice: Slice) => Sliced<T>
 
-/** The signal of a query, which costs nothing where it is not asked for. */
+/** The signal of a query, created when it is first needed. */
 export interface Abortable {
   readonly signal?: AbortSignal
 }
 
-/** Connections for reading what may take long, each of which sees its file as it was when the reading began. */
+/** Connections for long reads; each read sees a snapshot of the file. */
 export interface Readers {
-  /** Reads as soon as a connection is free. Rejects where too many wait, and with its reason where a signal aborts. */
+  /**
+   * Reads as soon as a connection is free. Rejects where too many wait, and with the signal's reason when it
+   * aborts.
+   */
   read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections, once they are free. */
+  /** Closes all connections once they are free. */
   close(): Promise<void>
 }
 
-/** Readings at a time. */
+/** The reads at a time. */
 const CONNECTIONS = 4
 
-/** Readings that wait at most. */
+/** The most reads that wait. */
 const MAX_WAITING = 1000
 
+/** Opens the connections for reading. */
 export async function openReaders(file: string): Promise<Readers> {
   const all: Connection[] = []
   try {

@@ -1,13 +1,13 @@
 import type { Sliced } from '../../../slices.js'
 import type { Connection } from './connection.js'
 
-/** Does work on a connection as its file is at one moment. */
+/** Runs work on a snapshot of the file. */
 export function* inSnapshot<T>(connection: Connection, work: Sliced<T>): Sliced<T> {
   connection.run('BEGIN', [])
   try {
     return yield* work
   } finally {
-    // A fault may have ended it.
+    // An error may have ended the transaction.
     if (connection.isInTransaction) connection.run('ROLLBACK', [])
   }
 }

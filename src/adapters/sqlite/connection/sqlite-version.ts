@@ -1,4 +1,4 @@
-/** The first version in which two connections that begin the log anew at once do not corrupt the file. */
+/** In earlier versions, two connections that restart the log at once can corrupt the file. */
 const SOUND = [3, 51, 3]
 
 const isSound = (version: string): boolean => {
@@ -10,7 +10,7 @@ const isSound = (version: string): boolean => {
   return true
 }
 
-/** Warns, once, of a version of SQLite that can corrupt a file. */
+/** Creates a warning, given once, of a version of SQLite that can corrupt a file. */
 export function createVersionWarning(
   warn: (message: string, code: string) => void,
 ): (version: string) => void {
@@ -25,5 +25,5 @@ export function createVersionWarning(
   }
 }
 
-/** The same as a warning of the process. */
+/** Gives the warning as one of the process. */
 export const warnOfVersion = createVersionWarning((message, code) => process.emitWarning(message, { code }))

@@ -1,12 +1,12 @@
 import { isBusy } from '../faults.js'
 
-/** Milliseconds that opening waits for other processes. */
+/** The milliseconds that opening waits for other processes. */
 const PATIENCE = 5000
 
-/** Milliseconds between attempts, at most. */
+/** The longest pause between attempts, in milliseconds. */
 const PAUSE = 20
 
-/** Does work that other processes may stand in the way of, again until they do not; nothing else waits meanwhile. */
+/** Repeats work while other processes block it; other work of this process can run in between. */
 export async function whileBusy<T>(work: () => T): Promise<T> {
   const end = performance.now() + PATIENCE
   for (;;) {

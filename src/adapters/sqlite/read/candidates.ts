@@ -8,22 +8,22 @@ import { type Column, rangeStatement, scanStatement, walkStatement } from './rea
 /** Documents that may match, one after another. */
 export interface Candidates {
   /**
-   * The text of the next one, or how many have only been counted, perhaps none, since the slice is used up or a piece of
-   * the collection is over; `undefined` at the end.
+   * The text of the next one; or the number that were only counted, perhaps zero, when the slice is used up
+   * or a piece of the collection ends; `undefined` at the end.
    */
   next(slice: Slice): string | number | undefined
   close(): void
 }
 
-/** Steps that a statement takes for each row, for each condition on it, and for a kilobyte. */
+/** The steps of a statement for each row, for each condition on it, and for a kilobyte. */
 const ROW = 25
 const CONDITION = 10
 const KILOBYTE = 80
 
-/** Conditions that a statement asks; of more, the core is faster. */
+/** The most conditions in a statement; with more, the core is faster. */
 const MAX_CONDITIONS = 8
 
-/** What a condition costs a statement, in conditions on one field; patterns are for the core. */
+/** The cost of a condition in a statement, relative to a condition on one field; the core does patterns. */
 function weigh(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
@@ -45,13 +45,14 @@ function weigh(filter: Filter): number {
   }
 }
 
-/** Conditions, divided into those that a statement asks and those that the core does. */
+/** Conditions, divided into those for a statement and those for the core. */
 interface Division {
   readonly asked: readonly Filter[]
   readonly judged: readonly Filter[]
   readonly weight: number
 }
 
+/** Divides conditions between the statement and the core. */
 export function divide(conditions: readonly Filter[]): Division {
   const asked: Filter[] = []
   const judged: Filter[] = []
@@ -66,7 +67,7 @@ export function divide(conditions: readonly Filter[]): Division {
   return { asked, judged, weight }
 }
 
-/** Finds the documents on a path that meet what a statement can be asked. */
+/** Finds the documents on a path that meet the conditions of the statement. */
 export function findCandidates(
   connection: Connection,
   { collection, path }: Way,
@@ -80,7 +81,7 @@ export function findCandidates(
     : walk(connection, walkStatement(collection, path, asked, column), cost)
 }
 
-/** Steps of a slice that it takes to read so many bytes of documents. */
+/** The steps of reading so many bytes of documents. */
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
 /** Follows an index, row by row. */
@@ -104,12 +105,12 @@ function walk(connection: Connection, { text, values }: Statement, cost: number)
   }
 }
 
-/** Documents of a piece of a collection, and their bytes. */
+/** The documents in a piece of a collection, and their bytes. */
 const MIN_ROWS = 32
 const MAX_ROWS = 512
 const MAX_BYTES = 256 * 1024
 
-/** Goes through a collection as it lies, piece by piece, each of which takes about the same time. */
+/** Scans a collection in its stored order, in pieces that take about the same time. */
 function scan(
   connection: Connection,
   collection: string,
@@ -122,7 +123,7 @@ function scan(
   let found: readonly unknown[] = []
   let given = 0
 
-  /** How many documents there are behind the last place, not too many, and where they end. */
+  /** The number of documents in the next piece, its last place, and its bytes. */
   const measure = (): readonly [count: number, end: number, bytes: number] => {
     for (;;) {
       const [count, end, bytes] = connection.row(range, [place, size]).map(Number) as [number, number, number]

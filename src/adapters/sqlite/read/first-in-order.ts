@@ -3,24 +3,25 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { HeldKeys } from './held-keys.js'
 
-/** Finds the ids of the first documents in an order; of each it keeps only what it is ordered by. */
+/** Finds the ids of the first documents in an order; it holds only the keys of each. */
 export interface FirstInOrder {
   add(document: StoredDocument, slice: Slice): void
-  /** Whether more is held than was asked for, by so much that it is to be dropped. */
+  /** Whether it holds so many more than needed that it should drop some. */
   readonly isFull: boolean
-  /** Drops what is behind the first. */
+  /** Drops those that are not among the first. */
   drop(slice: Slice): Sliced<void>
   finish(slice: Slice): Sliced<readonly string[]>
 }
 
-/** Below this it is not worth dropping anything. */
+/** Below this number, dropping is not worthwhile. */
 const MIN_HELD = 1024
 
+/** Creates a collector of the first `count` documents. */
 export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number): FirstInOrder {
   let held: number[] = []
   const free: number[] = []
   let slots = 0
-  /** What comes behind it is not among the first. */
+  /** Documents after this one are not among the first. */
   let last: number | undefined
   const capacity = Math.max(2 * count, MIN_HELD)
   return {

@@ -3,20 +3,27 @@ import { type Compare, compileDocumentOrder, compileOrder } from '../../../filte
 import type { Slice } from '../../../slices.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 
-/** Characters of a text that are held; what is longer is cut. Texts are ordered unit by unit, so any place will do. */
+/**
+ * The characters of a text that are held; the rest is cut off. Texts are ordered by units, so any place will
+ * do.
+ */
 export const HELD = 64
 
-/** By what documents are ordered: of each, in a slot, its id and its keys. A column has one value for each slot. */
+/**
+ * The sort keys of documents: for each, in a slot, its id and its keys. A column has one value for each slot.
+ */
 export interface HeldKeys {
   readonly ids: readonly string[]
   readonly columns: readonly (readonly Ordered[])[]
-  /** Holds a document's in a slot, in place of what was there. */
+  /** Puts a document's keys into a slot, in place of the old ones. */
   put(slot: number, document: StoredDocument): void
-  /** Orders slots. Where of two texts only beginnings are held, and these are equal, it reads the documents. */
+  /** Compares slots. Where two texts are cut and equal so far, it reads the documents. */
   readonly order: Compare<number>
 }
 
-/** Holds keys; `read` gives a document once more, as it was, and takes its steps from the slice. */
+/**
+ * Creates the keys. `read` gives a document again, in the same snapshot, and takes its steps from the slice.
+ */
 export function createHeldKeys(
   sort: readonly SortKey[],
   read: (id: string, slice: Slice) => StoredDocument,
@@ -57,7 +64,7 @@ export function createHeldKeys(
 
 const isLong = (value: Ordered): boolean => typeof value === 'string' && value.length >= HELD
 
-/** A mere slice of a text would keep all of it in memory. */
+/** A substring would keep the whole text in memory. */
 const beginningOf = (value: Ordered): Ordered =>
   typeof value === 'string' && value.length > HELD
     ? (JSON.parse(JSON.stringify(value.slice(0, HELD))) as string)

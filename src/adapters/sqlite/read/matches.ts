@@ -7,20 +7,20 @@ import type { Connection } from '../connection/connection.js'
 import { divide, findCandidates } from './candidates.js'
 import type { Way } from './read-path.js'
 
-/** A document that matches, and its text. */
+/** A matching document, and its text. */
 export interface Match {
   readonly document: StoredDocument
   readonly text: string
 }
 
-/** Documents that match, one after another. */
+/** Matching documents, one after another. */
 export interface Matches {
-  /** The next one, or how many have been counted since the slice was used up; `undefined` at the end. */
+  /** The next one; or the number that were counted when the slice is used up; `undefined` at the end. */
   next(slice: Slice): Match | number | undefined
   close(): void
 }
 
-/** Finds the documents on a path that match its conditions: those that no statement asks are asked here. */
+/** Finds the documents on a path that match; conditions that no statement checks are checked here. */
 export function findMatches(
   connection: Connection,
   way: Way,

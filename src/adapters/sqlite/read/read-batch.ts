@@ -6,27 +6,30 @@ import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { byId, LOOK_UP } from './read-list.js'
 
-/** Documents that are handed out at once. */
+/** The documents of one batch. */
 export const BATCH = 500
 
-/** Bytes of JSON that are, but for one document that has more. */
+/** The bytes of JSON of one batch, unless one document has more. */
 export const BATCH_BYTES = 2 ** 20
 
-/** A piece of a stream. */
+/** A batch of a stream. */
 export interface Batch {
   readonly documents: readonly StoredDocument[]
-  /** How many ids have been looked up. */
+  /** The number of ids that were looked up. */
   readonly passed: number
 }
 
-/** What is left of a list. */
+/** The rest of a list. */
 export interface Rest {
   readonly collection: string
   readonly filter: Filter
   readonly ids: readonly string[]
 }
 
-/** The next documents of the rest of a list that are still there and match. `connect` gives a connection for each turn. */
+/**
+ * Reads the next documents of the rest of a list that still exist and match. `connect` gives a connection for
+ * each turn.
+ */
 export function* readBatch(
   connect: () => Connection,
   { collection, filter, ids }: Rest,

@@ -5,11 +5,14 @@ import { findMatches } from './matches.js'
 import type { Way } from './read-path.js'
 import { countAllStatement, countStatement } from './read-statements.js'
 
-/** Rows of an index that are counted at once, and documents of a collection, which lie closer: some 5 ms. */
+/**
+ * The index rows that are counted at once, and the documents of a collection, which are stored closer: about
+ * 5 ms.
+ */
 const MAX_ROWS = 100_000
 const MAX_DOCUMENTS = 4_000_000
 
-/** A count that a piece of an index answers, by one statement; `undefined` where it is not one, or large. */
+/** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
 export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
   if (path.rest.length > 0) return undefined
   const { text, values } = countAllStatement(collection, path, path.index === null ? MAX_DOCUMENTS : MAX_ROWS)
@@ -20,12 +23,13 @@ export function countDirectly(connection: Connection, { collection, path }: Way)
   return least > MAX_ROWS ? undefined : least
 }
 
+/** Counts the documents on a path, up to `most`. */
 export function countUpTo(connection: Connection, { collection, path }: Way, most: number): number {
   const { text, values } = countStatement(collection, path, most)
   return Number(connection.first(text, values))
 }
 
-/** Any count, as the collection is at one moment. */
+/** Counts in slices, on a snapshot of the collection. */
 export const countInSlices = (connection: Connection, way: Way, slice: Slice): Sliced<number> =>
   inSnapshot(connection, count(connection, way, slice))
 

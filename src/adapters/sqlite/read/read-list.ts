@@ -12,20 +12,20 @@ import { findMatches, type Match } from './matches.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
 import { pageStatement } from './read-statements.js'
 
-/** A list, and the way to its documents. */
+/** A list, and the path to its documents. */
 export interface ListPlan extends Way {
   readonly query: ListQuery
 }
 
-/** Steps of a slice that it takes to keep what a document is ordered by. */
+/** The steps of holding the sort keys of a document. */
 const ENTRY = 10
 
-/** Bytes of documents that are read at once. */
+/** The bytes of documents that are read at once. */
 const PAGE_BYTES = 2 ** 21
 
 /**
- * A list of a bounded number of documents that an index gives in their order, by one statement; `undefined` where it is
- * not one, or its documents are large.
+ * Lists a limited number of documents that an index gives in order, by one statement; `undefined` where there
+ * is no such index, or the documents are large.
  */
 export function listDirectly(
   connection: Connection,
@@ -34,21 +34,21 @@ export function listDirectly(
   const { skip, limit, bytes = PAGE_BYTES } = query
   const count = Math.min(path.most, limit ?? path.most)
   if (path.rest.length > 0 || !path.isOrdered || skip + count > MAX_BOUNDED) return undefined
-  // A power of two, so that few statements are to be prepared. One document is handed out whatever its size.
+  // A power of two, so that few statements are prepared. One document is returned whatever its size.
   const cap = count > 1 ? 2 ** Math.floor(Math.log2(Math.min(PAGE_BYTES, Math.max(1, bytes)) / count)) : null
   const { text, values } = pageStatement(collection, path, { skip, limit: count, cap })
   const texts = connection.all(text, values)
   return texts.includes(null) ? undefined : texts.map((found) => JSON.parse(String(found)) as StoredDocument)
 }
 
-/** Any list, as the collection is at one moment. */
+/** Lists in slices, on a snapshot of the collection. */
 export const listInSlices = (connection: Connection, plan: ListPlan, slice: Slice): Sliced<Listed> =>
   inSnapshot(
     connection,
     plan.path.isOrdered ? walkInOrder(connection, plan, slice) : sortFirst(connection, plan, slice),
   )
 
-/** Takes documents while they come to no more than so many bytes, but the first; of the others, their ids. */
+/** Collects documents up to `bytes`, but at least one; of the others it collects the ids. */
 function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   const documents: StoredDocument[] = []
   const rest: string[] = []
@@ -59,7 +59,7 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
       if (rest.length === 0 && (documents.length === 0 || held <= bytes)) documents.push(document)
       else rest.push(document._id)
     },
-    /** Adds what is not looked at any more. */
+    /** Adds ids whose documents are no longer read. */
     addRest(ids: readonly string[]): void {
       for (const id of ids) rest.push(id)
     },
@@ -139,9 +139,9 @@ function* sortFirst(
   return page.listed
 }
 
-/** Steps of a slice that it takes to ask for one document. */
+/** The steps of reading one document by its id. */
 export const LOOK_UP = 50
 
-/** Asks for the text of one document. */
+/** Selects the text of one document. */
 export const byId = (collection: string): string =>
   `SELECT document FROM ${sqliteDialect.table(collection)} WHERE ${quoteName('_id')} = ?`

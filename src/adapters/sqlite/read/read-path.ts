@@ -4,7 +4,7 @@ import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
 import { structuresOf } from '../../sql/structures.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 
-/** An index that reads may go by. */
+/** An index that reads can use. */
 export interface ReadIndex {
   readonly name: string
   /** Its fields, and `_id`. */
@@ -12,7 +12,7 @@ export interface ReadIndex {
   readonly isUnique: boolean
 }
 
-/** The indexes of a collection: that of `_id`, and all that a plan asks for. */
+/** The indexes of a collection: that of `_id`, and those of its plan. */
 export function readIndexesOf(plan: CollectionPlan): readonly ReadIndex[] {
   const structures = structuresOf([plan], sqliteDialect).filter(({ fields }) => fields.length > 0)
   const uniques = new Set(structures.flatMap(({ unique }) => (unique ? [JSON.stringify(unique)] : [])))
@@ -29,42 +29,40 @@ export function readIndexesOf(plan: CollectionPlan): readonly ReadIndex[] {
   ]
 }
 
-/**
- * How a read finds its documents: by a part of an index, each row of which a statement can give, or all of them by
- * their place.
- */
+/** How a read finds its documents: through a range of an index, or by scanning all of them. */
 export interface ReadPath {
-  /** `null`: all documents, as they lie. */
+  /** `null`: all documents, in their stored order. */
   readonly index: string | null
-  /** The conditions that bound the part of the index. */
+  /** The conditions that bound the range of the index. */
   readonly bounds: readonly Filter[]
-  /** The other conditions, to be asked of each document. */
+  /** The other conditions, which are checked for each document. */
   readonly rest: readonly Filter[]
-  /** By what the part of the index is ordered, as far as it was asked for. */
+  /** The part of the requested order that the range provides. */
   readonly order: readonly SortKey[]
-  /** Whether documents come in the order that was asked for. */
+  /** Whether the documents are in the requested order. */
   readonly isOrdered: boolean
-  /** How many documents there are at most. */
+  /** The most documents in the range. */
   readonly most: number
-  /** How many fields have one value, or one of a few. */
+  /** The number of fields with one value, or one of a few. */
   readonly fixed: number
 }
 
-/** A collection, and the way to its documents. */
+/** A collection, and the path to its documents. */
 export interface Way {
   readonly collection: string
   readonly path: ReadPath
 }
 
-/** The most that a read may look at to count as bounded. */
+/** The most documents that a bounded read may look at. */
 export const MAX_BOUNDED = 1100
 
-/** From so many on, documents in another order than asked for are not worth sorting where others come in it. */
+/** From this number on, sorting costs more than a path in the requested order. */
 const MANY = 500
 
 /**
- * Chooses the narrowest way; where it does not give the order, and the first few in order are asked for, one that does,
- * unless little is left to be sorted. `countUpTo` counts what lies on a way, but not beyond a number.
+ * Chooses the narrowest path. If it does not provide the order, and only the first few are requested, it
+ * chooses one that does, unless few documents are left to sort. `countUpTo` counts the documents on a path,
+ * up to a limit.
  */
 export function choosePath(
   indexes: readonly ReadIndex[],
@@ -101,7 +99,7 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
-/** The part of an index that conditions leave; or its order alone. */
+/** The range of an index that the conditions leave, or only its order. */
 function findPath(
   { name, columns, isUnique }: ReadIndex,
   conditions: readonly Filter[],
@@ -124,7 +122,7 @@ function findPath(
   }
 }
 
-/** How many documents of a unique index a condition leaves, at most: uniqueness does not bind what is missing. */
+/** The most documents that a condition on a unique field leaves; several documents may lack the field. */
 function countOf(fixing: Filter): number {
   if (fixing.kind === 'or') return fixing.filters.length
   return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY

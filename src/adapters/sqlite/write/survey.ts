@@ -3,27 +3,30 @@ import type { ListQuery, MaybePromise, WriteResult, WriteStep } from '../../../s
 import { explain } from '../faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 
-/** What a write needs whose refusals no index answers. */
+/** The reads of a write whose refusals no index answers. */
 export interface Surveyor {
   readonly queue: WriteQueue
-  /** Whether asking for one document takes long. */
+  /** Whether looking for one match takes long. */
   isLong(collection: string, filter: Filter): boolean
-  /** The ids of a list, as its collection is at a moment between the call and the answer. */
+  /** The ids of a list, in a snapshot from between the call and the answer. */
   listIds(collection: string, query: ListQuery): MaybePromise<readonly string[]>
 }
 
-/** Documents that are found beforehand, at most: any one of them will do. */
+/** The most documents that are found beforehand: one that still matches suffices. */
 const MAX_FOUND = 100
 
-/** Attempts while other processes keep writing; the next one looks for itself, and nobody else gets a turn. */
+/**
+ * The attempts while other processes keep writing; the next one checks inside its transaction, without a
+ * pause.
+ */
 const MAX_ATTEMPTS = 4
 
-/** What was found beforehand does not hold any more. */
+/** What was found beforehand is out of date. */
 const OVERTAKEN = Symbol('overtaken')
 
 /**
- * Writes. What a step refuses is looked for before the transaction, in slices, where no index answers it. In the
- * transaction only what was found then, or has been written since, can match, and it is asked once more.
+ * Writes. Where no index answers what a step refuses, its matches are looked for before the transaction, in
+ * slices. In the transaction, only those and the documents written since can match; they are checked again.
  */
 export function writeSurveyed(
   surveyor: Surveyor,
@@ -69,7 +72,7 @@ async function writeLong(
   return queue.write(plain)
 }
 
-/** Where there were more than have been found, one of those has to match. */
+/** Where there were more than `MAX_FOUND`, one of those found has to match. */
 function* suspectsOf(found: readonly string[], written: Iterable<string>): Iterable<string> {
   yield* found
   if (found.length >= MAX_FOUND) throw OVERTAKEN

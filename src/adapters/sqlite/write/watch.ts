@@ -1,26 +1,30 @@
 import type { WriteStep } from '../../../storage.js'
 import type { Connection } from '../connection/connection.js'
 
-/** What this process writes from a moment on; other processes are noticed, but not what they write. */
+/**
+ * Records what this process writes from a moment on. Writes of other processes are noticed, but not their
+ * ids.
+ */
 export interface Watch {
-  /** The ids of what was written to a collection, or was to be. */
+  /** The ids that were written to a collection, or may have been. */
   written(collection: string): Iterable<string>
-  /** Whether no other process has written since. Asked inside a transaction. */
+  /** Whether no other process has written since. Called inside a transaction. */
   holds(): boolean
   end(): void
 }
 
-/** Those who watch what is written. */
+/** All current watches. */
 export interface Watches {
-  /** `running`: the steps of a transaction that is open. */
+  /** Begins a watch. `running` has the steps of an open transaction. */
   begin(running: Iterable<readonly WriteStep[]>): Watch
-  /** Said of all steps of a write, before the first of them. */
+  /** Called with all steps of a write before the first is applied. */
   tell(steps: readonly WriteStep[]): void
 }
 
+/** Creates the watches of a connection. */
 export function createWatches(connection: Connection): Watches {
   const all = new Set<(steps: readonly WriteStep[]) => void>()
-  // Another number for each commit of another connection.
+  // The number changes with each commit of another connection.
   const readVersion = (): unknown => connection.first('PRAGMA data_version', [])
   return {
     begin(running) {

@@ -8,22 +8,23 @@ import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
 
 /**
- * Writes that arrive together share a transaction, and so one wait for the disk; each has a savepoint of its own. A
- * transaction pauses, so that no turn of the event loop takes long; meanwhile nobody else may write.
+ * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint.
+ * A transaction pauses between turns of the event loop; meanwhile no other connection can write.
  */
 export interface WriteQueue {
   write(write: QueuedWrite): Promise<WriteResult>
-  /** Watches what is written from now on. */
+  /** Begins to watch writes. */
   watch(): Watch
-  /** Settles when nothing waits any more. */
+  /** Settles when no write waits any more. */
   drain(): Promise<void>
 }
 
+/** A write in the queue. */
 export interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly suspects: Suspects
-  /** Asked inside the transaction: throws where what the write builds on does not hold any more. */
+  /** Called inside the transaction: throws if what the write depends on has changed. */
   readonly verify: () => void
 }
 
@@ -33,16 +34,17 @@ interface Waiting extends QueuedWrite {
   readonly reject: (cause: unknown) => void
 }
 
-/** Writes of one transaction, and their steps, but for one write that has more. */
+/** The most writes in one transaction, and the most steps, unless one write has more. */
 const MAX_SHARED = 200
 const MAX_STEPS = 1000
 
-/** Milliseconds that a write waits for other processes at most. */
+/** The most milliseconds that a write waits for other processes. */
 const MAX_WAIT = 5000
 
-/** Milliseconds between attempts, at most. */
+/** The longest pause between attempts, in milliseconds. */
 const PAUSE = 15
 
+/** Creates the queue of a connection. */
 export function createWriteQueue(connection: Connection): WriteQueue {
   let waiting: Waiting[] = []
   let running: readonly Waiting[] = []
@@ -71,7 +73,7 @@ export function createWriteQueue(connection: Connection): WriteQueue {
     if (waiting.length + running.length === 0) for (const resolve of onDrained.splice(0)) resolve()
   }
 
-  /** Milliseconds to wait before the rest is tried; `undefined` for none. */
+  /** The milliseconds until the rest is tried again; `undefined` where none is left. */
   const tryTransaction = (): number | undefined => {
     tryRollback(connection)
     try {
@@ -88,7 +90,7 @@ export function createWriteQueue(connection: Connection): WriteQueue {
     return undefined
   }
 
-  /** Goes on with the open transaction, a slice a turn. */
+  /** Continues the open transaction, one slice per turn. */
   const goOn = (work: Sliced<void>, slice: Slice): void => {
     slice.left = SLICE
     if (work.next().done) {
@@ -135,7 +137,7 @@ function takeShared(waiting: Waiting[]): readonly Waiting[] {
 
 type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]
 
-/** Runs writes in the open transaction. Nobody is told of a result before all of them are on disk. */
+/** Runs writes in the open transaction. No result is reported before all of them are on disk. */
 function* commitShared(connection: Connection, writes: readonly Waiting[], slice: Slice): Sliced<void> {
   try {
     const outcomes: Outcome[] = []
@@ -151,14 +153,14 @@ function* commitShared(connection: Connection, writes: readonly Waiting[], slice
   }
 }
 
-/** Where even this fails, it is tried again before the next transaction. */
+/** If this fails too, the rollback is repeated before the next transaction. */
 function tryRollback(connection: Connection): void {
   try {
     if (connection.isInTransaction) connection.execute('ROLLBACK')
   } catch {}
 }
 
-/** A commit that fails may have reached the disk all the same. */
+/** A commit that fails may still have reached the disk. */
 function commit(connection: Connection): void {
   try {
     connection.execute('COMMIT')
@@ -167,7 +169,7 @@ function commit(connection: Connection): void {
   }
 }
 
-/** Throws only where the whole transaction is lost with it. */
+/** Throws only where the whole transaction is lost. */
 function* runInSavepoint(
   connection: Connection,
   { steps, suspects, verify }: Waiting,

@@ -6,7 +6,7 @@ import type { Connection } from '../connection/connection.js'
 import { drive } from '../connection/drive.js'
 import { sqliteEngine } from '../sqlite-engine.js'
 
-/** Applies steps in turn, inside a transaction that the caller takes back where the result is not ok. */
+/** Applies steps in turn, inside a transaction that the caller rolls back where the result is not ok. */
 export function* writeSteps(
   connection: Connection,
   steps: readonly WriteStep[],

@@ -78,7 +78,7 @@ const rank = (value: Ordered): number => {
  *
  * @example
  * ```ts
- * [10, undefined, 'a', true].sort(compare)
+ * compare(2, 10) // negative
  * ```
  */
 export function compare(a: Ordered, b: Ordered): number {

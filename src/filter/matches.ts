@@ -72,8 +72,8 @@ export function compileJudge(filter: Filter): Judge {
  *
  * @example
  * ```ts
- * const isMatch = compileFilter({ kind: 'eq', field: { path: 'age', type: 'number', each: false }, value: 3 })
- * const found = documents.filter(isMatch)
+ * const age: FieldRef = { path: 'age', type: 'number', each: false }
+ * const found = documents.filter(compileFilter({ kind: 'eq', field: age, value: 3 }))
  * ```
  */
 export function compileFilter(filter: Filter): Predicate {

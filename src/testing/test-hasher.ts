@@ -1,8 +1,16 @@
 import { createBcryptHasher } from '../auth/hasher.js'
 import type { Hasher } from '../types.js'
 
-/** bcrypt's least. */
+/** The lowest cost of bcrypt. */
 const TEST_COST = 4
 
-/** A real but cheap hasher for tests: bcrypt at cost 4, some three milliseconds a hash. Not for production. */
+/**
+ * Creates a real but cheap hasher for tests: bcrypt at cost 4, about three milliseconds per hash. Not for
+ * production.
+ *
+ * @example
+ * ```ts
+ * const service = createCollectionService(config, undefined, { hasher: createTestHasher() })
+ * ```
+ */
 export const createTestHasher = (): Hasher => createBcryptHasher(TEST_COST)

@@ -1,23 +1,30 @@
 import type { StorageAdapter } from '../../storage.js'
 
-/** A new, empty place to store. */
+/** A new, empty place for documents. */
 export interface TestStorage {
   /**
-   * Another adapter over the same place, at once with others. For one that owns its place alone, as in memory, the same
-   * adapter, which opens again after `close`.
+   * Creates another adapter over the same place, in use at the same time. One that owns its place alone, as in
+   * memory, gives the same adapter, which opens again after `close`.
    */
   connect(): StorageAdapter
   /** Called when the test is over and all adapters are closed. */
   destroy?(): Promise<void>
 }
 
-/** One thing that every adapter must do. `run` throws an `Error` that says what it does instead. */
+/** One requirement for every adapter. `run` throws an `Error` that says what the adapter does instead. */
 export interface AdapterCase {
   readonly name: string
   run(storage: TestStorage): Promise<void>
 }
 
-/** Runs a case in a new place, and removes the place. */
+/**
+ * Runs a case in a new place, and removes the place.
+ *
+ * @example
+ * ```ts
+ * for (const testCase of adapterCases) await runCase(testCase, createStorage)
+ * ```
+ */
 export async function runCase(
   { run }: AdapterCase,
   createStorage: () => Promise<TestStorage>,

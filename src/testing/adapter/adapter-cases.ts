@@ -13,7 +13,7 @@ import { streamCases } from './cases/stream-cases.js'
 import { uniqueCases } from './cases/unique-cases.js'
 import { uniqueValueCases } from './cases/unique-value-cases.js'
 
-/** Everything that an adapter must do, but for the random queries of `fuzzAdapter`. */
+/** All requirements for an adapter, except the random queries of `fuzzAdapter`. */
 export const adapterCases: readonly AdapterCase[] = [
   ...stepCases,
   ...uniqueValueCases,

@@ -3,7 +3,7 @@ import { adapterCases } from './adapter-cases.js'
 import type { FuzzCoverage } from './fuzz/coverage.js'
 import { type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
 
-/** A case that cannot hold for an adapter, and why. */
+/** A case that an adapter cannot meet, and why. */
 export interface SkippedCase {
   readonly case: string
   readonly reason: string
@@ -11,20 +11,36 @@ export interface SkippedCase {
 
 /** What the tests of an adapter need. */
 export interface AdapterTestOptions {
-  /** The `test` of any runner: node:test, vitest, Jest. Slow storage may need more than the runner's usual time. */
+  /**
+   * The `test` of any runner: node:test, vitest, Jest. A slow storage may need more than the runner's usual
+   * time.
+   */
   readonly test: (name: string, run: () => Promise<void>) => void
-  /** A new, empty place to store, for each test. */
+  /** Creates a new, empty place for each test. */
   readonly createStorage: () => Promise<TestStorage>
-  /** Registered under a name that says so, and not run. A name that is no case's throws. */
+  /** Cases that are registered under a name that says so, and not run. An unknown name throws. */
   readonly skip?: readonly SkippedCase[]
-  /** How much is asked at random, and who is told what was asked. */
+  /** How much is asked at random; `report` receives what was asked. */
   readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
 }
 
 /** The name of the case that asks random queries. */
 export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
 
-/** Registers a test for everything that a storage adapter must do. Throws for a `skip` that names no case. */
+/**
+ * Registers a test for every requirement for a storage adapter. Throws for an unknown name in `skip`.
+ *
+ * @example
+ * ```ts
+ * testAdapter({
+ *   test,
+ *   createStorage: async () => {
+ *     const adapter = createMyAdapter()
+ *     return { connect: () => adapter }
+ *   },
+ * })
+ * ```
+ */
 export function testAdapter({ test, createStorage, skip = [], fuzz = {} }: AdapterTestOptions): void {
   const fuzzCase = {
     name: FUZZ_CASE,

@@ -22,7 +22,7 @@ const atomicCase = (name: string, run: (adapter: StorageAdapter) => Promise<void
     }),
 })
 
-/** Steps that can all be done, in this order. */
+/** Steps that all succeed, in this order. */
 const GOOD: readonly WriteStep[] = [
   { in: 'things', insert: c },
   { in: 'things', replace: { _id: 'a', _version: 2, s: 'free' }, version: 1 },
@@ -33,7 +33,7 @@ const GOOD: readonly WriteStep[] = [
 
 type Failure = Extract<WriteResult, { readonly ok: false }>
 
-/** Steps that cannot be done wherever among the good ones they stand. */
+/** Steps that fail at any place among the good ones. */
 const BAD: readonly (readonly [step: WriteStep, why: Omit<Failure, 'ok' | 'step'>])[] = [
   [
     { in: 'things', insert: documentOf('a') },
@@ -59,12 +59,12 @@ const failures = BAD.map(([bad, why]) => {
       await checkStored(adapter, 'things', [a, b], `after a failure of step ${place}`)
       await checkStored(adapter, 'others', [], `after a failure of step ${place}`)
     }
-    // No value is held by a document that never was.
+    // Documents that were never stored hold no value.
     await checkWrite(adapter, GOOD, { ok: true, removed: 1 })
   })
 })
 
-/** Several steps in one write: all or nothing, each seeing what those before it did. */
+/** Several steps in one write: all or none, each sees the effects of those before it. */
 export const atomicCases: readonly AdapterCase[] = [
   ...failures,
 

@@ -27,7 +27,7 @@ async function checkFilter(adapter: StorageAdapter, filter: Filter): Promise<voi
   await checkCount(adapter, 'edges', edgeDocuments, { filter: opposite })
 }
 
-/** A case over the documents with edge values, `v` indexed as what it is declared to be. */
+/** A case over the documents with edge values, with `v` indexed as its declared type. */
 const filterCase = (name: string, indexed: FieldRef, filters: readonly Filter[]): AdapterCase => ({
   name,
   run: (storage) =>
@@ -77,7 +77,7 @@ const isA = eq(V, 'a')
 const isOne = eq(N, 1)
 const isMissing: Filter = { kind: 'not', filter: { kind: 'present', field: V } }
 
-/** `not` around `filter`, so many times. */
+/** `filter` inside so many `not`s. */
 const negate = (filter: Filter, times: number): Filter =>
   times === 0 ? filter : negate({ kind: 'not', filter }, times - 1)
 
@@ -129,7 +129,7 @@ const TREES: readonly Filter[] = [
     ],
   },
   { kind: 'and', filters: [isMissing, { kind: 'lt', field: N, value: 10 }] },
-  // Each condition on an array is for itself: two elements may satisfy two.
+  // Each condition on an array is independent: two elements may satisfy two.
   {
     kind: 'and',
     filters: [
@@ -149,7 +149,7 @@ const byId = [...ids, 'no such id', '', "'"].flatMap((value) =>
   KINDS.map((kind): Filter => ({ kind, field: ID, value })),
 )
 
-/** What every operator means on every type, on every value, at every place. */
+/** The meaning of every operator for every type, value and place. */
 export const filterCases: readonly AdapterCase[] = [
   ...comparisons,
   ...presences,

@@ -17,7 +17,7 @@ import {
 import { checkCount, checkList } from '../check/plain-array.js'
 import { withAdapter } from '../check/with-adapter.js'
 
-/** As long as a name may be. */
+/** A name of the greatest length. */
 const long = (end: string): string => 'a'.repeat(63 - end.length) + end
 
 // biome-ignore format: a table
@@ -38,7 +38,7 @@ const TEXTS = [
   '\\u0041', '\\x41', "E'\\n'", '$$', '$a$', '/*', '--', '\u2028', '\u{1f600}', '\u0001\u001f\u007f', 'x'.repeat(1000),
 ]
 
-/** JSON whose names are traps; parsed, so that `__proto__` is a property of its own. */
+/** JSON with dangerous names; it is parsed, so that `__proto__` is an own property. */
 const TRAPS: readonly unknown[] = [
   JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1},"toString":null}'),
   JSON.parse(
@@ -62,7 +62,7 @@ const TRAPS: readonly unknown[] = [
   { text: 'é😀\n'.repeat(33_334) },
 ]
 
-/** Names and values that would break what pastes them into a statement or a property. */
+/** Names and values that would break an adapter that concatenates them into a statement or a property. */
 export const hostileCases: readonly AdapterCase[] = [
   {
     name: 'names: of collections',

@@ -88,7 +88,7 @@ const withTied =
       await run(adapter)
     })
 
-/** The order of a list, and which part of it comes. */
+/** The order of a list, and its pages. */
 export const orderCases: readonly AdapterCase[] = [
   ...typeOrders,
   {

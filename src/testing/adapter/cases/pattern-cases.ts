@@ -56,7 +56,7 @@ const documents = TEXTS.map((text, i) =>
 
 const FIELDS = [fieldOf('s', 'string'), fieldOf('n.s', 'string'), fieldOf('l', 'string', true)]
 
-/** Patterns by what they are about. Each is asked with and without regard to case, and its opposite too. */
+/** Patterns by theme. Each is asked with and without regard to case, and negated. */
 // biome-ignore format: a table
 const PATTERNS: { readonly [theme: string]: readonly string[] } = {
   'literal text': [
@@ -117,7 +117,7 @@ const patternCase = (name: string, filters: () => readonly Filter[]): AdapterCas
     }),
 })
 
-/** Every edge value as a text to look for. */
+/** Every edge value as a literal pattern. */
 const literals = (): readonly Filter[] =>
   scalars
     .filter((value) => typeof value === 'string')
@@ -136,7 +136,7 @@ const timestamps = (): readonly Filter[] =>
     pattern: parsePattern(source, { ignoreCase: true }),
   }))
 
-/** What a pattern finds, and what it does not. */
+/** What a pattern matches, and what it does not. */
 export const patternCases: readonly AdapterCase[] = [
   ...Object.entries(PATTERNS).map(([theme, sources]) =>
     patternCase(`pattern: ${theme}`, () => filtersOf(sources)),

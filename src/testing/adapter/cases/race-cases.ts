@@ -34,9 +34,9 @@ function checkOneWinner(results: readonly WriteResult[], reason: string, what: s
 const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => make(i))
 
-/** Adds one to `n`, and again when someone came first. */
+/** Adds one to `n`, and tries again when another write came first. */
 async function increment(adapter: StorageAdapter): Promise<void> {
-  // Whoever loses lost to one who won, so nobody loses more often than there are others.
+  // Each lost attempt means that another succeeded, so the number of attempts is bounded.
   for (let attempt = 0; attempt < 1000; attempt++) {
     const [document] = await adapter.list('things', queryOf({ filter: eq(ID, 'counter') }))
     check(document !== undefined && typeof document.n === 'number', 'the counter is gone')
@@ -129,7 +129,7 @@ export const raceCases: readonly AdapterCase[] = [
             { in: 'targets', remove: eq(ID, target), expect: 1 },
             { in: 'refs', refuse: eq(REF, target) },
           ]
-          // Who comes first changes with the round.
+          // The first write changes with the round.
           const writes = round % 2 === 0 ? [refer(0), remove, refer(1)] : [remove, refer(0), refer(1)]
           const results = await race(adapters, writes)
           const targets = await adapters[0].count('targets', eq(ID, target), {})

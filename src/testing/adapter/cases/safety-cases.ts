@@ -9,13 +9,13 @@ import { withAdapter } from '../check/with-adapter.js'
 
 const plan = planOf('things', [true, fieldOf('s', 'string')])
 
-/** Documents made anew, so that what is done to one stays there. */
+/** New documents at each call: a change to one does not affect others. */
 const make = (): readonly StoredDocument[] =>
   ['1', '2', '3'].map((id) =>
     documentOf(id, { s: `s${id}`, o: { list: [1, { x: 1 }], deep: { text: 'a' } } }),
   )
 
-/** Changes all that can be changed, at every depth. */
+/** Changes everything that can be changed, at every depth. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const inner of Object.values(value)) spoil(inner)
@@ -23,12 +23,12 @@ function spoil(value: unknown): void {
     try {
       Reflect.set(value, name, 'spoiled')
     } catch {
-      // Frozen is safe, too.
+      // A frozen value is safe, too.
     }
   }
 }
 
-/** What an operation came to that was told to stop: either is fine. */
+/** The result of an operation whose signal aborts; a rejection is fine as well. */
 async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly value: T } | undefined> {
   try {
     return { value: await operation() }
@@ -39,7 +39,7 @@ async function settle<T>(operation: () => MaybePromise<T>): Promise<{ readonly v
 
 const aborted = (): AbortSignal => AbortSignal.abort()
 
-/** A signal that is given while what was started with it runs. */
+/** A signal that aborts while the operation runs. */
 function abortSoon(turns: number): AbortSignal {
   const controller = new AbortController()
   const wait = async (): Promise<void> => {
@@ -69,7 +69,7 @@ async function checkAbortedWrite(adapter: StorageAdapter, signal: AbortSignal, r
   )
 }
 
-/** What callers do with what they passed in or were given, and how they stop what they started. */
+/** Callers that change what they passed in or received, and abort what they started. */
 export const safetyCases: readonly AdapterCase[] = [
   {
     name: 'copies: what was passed in may change afterwards',

@@ -22,7 +22,7 @@ const next = (document: JsonObject, _id: string, _version: number, changes: Json
   _version,
 })
 
-/** A case of writes on `things` that hold three documents. */
+/** A case of writes on `things`, which has three documents. */
 const stepCase = (name: string, run: (adapter: StorageAdapter) => Promise<void>): AdapterCase => ({
   name: `write: ${name}`,
   run: (storage) =>
@@ -43,7 +43,7 @@ export const stepCases: readonly AdapterCase[] = [
     const again = documentOf('1', { n: 9 })
     const taken = { ok: false, step: 0, reason: 'unique', fields: ['_id'] } as const
     await checkWrite(adapter, [{ in: 'things', insert: again }], taken)
-    // Neither whole equality nor another collection makes a difference.
+    // A document that is equal in full, or in another collection, makes no difference.
     await checkWrite(adapter, [{ in: 'things', insert: one }], taken)
     await checkWrite(adapter, [{ in: 'others', insert: one }], { ok: true, removed: 0 })
     await checkStored(adapter, 'things', ALL, 'after refused inserts')

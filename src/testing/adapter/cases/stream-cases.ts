@@ -8,7 +8,7 @@ import { withAdapter } from '../check/with-adapter.js'
 const N = fieldOf('n', 'integer')
 const S = fieldOf('s', 'string')
 
-/** More than any batch is likely to hold. */
+/** More than any batch is likely to have. */
 const documents = Array.from({ length: 2300 }, (_, i) =>
   documentOf(`id${String(i).padStart(5, '0')}`, { n: (i * 7919) % 1000, s: `text ${i % 13}` }),
 )
@@ -27,7 +27,7 @@ const QUERIES: readonly ListQuery[] = [
   queryOf({ sort: [by(N), by(ID)], skip: 5000 }),
 ]
 
-/** An adapter that has no `stream` need not; one that has must do as `list` does. */
+/** `stream` is optional; where an adapter has it, it must agree with `list`. */
 const withStream =
   (run: (adapter: StorageAdapter, stream: NonNullable<StorageAdapter['stream']>) => Promise<void>) =>
   (storage: Parameters<AdapterCase['run']>[0]): Promise<void> =>
@@ -62,7 +62,7 @@ export const streamCases: readonly AdapterCase[] = [
     run: withStream(async (_, stream) => {
       const [query] = QUERIES
       if (!query) return
-      // More often than there are connections to hold.
+      // More often than there are connections to leak.
       for (let i = 0; i < 30; i++) {
         for await (const batch of stream('many', query)) {
           check(batch.length > 0, 'a batch is empty')
@@ -84,7 +84,7 @@ export const streamCases: readonly AdapterCase[] = [
           controller.abort()
         }
       } catch {
-        // It may say so.
+        // An error is allowed here.
       }
       check(seen < documents.length, 'everything came after the signal was aborted')
     }),

@@ -10,7 +10,7 @@ const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'number')
 const B = fieldOf('b', 'boolean')
 
-/** What a write is answered that would store these values twice. */
+/** The result of a write whose values are taken. */
 export const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   ok: false,
   step: 0,
@@ -18,7 +18,7 @@ export const taken = (...fields: readonly FieldRef[]): WriteResult => ({
   fields: fields.map(({ path }) => path),
 })
 
-/** What a write is answered that takes nobody's values. */
+/** The result of a write whose values are free. */
 export const stored: WriteResult = { ok: true, removed: 0 }
 
 /** A case about unique indexes. */
@@ -28,7 +28,7 @@ export const uniqueCase = (
   run: (adapter: StorageAdapter) => Promise<void>,
 ): AdapterCase => ({ name: `unique: ${name}`, run: (storage) => withAdapter(storage, plans, run) })
 
-/** What the values of unique indexes are bound by, and when they are free again. */
+/** How unique indexes bind values, and when the values are free again. */
 export const uniqueCases: readonly AdapterCase[] = [
   uniqueCase('the _id comes before every index', [planOf('things', [true, S])], async (adapter) => {
     await checkWrite(adapter, [{ in: 'things', insert: documentOf('1', { s: 'a' }) }], stored)
@@ -53,7 +53,7 @@ export const uniqueCases: readonly AdapterCase[] = [
       await replace({ s: 'a' }, 1, taken(S))
       await replace({ n: 1 }, 1, taken(N, B))
       await replace({ s: 'a', n: 1 }, 1, taken(S))
-      // The version is asked first.
+      // The version is checked first.
       await replace({ s: 'a' }, 7, { ok: false, step: 0, reason: 'changed' })
       await replace({ note: 'its own values stay its own' }, 1, stored)
       await replace({ s: 'c' }, 2, stored)

@@ -12,10 +12,13 @@ const I = fieldOf('i', 'integer')
 const B = fieldOf('b', 'boolean')
 const T = fieldOf('t', 'timestamp')
 
-/** Inserts, each in a write of its own. */
+/** Inserts, each in its own write. */
 type Insertion = readonly [properties: JsonObject, expected: WriteResult]
 
-/** A case of inserts on a collection `things` with unique indexes, and of nothing lost or left by them. */
+/**
+ * A case of inserts into a collection `things` with unique indexes; refused inserts must leave nothing
+ * behind.
+ */
 const insertCase = (
   name: string,
   indexes: readonly (readonly FieldRef[])[],
@@ -35,14 +38,14 @@ const insertCase = (
 
 const DAY = '2026-11-20T08:00:00.000Z'
 
-/** Texts that some engine or another takes for the same. */
+/** Texts that some engine treats as equal. */
 // biome-ignore format: a table
 const DIFFERENT_TEXTS = [
   '', ' ', 'a', 'A', 'a ', ' a', '\u00e9', 'e\u0301', 'e', '\u00df', 'ss', 'SS', '\u{1f600}', '\u{1f601}', '\uffff',
   'a\n', 'a%', 'a_', '1', '1.0', '01', 'null', "'", '"',
 ]
 
-/** Which values may not be there twice. */
+/** The values that must not occur twice. */
 export const uniqueValueCases: readonly AdapterCase[] = [
   insertCase(
     'one field',
@@ -160,7 +163,7 @@ export const uniqueValueCases: readonly AdapterCase[] = [
       [{ s: 'b', n: 2, b: true, i: 1 }, taken(I)],
       [{ i: 1, n: 1 }, taken(N)],
       [{ s: 'b', n: 2, b: true, i: 2 }, stored],
-      // What two other documents hold.
+      // The values of two other documents.
       [{ s: 'b', n: 1 }, taken(S)],
       [{ i: 2, n: 1 }, taken(N)],
       [{ i: 1, s: 'b' }, taken(S)],

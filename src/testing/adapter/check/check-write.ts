@@ -1,7 +1,7 @@
 import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
 import { checkSame, print } from './check.js'
 
-/** A result without properties that say nothing. */
+/** A result without empty properties. */
 const plain = (result: WriteResult): unknown =>
   result.ok
     ? { ok: true, removed: result.removed }
@@ -17,7 +17,7 @@ const shorten = (steps: readonly WriteStep[]): string => {
   return text.length > 600 ? `${text.slice(0, 600)}…` : text
 }
 
-/** Writes, and checks what comes of it. */
+/** Writes, and checks the result. */
 export async function checkWrite(
   adapter: StorageAdapter,
   steps: readonly WriteStep[],

@@ -16,16 +16,16 @@ export function isSame(a: unknown, b: unknown): boolean {
   )
 }
 
-/** JSON in ASCII: texts that look alike must not print alike. */
+/** Prints JSON in ASCII: texts that look alike must not print alike. */
 export function print(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** More than this of a value is no help to anyone. */
+/** A longer value does not help anyone. */
 const MAX_PRINTED = 4000
 
-/** `print`, cut where it gets too long. */
+/** Prints a value, cut where it gets too long. */
 export function printShort(value: unknown): string {
   const text = print(value)
   return text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}… (${text.length} characters)` : text
@@ -37,12 +37,12 @@ export function checkSame(actual: unknown, expected: unknown, what: string): voi
   throw new Error(`${what}\n  expected: ${printShort(expected)}\n  actual:   ${printShort(actual)}`)
 }
 
-/** Throws `what` unless it holds. */
+/** Throws `what` unless the condition holds. */
 export function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what)
 }
 
-/** What a promise was rejected with, as text; `undefined` where it was not. */
+/** The error of a rejected promise, as text; `undefined` where it resolved. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<string | undefined> {
   try {
     await promise

@@ -20,16 +20,17 @@ import { checkWrite } from './check-write.js'
 /** A place in a document. */
 export const fieldOf = (path: string, type: ValueType, each = false): FieldRef => ({ path, type, each })
 
-/** What every document has. */
+/** The `_id` of a document. */
 export const ID = fieldOf('_id', 'string')
 
-/** A document at its first version. */
+/** A document in its first version. */
 export const documentOf = (_id: string, properties: JsonObject = {}): StoredDocument => ({
   ...properties,
   _id,
   _version: 1,
 })
 
+/** An equality. */
 export const eq = (field: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field, value })
 
 /** The plan of a collection with indexes over fields, written as `[unique, ...fields]`. */
@@ -38,9 +39,10 @@ export const planOf = (
   ...indexes: readonly (readonly [unique: boolean, ...fields: readonly FieldRef[]])[]
 ): CollectionPlan => ({ name, indexes: indexes.map(([unique, ...fields]) => ({ unique, fields })) })
 
+/** A sort key. */
 export const by = (field: FieldRef, descending = false): SortKey => ({ field, descending })
 
-/** A query for all documents by `_id`, but for what is said. */
+/** A query for all documents, sorted by `_id`, changed by `parts`. */
 export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
   filter: everything,
   sort: [by(ID)],
@@ -49,6 +51,7 @@ export const queryOf = (parts: Partial<ListQuery> = {}): ListQuery => ({
   ...parts,
 })
 
+/** The ids of documents. */
 export const idsOf = (documents: readonly StoredDocument[]): readonly string[] =>
   documents.map(({ _id }) => _id)
 
@@ -62,7 +65,7 @@ export async function insertAll(
   await checkWrite(adapter, steps, { ok: true, removed: 0 })
 }
 
-/** Checks that a collection holds these documents, whole, and no others. */
+/** Checks that a collection has exactly these documents. */
 export async function checkStored(
   adapter: StorageAdapter,
   collection: string,

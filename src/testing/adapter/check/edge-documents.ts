@@ -2,10 +2,10 @@ import type { StoredDocument } from '../../../storage.js'
 import { documentOf } from './documents.js'
 import { anyValues, scalars } from './edge-values.js'
 
-/** Ids whose order by code point is no order of a dictionary, nor that of insertion. */
+/** Ids whose order by code point differs from that of a dictionary and from that of insertion. */
 const idOf = (i: number): string => `${'bAaB-_Z0'[i % 8] ?? ''}${(i * 7919) % 1000}`
 
-/** What stands where a path leads, and where it breaks off. */
+/** The values along a path, and where the path ends early. */
 const PLACES: readonly object[] = [
   {},
   { v: null, a: null, l: null },
@@ -35,8 +35,7 @@ const LISTS: readonly (readonly unknown[])[] = [
 
 /**
  * Documents with every edge value at the top (`v`), nested (`a.b`), as an element (`l`, `a.l`), inside one
- * (`m`), and with everything that
- * can stand there instead.
+ * (`m`), and with everything that can be there instead.
  */
 export const edgeDocuments: readonly StoredDocument[] = [
   ...anyValues.map((value) => ({

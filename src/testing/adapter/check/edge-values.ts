@@ -1,7 +1,7 @@
 import { isComparable } from '../../../filter/compare.js'
 import type { ComparableType, Scalar, ValueType } from '../../../filter/filter.js'
 
-/** Times in stored form; the last is none that a clock shows, but of the form, which is all that counts. */
+/** Times in stored form. No clock shows the last one, but only the form counts. */
 const TIMESTAMPS: readonly string[] = [
   '2026-11-20T08:00:00.000Z',
   '2026-11-20T08:00:00.001Z',
@@ -23,7 +23,10 @@ const NEARLY_TIMESTAMPS: readonly string[] = [
   '\n2026-11-20T08:00:00.000Z',
 ]
 
-/** Two of everything that engines confuse: case, composition, planes, wildcards, quotes, numbers, words of JSON. */
+/**
+ * Pairs of everything that engines confuse: case, composition, planes, wildcards, quotes, numbers, words of
+ * JSON.
+ */
 // biome-ignore format: a table
 const TEXTS: readonly string[] = [
   '', ' ', 'a', 'A', 'b', 'B', 'a ', ' a', 'aB', 'ab', 'z', 'Z', 'foo bar', 'Foo Bar', 'foo\nbar',
@@ -37,7 +40,7 @@ const TEXTS: readonly string[] = [
   'null', 'true', 'false', 't', 'f', '[]', '{}', '"a"', '[1]', '__proto__',
 ]
 
-/** Texts of which each is easily taken for, or put before, another of the same line. */
+/** Texts that are easily confused, or put in the wrong order, with others on the same line. */
 // biome-ignore format: a table
 export const confusableTexts: readonly (readonly string[])[] = [
   ['\uffff', '\ue000', '\ufffd', '\u{10000}', '\u{1f600}', '\u{10ffff}'],
@@ -53,7 +56,7 @@ export const confusableTexts: readonly (readonly string[])[] = [
   [...TIMESTAMPS, ...NEARLY_TIMESTAMPS],
 ]
 
-/** Nothing that has no exact double, and no whole number beyond 2^53 - 1. */
+/** Only numbers with an exact double, and no whole number beyond 2^53 - 1. */
 const NUMBERS: readonly number[] = [
   ...[0, 1, -1, 2, 9, 10, -10, 100],
   ...[1.5, -1.5, 0.1, 0.2, 0.3, 0.1 + 0.2, 1e-7, 123456789.125, 4503599627370495.5],
@@ -87,7 +90,7 @@ export const valuesOfType: { readonly [type in ValueType]: readonly unknown[] } 
   json: ['a', 1, false, {}, []],
 }
 
-/** Every edge value that can be compared with. */
+/** Every edge value that can be compared. */
 export const scalars: readonly Scalar[] = [
   ...TEXTS,
   ...TIMESTAMPS,
@@ -96,7 +99,7 @@ export const scalars: readonly Scalar[] = [
   ...BOOLEANS,
 ]
 
-/** Every edge value, `null` and what is no scalar too. */
+/** Every edge value, with `null` and values that are not scalars. */
 export const anyValues: readonly unknown[] = [...scalars, null, ...OBJECTS, ...ARRAYS]
 
 /** Every type that a field can have. */
@@ -105,7 +108,7 @@ export const valueTypes = Object.keys(valuesOfType) as readonly ValueType[]
 /** The types whose values can be compared and ordered. */
 export const scalarTypes = valueTypes.filter(isComparable)
 
-/** What values of a type can be ordered against: those of its type in JavaScript. */
+/** The values that a type can be compared with in order: those of its JavaScript type. */
 export function operandsOf(type: ComparableType): readonly Scalar[] {
   switch (type) {
     case 'string':

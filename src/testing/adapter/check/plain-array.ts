@@ -5,7 +5,7 @@ import { checkSame, isSame, printShort } from './check.js'
 import { idsOf } from './documents.js'
 import { printQuery } from './print-query.js'
 
-/** What an adapter answered, and what it should have. */
+/** The answer of an adapter, and the right one. */
 export interface Mismatch {
   readonly what: string
   readonly expected: unknown
@@ -23,7 +23,7 @@ function orderBy(sort: readonly SortKey[]): (a: StoredDocument, b: StoredDocumen
   }
 }
 
-/** The truth that adapters are held to: a filter, a sort and a slice of a plain array. */
+/** The right answer: a filter, a sort and a slice of a plain array. */
 export function listPlainly(
   documents: readonly StoredDocument[],
   { filter, sort, skip, limit }: ListQuery,
@@ -32,7 +32,10 @@ export function listPlainly(
   return matching.sort(orderBy(sort)).slice(skip, limit === null ? undefined : skip + limit)
 }
 
-/** How an answer differs from that of a plain array; without a sort any order will do, and any page of the size. */
+/**
+ * How an answer differs from that of a plain array. Without a sort, any order is right, and any page of the
+ * size.
+ */
 export function judgeList(
   documents: readonly StoredDocument[],
   query: ListQuery,
@@ -61,7 +64,7 @@ export async function checkList(
   const answer = await adapter.list(collection, query)
   if (!judgeList(documents, query, answer)) return
   const [expected, actual] = [listPlainly(documents, query), answer]
-  // Of many documents only those that are wrong are of interest.
+  // Of many documents, only the wrong ones are printed.
   const place = expected.findIndex(({ _id }, i) => _id !== actual[i]?._id)
   const at = place < 0 ? expected.length : place
   throw new Error(

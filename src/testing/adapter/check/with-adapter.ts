@@ -1,7 +1,7 @@
 import type { CollectionPlan, StorageAdapter } from '../../../storage.js'
 import type { TestStorage } from '../adapter-case.js'
 
-/** Runs with some adapters over one place, open, and closes them whatever happens. */
+/** Opens some adapters for one place, runs `use`, and closes them in any case. */
 export async function withAdapters(
   storage: TestStorage,
   count: number,
@@ -9,7 +9,7 @@ export async function withAdapters(
   run: (adapters: readonly StorageAdapter[]) => Promise<void>,
 ): Promise<void> {
   const adapters = Array.from({ length: count }, () => storage.connect())
-  // In memory they are one and the same.
+  // In memory they are the same.
   const distinct = [...new Set(adapters)]
   try {
     for (const adapter of distinct) await adapter.open(plans)
@@ -21,7 +21,7 @@ export async function withAdapters(
   for (const adapter of distinct) await adapter.close()
 }
 
-/** Runs with one adapter, open, and closes it whatever happens. */
+/** Opens one adapter, runs `use`, and closes it in any case. */
 export const withAdapter = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],
@@ -31,7 +31,7 @@ export const withAdapter = (
     if (adapter) await run(adapter)
   })
 
-/** Runs with two adapters over one place, open, and closes them whatever happens. */
+/** Opens two adapters for one place, runs `use`, and closes them in any case. */
 export const withTwo = (
   storage: TestStorage,
   plans: readonly CollectionPlan[],

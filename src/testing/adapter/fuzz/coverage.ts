@@ -3,13 +3,16 @@ import { compileFilter } from '../../../filter/matches.js'
 import type { ListQuery, StoredDocument } from '../../../storage.js'
 import { listPlainly } from '../check/plain-array.js'
 
-/** What a run of the fuzzer has asked about. */
+/** What a run of the fuzzer has asked. */
 export interface FuzzCoverage {
   readonly stores: number
   readonly queries: number
-  /** The share of answers that were neither empty nor of a filter that all documents of the store match. */
+  /** The share of non-trivial answers: neither empty nor with every document of the store. */
   readonly nonTrivial: number
-  /** How often each operator was asked on each type, as `lt integer`, `eq string[]` for elements, `sort number`. */
+  /**
+   * How often each operator was asked for each type, as `lt integer`, `eq string[]` for elements, `sort
+   * number`.
+   */
   readonly conditions: { readonly [operatorAndType: string]: number }
 }
 
@@ -34,6 +37,7 @@ function* namesOf(filter: Filter): Iterable<string> {
   }
 }
 
+/** Creates a counter. */
 export function createCoverageCounter(): CoverageCounter {
   const conditions = new Map<string, number>()
   let [stores, queries, nonTrivial] = [0, 0, 0]

@@ -11,19 +11,19 @@ import { drawQuery } from './random-query.js'
 import { drawStore, type FieldedStore, type RandomStore } from './random-store.js'
 import { type FailingCase, shrink } from './shrink.js'
 
-/** How much the fuzzer asks. The same numbers ask the same questions. */
+/** How much the fuzzer asks. The same options give the same questions. */
 export interface FuzzOptions {
-  /** 1 by default. Store `i` of a run is the first of one with the seed `seed + i`. */
+  /** Default 1. Store `i` of a run is the first of a run with the seed `seed + i`. */
   readonly seed?: number
-  /** 20 by default. */
+  /** Default 20. */
   readonly stores?: number
-  /** Of each store; 100 by default. */
+  /** Queries of each store. Default 100. */
   readonly queries?: number
 }
 
-/** How many stores share one place, each in a collection of its own. */
+/** The stores that share one place, each in its own collection. */
 const BATCH = 50
-/** The share of filters that are counted as well. */
+/** The share of filters that are also counted. */
 const COUNTED = 0.25
 const MAX_SHRINKING = 1500
 
@@ -36,8 +36,13 @@ interface Round {
 const planOf = (name: string, { indexes }: RandomStore): CollectionPlan => ({ name, indexes })
 
 /**
- * Compares the answers to random queries about random documents with those of a plain array. Rejects with the smallest
- * case found that differs, and the seed that leads there.
+ * Compares the answers to random queries about random documents with those of a plain array. Rejects with the
+ * smallest failing case that it finds, and the seed that reproduces it.
+ *
+ * @example
+ * ```ts
+ * await fuzzAdapter(createStorage, { seed: 7, stores: 50 })
+ * ```
  */
 export async function fuzzAdapter(
   createStorage: () => Promise<TestStorage>,
@@ -68,7 +73,7 @@ async function runRound(
   queries: number,
   coverage: ReturnType<typeof createCoverageCounter>,
 ): Promise<void> {
-  // Of its own, so that the store of a seed is the same whatever is asked.
+  // Its own source of chance: the store of a seed does not depend on the queries.
   const random = createRandom(~seed)
   const documents = documentsOf(store)
   const fail = async (query: ListQuery | undefined): Promise<never> => {
@@ -84,7 +89,7 @@ async function runRound(
   }
 }
 
-/** Judges cases one after another, each store in a collection of its own. */
+/** Judges cases one after another, each store in its own collection. */
 function createJudge(
   adapter: StorageAdapter,
   prefix: string,

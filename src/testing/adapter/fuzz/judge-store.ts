@@ -6,7 +6,7 @@ import { eq, ID, queryOf } from '../check/documents.js'
 import { judgeList, listPlainly, type Mismatch } from '../check/plain-array.js'
 import type { Life, RandomStore } from './random-store.js'
 
-/** The documents that are there in the end. */
+/** The documents of a store at the end. */
 export const documentsOf = ({ lives }: RandomStore): readonly StoredDocument[] =>
   lives.flatMap(({ document }) => document ?? [])
 
@@ -22,7 +22,7 @@ function secondStep(collection: string, { before, document }: Life): readonly Wr
 const describeThrown = (thrown: unknown): string =>
   `rejected: ${thrown instanceof Error ? thrown.message : String(thrown)}`
 
-/** What an operation gives, or that it was rejected. */
+/** The result of an operation, or its rejection. */
 async function observe<T>(
   operation: () => MaybePromise<T>,
 ): Promise<{ readonly value: T } | { readonly failure: string }> {
@@ -33,7 +33,7 @@ async function observe<T>(
   }
 }
 
-/** Writes a store into a collection that is open and empty, and looks whether it is there. */
+/** Writes a store into a collection that is open and empty, and checks that it is stored. */
 export async function judgeStore(
   adapter: StorageAdapter,
   collection: string,

@@ -49,13 +49,13 @@ function drawSource(random: Random, text: string, depth: number): string {
   return parts.join('')
 }
 
-/** A portable pattern that is likely to find something in a text. */
+/** Draws a portable pattern that is likely to match something in a text. */
 export function drawPattern(random: Random, text: string): Pattern {
   const source = `${random.chance(0.25) ? '^' : ''}${drawSource(random, text, 2)}${random.chance(0.25) ? '$' : ''}`
   try {
     return parsePattern(source, { ignoreCase: random.chance(0.4) })
   } catch (thrown) {
-    // A repeat of a mark, or of too much.
+    // The pattern repeats an anchor, or is too large.
     if (thrown instanceof PatternFault) return { kind: 'text', text }
     throw thrown
   }

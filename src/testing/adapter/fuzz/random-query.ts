@@ -19,7 +19,7 @@ const scalarTypeOf = (field: PooledField): ComparableType | undefined =>
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Mostly a value that is there, at times one that could be, for equality at times one that could not. */
+/** Mostly a stored value, sometimes another possible one; for equality, sometimes one of another type. */
 function drawOperand(random: Random, field: PooledField, type: ComparableType): Scalar {
   const there = random.chance(0.85) ? random.pick(field.values) : undefined
   return isScalar(there) ? there : random.pick(operandsOf(type))
@@ -61,7 +61,7 @@ function drawFilter(random: Random, source: QuerySource, depth: number): Filter 
   return { kind: fate < 0.73 ? 'and' : 'or', filters }
 }
 
-/** Another try at this share of the filters that tell no document from another. */
+/** The share of filters with a trivial answer that are drawn again. */
 const RETRY = 0.75
 const MAX_TRIES = 6
 
@@ -84,14 +84,14 @@ function drawSort(random: Random, { fields }: QuerySource): readonly SortKey[] {
   return [...keys, by(ID, uniform ?? random.chance(0.5))]
 }
 
-/** How pages continue behind some document. */
+/** The ranges by which pages continue after some document. */
 const drawRanges = (
   random: Random,
   { documents }: QuerySource,
   sort: readonly SortKey[],
 ): readonly Filter[] => (documents.length > 0 ? rangesBehind(sort, random.pick(documents)) : [])
 
-/** A random question about a store. */
+/** Draws a question about a store. */
 export function drawQuery(random: Random, source: QuerySource): ListQuery {
   const sort = drawSort(random, source)
   const ranges = random.chance(0.1) ? drawRanges(random, source, sort) : []

@@ -5,13 +5,13 @@ import { documentOf, fieldOf } from '../check/documents.js'
 import { anyValues, confusableTexts, scalarTypes, valuesOfType, valueTypes } from '../check/edge-values.js'
 import type { Random } from './random.js'
 
-/** A field with the few values that documents of one store hold there. */
+/** A field with its few values in one store. */
 export interface PooledField {
   readonly ref: FieldRef
   readonly values: readonly unknown[]
 }
 
-/** What happens to one document: it may have held other values before, and may be removed again. */
+/** The history of one document: earlier values, and whether it is removed. */
 export interface Life {
   readonly before?: StoredDocument
   readonly document?: StoredDocument
@@ -23,7 +23,7 @@ export interface RandomStore {
   readonly lives: readonly Life[]
 }
 
-/** A store, and the fields that queries about it should ask for. */
+/** A store, and the fields for its queries. */
 export interface FieldedStore extends RandomStore {
   readonly fields: readonly PooledField[]
 }
@@ -44,7 +44,7 @@ function drawField(random: Random, path: string, each: boolean): PooledField {
   }
 }
 
-/** Texts that engines confuse are rare unless they are sought. */
+/** Texts that engines confuse are rare by chance. */
 const drawConfusable = (random: Random): readonly string[] =>
   random.sample(random.pick(confusableTexts), random.integer(2, 5))
 
@@ -67,7 +67,7 @@ function drawIndexes(random: Random, fields: readonly PooledField[]): readonly I
 
 const isScalar = (type: FieldRef['type']): boolean => scalarTypes.some((scalar) => scalar === type)
 
-/** `undefined` is missing. */
+/** `undefined` is a missing value. */
 function drawValue(random: Random, { ref, values }: PooledField): unknown {
   const fate = random.next()
   if (fate < 0.12) return undefined
@@ -77,7 +77,7 @@ function drawValue(random: Random, { ref, values }: PooledField): unknown {
   return random.chance(0.2) ? [...elements, random.pick(anyValues)] : elements
 }
 
-/** An element of an array that holds a value inside. */
+/** An element of an array, with the value at a path inside it. */
 const wrap = (value: unknown, inside: string | undefined): unknown =>
   inside === undefined ? value : inside.split('.').reduceRight((held, name) => ({ [name]: held }), value)
 
@@ -91,7 +91,7 @@ function setPath(
     return
   }
   const inner = target[name] ?? {}
-  // A scalar or an array may already stand where the path leads.
+  // The path may already have a scalar or an array on it.
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return
   target[name] = inner
   setPath(inner as { [name: string]: unknown }, rest, value)
@@ -111,13 +111,13 @@ function drawProperties(random: Random, fields: readonly PooledField[]): { [name
   return properties
 }
 
-/** The values that a unique index binds; `undefined` where it does not. */
+/** The values that a unique index covers; `undefined` where it does not cover the document. */
 function keyOf({ fields }: IndexPlan, document: StoredDocument): string | undefined {
   const values = fields.map((field) => compileField(field)(document))
   return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
-/** Leaves out what would not be unique, now or before. */
+/** Drops documents that would break a unique index, now or before. */
 function keepUnique(lives: readonly Life[], indexes: readonly IndexPlan[]): readonly Life[] {
   const unique = indexes.filter((index) => index.unique)
   const owners = unique.map(() => new Map<string, Life>())
@@ -141,7 +141,7 @@ function drawIds(random: Random, count: number): readonly string[] {
   return [...ids]
 }
 
-/** A store of a few dozen documents whose fields hold few different values, edge values all. */
+/** Draws a store of a few dozen documents whose fields have few different edge values. */
 export function drawStore(random: Random): FieldedStore {
   const fields = drawFields(random)
   const indexes = drawIndexes(random, fields)

@@ -1,13 +1,13 @@
-/** Chance that a seed decides: the same seed, the same choices. */
+/** Chance from a seed: the same seed gives the same choices. */
 export interface Random {
-  /** A number from 0 up to, and without, 1. */
+  /** A number from 0 to below 1. */
   next(): number
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number
-  /** True with a probability. */
+  /** True with this probability. */
   chance(probability: number): boolean
   pick<T>(values: readonly [T, ...T[]] | readonly T[]): T
-  /** Some of the values, in random order; at most `count`. */
+  /** At most `count` of the values, in random order. */
   sample<T>(values: readonly T[], count: number): readonly T[]
 }
 

@@ -2,7 +2,7 @@ import { everything, type Filter } from '../../../filter/filter.js'
 import type { ListQuery } from '../../../storage.js'
 import type { Life, RandomStore } from './random-store.js'
 
-/** A store, and the question about it that was answered wrongly; none where the store itself is wrong. */
+/** A store, and the query with the wrong answer; none where the store itself is wrong. */
 export interface FailingCase {
   readonly store: RandomStore
   readonly query: ListQuery | undefined
@@ -40,7 +40,7 @@ function* smallerQueries(query: ListQuery): Iterable<ListQuery> {
     if (skip >= 0 && skip < query.skip) yield { ...query, skip }
   }
   if (query.limit !== null) yield { ...query, limit: null }
-  // The last key is `_id`, and makes the order total.
+  // The last key is `_id`, which makes the order total.
   for (let i = 0; i < query.sort.length - 1; i++) yield { ...query, sort: without(query.sort, i) }
   const { filter } = query
   if (filter.kind !== 'and' || filter.filters.length > 0) yield { ...query, filter: everything }
@@ -85,10 +85,10 @@ function dropProperty({ before, document }: Life, name: string): Life {
 }
 
 function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
-  // Questions first: asking the same store again is cheaper than writing another.
+  // Queries first: asking the same store again is cheaper than writing another.
   if (query) for (const smaller of smallerQueries(query)) yield { store, query: smaller }
   for (const lives of smallerLives(store.lives)) yield { store: { ...store, lives }, query }
-  // Where a page begins and ends moves with the documents.
+  // The limits of a page move with the documents.
   for (const moved of query ? smallerPages(query) : []) {
     for (let i = 0; i < store.lives.length; i++) {
       yield { store: { ...store, lives: without(store.lives, i) }, query: moved }
@@ -99,12 +99,12 @@ function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
   }
 }
 
-/** A smaller number to skip is a smaller case, however long it reads. */
+/** A smaller `skip` is a smaller case, even if it prints longer. */
 const sizeOf = ({ store, query }: FailingCase): number =>
   JSON.stringify({ ...store, filter: query?.filter, sort: query?.sort, limit: query?.limit ?? 0 }).length +
   Math.min(query?.skip ?? 0, 1e6)
 
-/** Makes a failing case smaller for as long as it fails, and `maxTries` last. */
+/** Makes a failing case smaller while it still fails, at most `maxTries` times. */
 export async function shrink(
   failing: FailingCase,
   fails: (candidate: FailingCase) => Promise<boolean>,
@@ -114,7 +114,7 @@ export async function shrink(
   for (let found = true; found; ) {
     found = false
     for (const candidate of smallerCases(smallest)) {
-      // A longer text of a smaller filter would go round in circles.
+      // Otherwise a smaller filter with a longer text would lead to a loop.
       if (sizeOf(candidate) >= sizeOf(smallest) && candidate.query?.filter !== everything) continue
       if (tries >= maxTries) return smallest
       tries += 1

@@ -102,3 +102,25 @@ export function mapLeaves(filter: Filter, replace: (leaf: Leaf) => Filter): Filt
       return filter satisfies never
   }
 }
+
+/** Whether a pattern is somewhere in a filter. */
+export function hasPattern(filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.filters.some(hasPattern)
+    case 'not':
+      return hasPattern(filter.filter)
+    case 'match':
+      return true
+    case 'present':
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+      return false
+    default:
+      return filter satisfies never
+  }
+}

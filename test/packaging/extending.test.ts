@@ -114,7 +114,6 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   ],
   'a node of filters': [
     'adapters/sql/compile-condition.ts',
-    'adapters/sql/is-short.ts',
     'adapters/sqlite/read/candidates.ts',
     'filter/filter.ts',
     'filter/matches.ts',

@@ -1,4 +1,4 @@
-import { type FieldRef, type Filter, ID } from '../../filter/filter.js'
+import { type FieldRef, type Filter, hasPattern, ID } from '../../filter/filter.js'
 import { conditionsOf, isOn, isRange, useIndex } from '../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../storage.js'
 
@@ -31,27 +31,6 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
   return parts
     .filter((part) => part.kind === 'or')
     .reduce((least, part) => Math.min(least, countNamed(indexes, part)), Number.POSITIVE_INFINITY)
-}
-
-function hasPattern(filter: Filter): boolean {
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      return filter.filters.some(hasPattern)
-    case 'not':
-      return hasPattern(filter.filter)
-    case 'match':
-      return true
-    case 'present':
-    case 'eq':
-    case 'lt':
-    case 'lte':
-    case 'gt':
-    case 'gte':
-      return false
-    default:
-      return filter satisfies never
-  }
 }
 
 /** Whether an index with these columns has all matches in one range, in order. */

@@ -52,14 +52,17 @@ interface Division {
   readonly weight: number
 }
 
-/** Divides conditions between the statement and the core. */
+/**
+ * Divides conditions between the statement and the core. The core judges all that follow the first that is for it: a rule
+ * that hides documents stands before what a caller asks, also where it has a pattern.
+ */
 export function divide(conditions: readonly Filter[]): Division {
   const asked: Filter[] = []
   const judged: Filter[] = []
   let weight = 0
   for (const condition of conditions) {
     const more = weigh(condition)
-    if (weight + more <= MAX_CONDITIONS) {
+    if (judged.length === 0 && weight + more <= MAX_CONDITIONS) {
       asked.push(condition)
       weight += more
     } else judged.push(condition)

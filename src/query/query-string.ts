@@ -14,21 +14,26 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 /** The most levels of groups within groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
-/** The most queries in the cache. */
-const MAX_REMEMBERED = 1024
+/** The queries in the cache, in units of text; parsed, a unit takes some 60 bytes. */
+const MAX_REMEMBERED = 128 * 1024
 /** The longest query in the cache, in units of text. */
 const MAX_LENGTH = 1024
 
+interface Parsed {
+  readonly query: RawQuery
+  readonly length: number
+}
+
 /** Creates a parser with a cache of recent queries. */
 export function createQueryParser(limits: Pick<Limits, 'queryBytes'>): QueryParser {
-  const parsed = createBoundedMap<string, RawQuery>(MAX_REMEMBERED)
+  const parsed = createBoundedMap<string, Parsed>(MAX_REMEMBERED, ({ length }) => length)
   return (text, allowed) => {
     if (text === '') return EMPTY
     const key = `${allowed.join()}?${text}`
     const known = parsed.get(key)
-    if (known) return known
+    if (known) return known.query
     const query = parseQueryString(text, allowed, limits)
-    if (text.length <= MAX_LENGTH) parsed.set(key, query)
+    if (text.length <= MAX_LENGTH) parsed.set(key, { query, length: key.length })
     return query
   }
 }

@@ -158,6 +158,8 @@ const forbiddenName = (name: string): Fault => ({
   message: 'is not a name that a property may have',
 })
 
+const count = (number: unknown, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
+
 type Describe = (params: Violation['params']) => readonly [code: string, message: string]
 
 /**
@@ -170,10 +172,10 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   enum: () => ['not_allowed', 'is not one of the allowed values'],
   format: ({ format }) => ['wrong_format', `must be a valid ${format}`],
   pattern: ({ pattern }) => ['wrong_pattern', `must match the pattern ${pattern}`],
-  minLength: ({ limit }) => ['too_short', `must have at least ${limit} characters`],
-  maxLength: ({ limit }) => ['too_long', `must have at most ${limit} characters`],
-  minItems: ({ limit }) => ['too_few', `must have at least ${limit} elements`],
-  maxItems: ({ limit }) => ['too_many', `must have at most ${limit} elements`],
+  minLength: ({ limit }) => ['too_short', `must have at least ${count(limit, 'character')}`],
+  maxLength: ({ limit }) => ['too_long', `must have at most ${count(limit, 'character')}`],
+  minItems: ({ limit }) => ['too_few', `must have at least ${count(limit, 'element')}`],
+  maxItems: ({ limit }) => ['too_many', `must have at most ${count(limit, 'element')}`],
   minimum: ({ limit }) => ['too_small', `must be at least ${limit}`],
   maximum: ({ limit }) => ['too_large', `must be at most ${limit}`],
   notBefore: () => ['too_small', 'is before the earliest time allowed'],

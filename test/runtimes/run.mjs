@@ -2,7 +2,7 @@
  * Runs the scenarios on the packed package in every runtime that it is for. The runtimes come from npm, are kept in the
  * system's temporary folder, and are pinned: another version is a change like any other.
  */
-import { access, copyFile, cp, rm } from 'node:fs/promises'
+import { access, copyFile, cp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
 
@@ -29,6 +29,9 @@ const EXPLAINED = {
 
 const commandOf = async (spec, name) => join(await installOnce(spec), 'node_modules', '.bin', name)
 
+/** The cases that the library passes, as continuous integration asks for them. */
+const [, level] = /^LEVEL=(\d+)$/m.exec(await readFile(join(root, '.ci', 'run'), 'utf8')) ?? []
+const LEVEL = ['--level', String(level)]
 const conformanceSource = join(root, '..', 'shared', 'conformance')
 const hasConformance = await access(join(conformanceSource, 'run.mjs')).then(
   () => true,
@@ -85,11 +88,21 @@ try {
     const start = (script, ...more) => run(program, [...args, script, ...more], { cwd: project })
     judge(`${name} ${version}`, 'scenarios', await start('in-process.mjs'))
     if (!conformance) continue
-    const result = await start(join('conformance', 'run.mjs'), '--package', 'node_modules/collection-service')
+    const result = await start(
+      join('conformance', 'run.mjs'),
+      '--package',
+      'node_modules/collection-service',
+      ...LEVEL,
+    )
     judge(`${name} ${version}`, 'conformance', result, EXPLAINED[name])
   }
   const miniflare = await installOnce(MINIFLARE)
-  const args = [join(here, 'workerd.mjs'), project, miniflare, ...(conformance ? [conformance] : [])]
+  const args = [
+    join(here, 'workerd.mjs'),
+    project,
+    miniflare,
+    ...(conformance ? [conformance, String(level)] : []),
+  ]
   judge('workerd', 'all', await run(node24, args), conformance && EXPLAINED.workerd)
 } finally {
   await rm(folder, { recursive: true, force: true })

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-const [project, miniflare, conformance] = process.argv.slice(2)
+const [project, miniflare, conformance, level] = process.argv.slice(2)
 const { Miniflare } = createRequire(join(miniflare, 'package.json'))('miniflare')
 // tsup brings it.
 const require = createRequire(createRequire(import.meta.url).resolve('tsup'))
@@ -95,7 +95,7 @@ async function runConformance(origin) {
   await copyFile(join(here, 'package-in-worker.mjs'), join(stand, 'index.mjs'))
   const keys = cases.map(({ config, options }) => JSON.stringify([config, options]))
   const env = { ...process.env, WORKER_URL: origin, WORKER_CASES: JSON.stringify(keys) }
-  const args = [join(conformance, 'run.mjs'), '--package', stand]
+  const args = [join(conformance, 'run.mjs'), '--package', stand, '--level', String(level)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 300_000 }).catch(
     (error) => error,
   )

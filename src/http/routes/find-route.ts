@@ -40,7 +40,14 @@ const COMPILED = ROUTES.map(compileRoute)
 /** Creates the routes of a service. */
 export function createRoutes(service: Service): Routes {
   const { accounts, plan } = service
-  const validators = new Map<Endpoint<keyof Place>, (body: JsonObject) => readonly Fault[]>()
+  // Here, because some runtimes do not compile once a module is loaded.
+  const validators = new Map(
+    ROUTES.filter(({ path }) => accounts || !path.startsWith('/auth/'))
+      .flatMap(({ methods }) => Object.values(methods))
+      .flatMap((endpoint) =>
+        endpoint.envelope ? [[endpoint, compileEnvelope(endpoint.envelope(service))] as const] : [],
+      ),
+  )
   return {
     find(path, { hasAccountRoutes }) {
       const parts = splitPath(path)
@@ -58,10 +65,7 @@ export function createRoutes(service: Service): Routes {
       return undefined
     },
     judgeBody(endpoint, body) {
-      if (!endpoint.envelope) return []
-      const validate = validators.get(endpoint) ?? compileEnvelope(endpoint.envelope(service))
-      validators.set(endpoint, validate)
-      return validate(body)
+      return validators.get(endpoint)?.(body) ?? []
     },
     accountPaths: accounts
       ? ROUTES.filter(({ path, isOpen }) => path.startsWith('/auth/') && isOpen?.(accounts) !== false).map(

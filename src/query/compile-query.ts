@@ -1,6 +1,6 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
-import { and, type Filter, hasPattern, mapLeaves, or } from '../filter/filter.js'
+import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
 import { suggest } from '../schema/names.js'
 import type { Limits, OperatorName } from '../types.js'
 import { buildCondition, ConditionFault, elementOf, readOperand } from './condition.js'
@@ -49,18 +49,11 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
   refuse(reading.faults)
 
   return {
-    filter: putPatternsLast(mapLeaves(filter, (leaf) => readable.guard(leaf))),
+    filter: mapLeaves(filter, (leaf) => readable.guard(leaf)),
     ...page,
     projection,
     expand: [...new Set(expand)],
   }
-}
-
-/** What costs most is judged last. */
-function putPatternsLast(filter: Filter): Filter {
-  if (filter.kind !== 'and') return filter
-  const costly = filter.filters.filter(hasPattern)
-  return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
 }
 
 function checkReference(field: Field): Field {

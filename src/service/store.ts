@@ -1,4 +1,4 @@
-import { and, everything, type Filter, isId } from '../filter/filter.js'
+import { and, everything, type Filter, hasPattern, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { isUuid } from '../schema/names.js'
@@ -82,6 +82,13 @@ export function createStore(adapter: StorageAdapter, deadline: Deadline): Store 
   }
 }
 
+/** What costs most is judged last. */
+function putPatternsLast(filter: Filter): Filter {
+  if (filter.kind !== 'and') return filter
+  const costly = filter.filters.filter(hasPattern)
+  return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
+}
+
 type Allowed = Pick<ReadAccess, 'storage' | 'filter' | 'isReadable'>
 
 const UNRESTRICTED: Omit<Allowed, 'storage'> = { filter: everything, isReadable: () => true }
@@ -93,7 +100,7 @@ function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allo
    * bound of a page by key leads, so that an index can seek.
    */
   const narrow = ({ range = everything, filter = everything }: StoreQuery): Filter =>
-    and([range, mine, filter])
+    and([range, mine, putPatternsLast(filter)])
   const ask = (asked: StoreQuery, filter: Filter): ListQuery => {
     const { sort = [], skip = 0, limit = null, bytes } = asked
     deadline.enter('read')

@@ -46,7 +46,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
     try {
       current = await start()
     } catch (thrown) {
-      return complain(`${explain(thrown)}\n\nThe previous version is still served.`)
+      return complain(`${explain(thrown)}\n\nThe version before goes on being served.`)
     }
     print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
     print(describeService(current.plan, origin))

@@ -62,15 +62,21 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
     })
     const store = options.createStore(deadline)
-    const identity = (await options.identify?.(incoming, { deadline, store })) ?? NOBODY
-    const call = createCall(service, { deadline, store, ...identity })
+    const identity = options.identify ? await options.identify(incoming, { deadline, store }) : NOBODY
+    const { caller, session } = identity
     const exchange = createExchange({
-      ...{ routes, endpoint, hasAccountRoutes, onlyJson, call, incoming, prefix },
+      routes,
+      endpoint,
+      hasAccountRoutes,
+      onlyJson,
+      call: createCall(service, { deadline, store, caller, session }),
+      incoming,
+      prefix,
       query: target.query,
       client: () => readClient(host, incoming),
     })
     const answered = await endpoint.run(exchange, place)
-    return call.caller === null ? answered : addHeaders(answered, NO_STORE)
+    return caller === null ? answered : addHeaders(answered, NO_STORE)
   }
 
   const answerOptions = (incoming: IncomingRequest, allow: string): Answer => {

@@ -84,7 +84,7 @@ export function createStore(adapter: StorageAdapter, deadline: Deadline): Store 
 
 /** What costs most is judged last. */
 function putPatternsLast(filter: Filter): Filter {
-  if (filter.kind !== 'and') return filter
+  if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
   const costly = filter.filters.filter(hasPattern)
   return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
 }

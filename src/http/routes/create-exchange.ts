@@ -12,25 +12,29 @@ interface Parts extends Omit<Exchange, 'readQuery' | 'readBody' | 'accountPaths'
   readonly onlyJson: boolean
 }
 
-/** Creates the exchange of one request. */
-export function createExchange({ routes, endpoint, hasAccountRoutes, onlyJson, ...rest }: Parts): Exchange {
-  const { call, incoming, query } = rest
-  const { deadline, service } = call
-  const { limits, parseQuery } = service.plan
+/** Creates the exchange of a request with its endpoint. Each request has one: nothing is copied by spreading. */
+export function createExchange(parts: Parts): Exchange {
+  const { call, incoming, query, prefix, client, endpoint } = parts
+  const { limits, parseQuery } = call.service.plan
   const readQuery: Exchange['readQuery'] = () => parseQuery(query, endpoint.parameters ?? [])
   return {
-    ...rest,
-    accountPaths: hasAccountRoutes ? routes.accountPaths : [],
+    call,
+    incoming,
+    query,
+    prefix,
+    client,
+    accountPaths: parts.hasAccountRoutes ? parts.routes.accountPaths : [],
     readQuery,
     async readBody() {
+      const { deadline } = call
       readQuery()
-      checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), { onlyJson })
+      checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), parts)
       deadline.enter('body')
       const bytes = await incoming.readBody(limits.bodyBytes, deadline.signal)
       // The body has arrived: from here on the request waits for the service.
       deadline.enter('read')
       const body = await parseInTurn(bytes, () => deadline.signal)
-      const faults = routes.judgeBody(endpoint, body)
+      const faults = parts.routes.judgeBody(endpoint, body)
       if (faults.length > 0) throw invalid(faults)
       return body
     },

@@ -5,7 +5,6 @@ import { isUuid } from '../schema/names.js'
 import type { Listed, ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
-
 import { conflict, overtaken } from './refusals.js'
 
 /** A query without a signal. Default: all documents, in any order. */

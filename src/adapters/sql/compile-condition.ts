@@ -46,9 +46,16 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
     case 'or': {
       const isAnd = (filter.kind === 'and') !== isNegated
       const parts = isAnd || isNegated ? filter.filters : joinEqualities(filter.filters)
-      const compiled = parts.map((part) =>
-        part.kind === 'one of' ? compileEqualities(part, compilation) : compile(part, isNegated, compilation),
-      )
+      const compiled: Condition[] = []
+      for (const part of parts) {
+        const condition =
+          part.kind === 'one of'
+            ? compileEqualities(part, compilation)
+            : compile(part, isNegated, compilation)
+        compiled.push(condition)
+        // What is left to the caller may be a rule that hides documents: nothing behind it is asked before it.
+        if (isAnd && !condition.isExact) break
+      }
       return join(compiled, isAnd)
     }
     case 'not':

@@ -64,7 +64,7 @@ export interface Route {
   readonly methods: Endpoints<keyof Place>
   /** Whether a collection has this route. Default: each has it. */
   readonly isIn?: (collection: Collection) => boolean
-  /** Whether the route exists for these accounts. Default: yes. */
+  /** Whether `GET /` names the route: it is open with these accounts. Default: yes. */
   readonly isOpen?: (auth: AuthPlan) => boolean
 }
 

@@ -1,5 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
+import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
@@ -88,10 +89,6 @@ export function checkStoredSize(documents: readonly StoredDocument[]): void {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
-
-const encoder = new TextEncoder()
-
-const countBytes = (text: string): number => encoder.encode(text).length
 
 /** The most bytes that the JSON of a value can have, computed without writing it. */
 function boundBytes(value: unknown): number {

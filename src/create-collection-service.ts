@@ -73,7 +73,7 @@ export function createCollectionService<const C extends Config | { readonly [key
     now,
     clock: createClock(now),
     createId: createIdSource(now),
-    ...compileRules(plan.collections.values()),
+    ...compileRules(plan),
     attachments: new Map(accounts ? [[accounts.users.name, attachSessions(accounts)]] : []),
   }
   const life = createLifecycle(service, adapter)

@@ -17,8 +17,8 @@ const createRandomText = (length: number): string =>
 /** Whether a text has the form of a token. */
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
-/** The SHA-256 of a text in hexadecimal. */
-export const digestText = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
+/** The SHA-256 of bytes in hexadecimal. */
+export const digestBytes = (bytes: Uint8Array): string => bytesToHex(sha256(bytes))
 
 /** The digest that is stored in place of a token. */
-export const digestToken = digestText
+export const digestToken = (token: string): string => digestBytes(utf8ToBytes(token))

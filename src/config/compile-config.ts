@@ -4,7 +4,6 @@ import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
 import { type ConfigReport, createReport, reportTo } from '../json/report.js'
 import { EVERYONE } from '../permissions/grants.js'
-import { createQueryParser } from '../query/query-string.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { CollectionConfig, Limits } from '../types.js'
@@ -56,7 +55,6 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
     referrers: compileReferences(collections, isUnsure, report),
     limits,
-    parseQuery: createQueryParser(limits),
   }
   checkLimits(limits, report.at('limits'))
   const warnings: string[] = []

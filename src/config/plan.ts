@@ -2,7 +2,6 @@ import type { Field } from '../fields/field-type.js'
 import type { FieldRef } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
-import type { QueryParser } from '../query/raw-query.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionPlan } from '../storage.js'
 import type { Limits } from '../types.js'
@@ -50,8 +49,6 @@ export interface ServicePlan {
   /** `null` where the service keeps no accounts. */
   readonly auth: AuthPlan | null
   readonly limits: Limits
-  /** Parses query strings and keeps the parsed ones. */
-  readonly parseQuery: QueryParser
   /** By the collection that the references point to. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   /** What the configuration permits, but a running service should not have. */

@@ -1,6 +1,6 @@
-import type { TextStream } from '../service/read/text-stream.js'
+import type { Text, TextStream } from '../service/read/text-stream.js'
 
-export type { TextStream } from '../service/read/text-stream.js'
+export type { Text, TextStream } from '../service/read/text-stream.js'
 
 /** A request in plain data, the same from every edge; the body is read only on demand. */
 export interface IncomingRequest {
@@ -26,5 +26,9 @@ export interface IncomingRequest {
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  readonly body: string | TextStream | null
+  readonly body: Text | null
 }
+
+/** Whether a body is written bit by bit. */
+export const isStream = (body: Answer['body']): body is TextStream =>
+  typeof body === 'object' && body !== null && !(body instanceof Uint8Array)

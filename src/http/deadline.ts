@@ -1,5 +1,7 @@
 import { type ErrorCode, ServiceError } from '../errors.js'
+import { isPromise } from '../promises.js'
 import type { Deadline, Wait } from '../service/deadline.js'
+import type { MaybePromise } from '../types.js'
 
 /** The answer when the time is over, by what the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
@@ -15,49 +17,79 @@ function late(wait: Wait): ServiceError {
   return new ServiceError(code, detail)
 }
 
+/** The deadline of one request. The wait that it begins with is that for the host. */
+class RequestDeadline implements Deadline {
+  #wait: Wait = 'host'
+  #isOver = false
+  #controller: AbortController | undefined
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#isOver) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  enter(wait: Wait): void {
+    if (this.#isOver) throw late(this.#wait)
+    this.#wait = wait
+  }
+
+  /** Ends the time; the result is the error to answer with. */
+  end(): ServiceError {
+    this.#isOver = true
+    const error = late(this.#wait)
+    this.#controller?.abort()
+    return error
+  }
+}
+
+/** What limits the time of work. */
+export interface Limit<T> {
+  readonly seconds: number
+  /** Calls `listener` when the client disconnects; returns a function that stops listening. */
+  readonly onGone: (listener: () => void) => () => void
+  /** Takes a result that comes when the time is over. */
+  readonly discard: (result: T) => void
+}
+
 /**
- * Runs `work` until it settles, `seconds` are over or the client is gone, whichever comes first. Work that
- * ignores the signal of its deadline continues in the background; its result is then given to `discard`.
+ * Runs `work` until it settles, the time is over or the client is gone, whichever comes first. The time is
+ * watched from the first wait on: work that never waits needs no timer. Work that ignores the signal of its
+ * deadline continues in the background.
  */
 export function runWithDeadline<T>(
-  seconds: number,
-  onGone: (listener: () => void) => () => void,
-  work: (deadline: Deadline) => Promise<T>,
-  discard: (result: T) => void,
+  work: (deadline: Deadline) => MaybePromise<T>,
+  limit: () => Limit<T>,
+): MaybePromise<T> {
+  const deadline = new RequestDeadline()
+  const result = work(deadline)
+  return isPromise(result) ? waitUntilLate(result, deadline, limit()) : result
+}
+
+function waitUntilLate<T>(
+  result: Promise<T>,
+  deadline: RequestDeadline,
+  { seconds, onGone, discard }: Limit<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    let controller: AbortController | undefined
-    let isOver = false
-    let current: Wait = 'host'
     let stopListening = (): void => {}
-    const deadline: Deadline = {
-      enter(wait) {
-        if (isOver) throw late(current)
-        current = wait
-      },
-      get signal() {
-        controller ??= new AbortController()
-        if (isOver) controller.abort()
-        return controller.signal
-      },
-    }
-    const giveUp = (): void => {
-      isOver = true
-      reject(late(current))
-      controller?.abort()
-      finish()
-    }
     const finish = (): void => {
       clearTimeout(timer)
       stopListening()
     }
+    const giveUp = (): void => {
+      reject(deadline.end())
+      finish()
+    }
     const timer = setTimeout(giveUp, seconds * 1000)
-    stopListening = onGone(giveUp)
-    if (isOver) return finish()
-    work(deadline).then(
-      (result) => {
-        if (isOver) discard(result)
-        resolve(result)
+    result.then(
+      (value) => {
+        if (deadline.isOver) discard(value)
+        resolve(value)
         finish()
       },
       (thrown: unknown) => {
@@ -65,5 +97,7 @@ export function runWithDeadline<T>(
         finish()
       },
     )
+    stopListening = onGone(giveUp)
+    if (deadline.isOver) finish()
   })
 }

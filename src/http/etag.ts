@@ -1,13 +1,22 @@
-import { digestText } from '../auth/token.js'
+import { digestBytes } from '../auth/token.js'
 import { ServiceError } from '../errors.js'
+import type { KeptText } from '../permissions/kept-texts.js'
 import type { Document } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
 /** A strong entity tag: the digest of the whole document as its caller may read it, without a projection. */
 export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(shown))
 
-/** The same, of the document's JSON text. */
-export const etagOfText = (text: string): string => `"${digestText(text).slice(0, 32)}"`
+/** The same, of the document's JSON text. That of a kept text is computed once. */
+export function etagOfText(text: string | KeptText): string {
+  if (typeof text === 'string') return tagOf(encoder.encode(text))
+  text.etag ??= tagOf(text.bytes)
+  return text.etag
+}
+
+const encoder = new TextEncoder()
+
+const tagOf = (bytes: Uint8Array): string => `"${digestBytes(bytes).slice(0, 32)}"`
 
 /** A list of tags, weak or strong, separated by commas (RFC 9110 §8.8.3). */
 const TAG_LIST =

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.js'
-import type { Answer, IncomingRequest } from './answer.js'
+import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, findNodeResponse } from './misuse.js'
 import type { Respond } from './respond.js'
@@ -99,7 +99,7 @@ async function collectBytes(
 /** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
 function toResponse(answer: Answer, method: string): Response {
   const body = method === 'HEAD' ? null : answer.body
-  return new Response(typeof body === 'string' || body === null ? body : toReadableStream(body), {
+  return new Response(isStream(body) ? toReadableStream(body) : body, {
     status: answer.status,
     headers: answer.headers,
   })

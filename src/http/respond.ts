@@ -1,23 +1,23 @@
 import { isServiceError, ServiceError } from '../errors.js'
+import { isPromise, whenReady } from '../promises.js'
 import { createCall, type Service } from '../service/call.js'
 import type { Deadline } from '../service/deadline.js'
 import { notFound } from '../service/refusals.js'
 import type { Store } from '../service/store.js'
-import type { ServiceOptions } from '../types.js'
-import type { Answer, IncomingRequest } from './answer.js'
+import type { MaybePromise, ServiceOptions } from '../types.js'
+import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { createCors } from './cors.js'
-import { runWithDeadline } from './deadline.js'
-import { type Identify, NOBODY } from './identify.js'
+import { type Limit, runWithDeadline } from './deadline.js'
+import { type Identify, type Identity, NOBODY } from './identify.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { NO_STORE } from './routes/answers.js'
 import { createExchange } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
-import type { Method } from './routes/route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
 
-/** Answers a request. Never rejects. */
-export type Respond = (incoming: IncomingRequest) => Promise<Answer>
+/** Answers a request, at once where nothing has to be waited for. Neither throws nor rejects. */
+export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
 /** How a service is reached. */
 export interface RespondOptions {
@@ -32,51 +32,51 @@ export interface RespondOptions {
   readonly open: () => Promise<void> | undefined
   readonly createStore: (deadline: Deadline) => Store
   /** Counts work under way, including work that a deadline has given up. */
-  readonly track: <T>(work: () => Promise<T>) => Promise<T>
+  readonly track: <T>(work: Promise<T>) => Promise<T>
 }
 
 /** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
 export function createRespond(service: Service, options: RespondOptions): Respond {
-  const { host, basePath, routes, hasAccountRoutes } = options
+  const { host, routes, open, identify, createStore } = options
   const { logger } = service
+  const { requestSeconds } = service.plan.limits
   const cors = createCors(host.cors)
   const onlyJson = host.authenticate !== undefined
   const vary = ['Authorization', ...(onlyJson ? ['Cookie'] : []), ...(cors?.varies ? ['Origin'] : [])].join(
     ', ',
   )
-  const always = { 'x-content-type-options': 'nosniff', vary }
+  const findPrefix = createPrefix(options.basePath)
+  const exchanging = {
+    routes,
+    hasAccountRoutes: options.hasAccountRoutes,
+    onlyJson,
+    readClient: (incoming: IncomingRequest) => readClient(host, incoming),
+  }
 
-  const answer = async (incoming: IncomingRequest, deadline: Deadline): Promise<Answer> => {
-    const prefix = joinPrefix(incoming.mountPath, basePath)
+  const answer = (incoming: IncomingRequest, deadline: Deadline): MaybePromise<Answer> => {
+    const prefix = findPrefix(incoming.mountPath)
     const target = splitTarget(incoming.target, prefix)
     const found = target && routes.find(target.path, options)
     if (!found) throw notFound()
     const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
     if (method === 'OPTIONS') return answerOptions(incoming, allow)
-    // A client chooses the method: `toString` must not find an inherited function.
-    const endpoint = Object.hasOwn(methods, method) ? methods[method as Method] : undefined
+    const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow)
     deadline.enter('read')
-    await options.open()?.catch((cause: unknown) => {
-      throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
-    })
-    const store = options.createStore(deadline)
-    const identity = options.identify ? await options.identify(incoming, { deadline, store }) : NOBODY
-    const { caller, session } = identity
-    const exchange = createExchange({
-      routes,
-      endpoint,
-      hasAccountRoutes,
-      onlyJson,
-      call: createCall(service, { deadline, store, caller, session }),
-      incoming,
-      prefix,
-      query: target.query,
-      client: () => readClient(host, incoming),
-    })
-    const answered = await endpoint.run(exchange, place)
-    return caller === null ? answered : addHeaders(answered, NO_STORE)
+    const run = (store: Store, { caller, session }: Identity): MaybePromise<Answer> => {
+      const call = createCall(service, { deadline, store, caller, session })
+      const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
+      const answered = endpoint.run(exchange, place)
+      return caller === null ? answered : whenReady(answered, (theirs) => addHeaders(theirs, NO_STORE))
+    }
+    const begin = (): MaybePromise<Answer> => {
+      const store = createStore(deadline)
+      if (!identify) return run(store, NOBODY)
+      return whenReady(identify(incoming, { deadline, store }), (identity) => run(store, identity))
+    }
+    const opening = open()
+    return opening ? opening.then(begin, unopened) : begin()
   }
 
   const answerOptions = (incoming: IncomingRequest, allow: string): Answer => {
@@ -106,7 +106,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
 
   /** A stream continues after its request is answered: it ends with its client, and `close` waits for it. */
   const follow = (incoming: IncomingRequest, body: Answer['body']): Answer['body'] => {
-    if (typeof body === 'string' || body === null) return body
+    if (!isStream(body)) return body
     if (incoming.method === 'HEAD') {
       body.cancel()
       return null
@@ -114,10 +114,9 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     let stopListening = (): void => {}
     let onDone = (): void => {}
     void options.track(
-      () =>
-        new Promise<void>((resolve) => {
-          onDone = resolve
-        }),
+      new Promise<void>((resolve) => {
+        onDone = resolve
+      }),
     )
     const observed = observeStream(body, (thrown) => {
       stopListening()
@@ -129,29 +128,62 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     return observed
   }
 
-  return async (incoming) => {
-    const { requestSeconds } = service.plan.limits
+  const complete = (incoming: IncomingRequest, { status, headers, body }: Answer): Answer => ({
+    status,
+    headers: {
+      'x-content-type-options': 'nosniff',
+      vary,
+      ...cors?.answer(incoming.header('origin')),
+      ...headers,
+    },
+    body: follow(incoming, body),
+  })
+
+  return (incoming) => {
     let isGone = false
-    const onGone = (listener: () => void): (() => void) =>
-      incoming.onGone(() => {
-        isGone = true
-        listener()
-      })
-    // Errors are never cached, so it makes no difference whether the caller was signed in.
-    const answered = await runWithDeadline(
-      requestSeconds,
-      onGone,
-      (deadline) =>
-        options.track(async () => {
-          const { body, ...rest } = await answer(incoming, deadline)
-          return { ...rest, body: follow(incoming, body) }
+    const limit = (): Limit<Answer> => ({
+      seconds: requestSeconds,
+      onGone: (listener) =>
+        incoming.onGone(() => {
+          isGone = true
+          listener()
         }),
-      ({ body }) => {
-        if (typeof body === 'object') body?.cancel()
+      discard({ body }) {
+        if (isStream(body)) body.cancel()
       },
-    ).catch((thrown: unknown) => addHeaders(fail(thrown, isGone), NO_STORE))
-    const headers = { ...always, ...cors?.answer(incoming.header('origin')), ...answered.headers }
-    return { status: answered.status, headers, body: answered.body }
+    })
+    const work = (deadline: Deadline): MaybePromise<Answer> => {
+      const answered = answer(incoming, deadline)
+      return isPromise(answered)
+        ? options.track(answered.then((late) => complete(incoming, late)))
+        : complete(incoming, answered)
+    }
+    // Errors are never cached, so it makes no difference whether the caller was signed in.
+    const refuse = (thrown: unknown): Answer => complete(incoming, addHeaders(fail(thrown, isGone), NO_STORE))
+    try {
+      const answered = runWithDeadline(work, limit)
+      return isPromise(answered) ? answered.catch(refuse) : answered
+    } catch (thrown) {
+      return refuse(thrown)
+    }
+  }
+}
+
+/** A storage that cannot be opened is a fault of the storage, whatever it throws. */
+function unopened(cause: unknown): never {
+  throw new ServiceError('storage_unavailable', 'The storage cannot be opened.', { cause })
+}
+
+/** Creates the prefix of a mount path; it changes seldom. */
+function createPrefix(basePath: string): (mountPath: string) => string {
+  let known = ''
+  let prefix = joinPrefix(known, basePath)
+  return (mountPath) => {
+    if (mountPath !== known) {
+      known = mountPath
+      prefix = joinPrefix(mountPath, basePath)
+    }
+    return prefix
   }
 }
 

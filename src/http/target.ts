@@ -19,14 +19,20 @@ export function splitTarget(
 ): { readonly path: string; readonly query: string } | undefined {
   const mark = target.indexOf('?')
   const whole = mark < 0 ? target : target.slice(0, mark)
+  const path = pathBelow(whole, prefix)
+  return path === undefined ? undefined : { path, query: mark < 0 ? '' : target.slice(mark + 1) }
+}
+
+function pathBelow(whole: string, prefix: string): string | undefined {
+  // Most clients spell the prefix as it is.
+  if (whole.startsWith(prefix) && whole[prefix.length] === '/') return whole.slice(prefix.length)
   const [parts, base] = [whole.split('/'), prefix.split('/')]
   const isBelow = parts.length > 1 && base.every((part, i) => isSamePart(part, parts[i]))
   if (!isBelow) return undefined
-  const path = parts
+  return parts
     .slice(base.length)
     .map((part) => `/${part}`)
     .join('')
-  return { path, query: mark < 0 ? '' : target.slice(mark + 1) }
 }
 
 const isSamePart = (part: string, other: string | undefined): boolean =>

@@ -1,12 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer, IncomingRequest, TextStream } from '../http/answer.js'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type Answer, type IncomingRequest, isStream, type Text } from '../http/answer.js'
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
-import type { Handler } from '../types.js'
+import { isPromise, whenReady } from '../promises.js'
+import type { Handler, MaybePromise } from '../types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
-import { sendTexts } from './send-text.js'
+import { sendPieces } from './send-pieces.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
 
@@ -36,48 +37,77 @@ export type NodeHandler = (
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
+  const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> =>
+    whenReady(respond(new NodeRequest(request, response)), (answered) =>
+      send(response, answered, request.method === 'HEAD'),
+    )
+  // The client must get an answer even if a framework has changed its objects.
+  const giveUp = (response: ServerResponse): void => {
+    response.statusCode = 500
+    response.end()
+  }
   return async (request, response) => {
     // Without a listener, a broken connection would end the process.
-    response.on('error', () => {})
+    response.on('error', ignore)
     try {
-      const answer = await respond(fromIncomingMessage(request, response))
-      send(response, answer, request.method === 'HEAD')
+      const sending = answer(request, response)
+      if (isPromise(sending)) await sending
     } catch {
-      // The client must get an answer even if a framework has changed its objects.
-      response.statusCode = 500
-      response.end()
+      giveUp(response)
     }
   }
 }
 
-function fromIncomingMessage(request: FrameworkRequest, response: ServerResponse): IncomingRequest {
-  const target = toOriginForm(request.originalUrl ?? request.url ?? '/')
-  return {
-    method: request.method ?? 'GET',
-    target,
-    mountPath: readMountPath(request),
-    clientAddress: request.socket?.remoteAddress,
-    header(name) {
-      const value = request.headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    },
-    readBody: (limit, signal) => readMessageBody(request, limit, signal),
-    onGone(listener) {
-      const onClose = (): void => {
-        if (!response.writableFinished) listener()
-      }
-      response.on('close', onClose)
-      // A connection that is already closed emits no further event.
-      if (response.destroyed) listener()
-      return () => response.removeListener('close', onClose)
-    },
-    toRequest: () => toWebRequest(request, target),
+const ignore = (): void => {}
+
+/** A request of Node in plain data. A class, so that a request does not create a function for each of these. */
+class NodeRequest implements IncomingRequest {
+  readonly #request: FrameworkRequest
+  readonly #response: ServerResponse
+  readonly method: string
+  readonly target: string
+  readonly mountPath: string
+
+  constructor(request: FrameworkRequest, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+    this.method = request.method ?? 'GET'
+    this.target = toOriginForm(request.originalUrl ?? request.url ?? '/')
+    this.mountPath = readMountPath(request)
+  }
+
+  get clientAddress(): string | undefined {
+    return this.#request.socket?.remoteAddress
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+
+  readBody(limit: number, signal: AbortSignal): Promise<Uint8Array> {
+    return readMessageBody(this.#request, limit, signal)
+  }
+
+  onGone(listener: () => void): () => void {
+    const response = this.#response
+    const onClose = (): void => {
+      if (!response.writableFinished) listener()
+    }
+    response.on('close', onClose)
+    // A connection that is already closed emits no further event.
+    if (response.destroyed) listener()
+    return () => response.removeListener('close', onClose)
+  }
+
+  toRequest(): Request {
+    return toWebRequest(this.#request, this.target)
   }
 }
 
 /** What a framework has cut off from the target; it cuts off only where it changes `url`. */
-function readMountPath({ url = '', originalUrl = url, baseUrl }: FrameworkRequest): string {
-  if (originalUrl === url) return ''
+function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
+  if (originalUrl === undefined || originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
   // Unlike Express, Connect does not keep what it has cut off; where nothing was left, it puts a slash in its
   // place.
@@ -173,27 +203,29 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
   if (response.headersSent || response.destroyed) {
-    if (typeof body === 'object') body?.cancel()
+    if (isStream(body)) body.cancel()
     return
   }
-  const isUnread = response.req !== undefined && leavesBodyUnread(response.req)
-  const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
-  const whole = addToLists(response, headers)
-  response.writeHead(status, { ...whole, ...length, ...(isUnread ? { connection: 'close' } : {}) })
+  const all: OutgoingHttpHeaders = {
+    ...(response.getHeaderNames().length > 0 ? addToLists(response, headers) : headers),
+  }
+  if (typeof body === 'string') all['content-length'] = Buffer.byteLength(body)
+  else if (body !== null && !isStream(body)) all['content-length'] = body.length
+  if (response.req !== undefined && leavesBodyUnread(response.req)) all.connection = 'close'
+  response.writeHead(status, all)
   if (body === null || isHead) response.end()
-  // A string goes out with the headers, in one piece.
-  else if (typeof body === 'string' && body.length <= PIECE) response.end(body)
+  // A short text goes out with the headers, in one piece.
+  else if (!isStream(body) && body.length <= PIECE) response.end(body)
   else void sendBody(response, body)
 }
 
 /**
- * Writes a text, or a stream of it. If the stream fails, the connection is broken: half an array is not an
- * array.
+ * Writes a body in pieces. If a stream fails, the connection is broken: half an array is not an array.
  */
-async function sendBody(response: ServerResponse, body: string | TextStream): Promise<void> {
-  const stream = typeof body === 'string' ? undefined : body
+async function sendBody(response: ServerResponse, body: Text): Promise<void> {
+  const stream = isStream(body) ? body : undefined
   try {
-    const isSent = await sendTexts(response, stream ?? [String(body)])
+    const isSent = await sendPieces(response, isStream(body) ? body : [body])
     if (!isSent) stream?.cancel()
   } catch {
     response.destroy()

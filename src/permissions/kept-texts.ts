@@ -1,44 +1,69 @@
+import type { Bytes } from '../json/bytes.js'
 import type { StoredDocument } from '../storage.js'
 
-/** Writes the JSON text of a document as one caller may read it. */
-export type WriteText = (document: StoredDocument) => string
+/** The JSON text of a document as some callers may read it, in UTF-8. */
+export interface KeptText {
+  readonly bytes: Bytes
+  /** The entity tag, once somebody has asked for it. */
+  etag?: string
+}
 
-/** The most characters that a service keeps: 64 MiB. Beyond that, it forgets all of them. */
-const MAX_CHARACTERS = 32 * 1024 * 1024
+/** The most bytes that a service keeps. Beyond that, it forgets all of them. */
+const MAX_BYTES = 64 * 1024 * 1024
 
 /** A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing. */
 const MAX_TEXT = 64 * 1024
 
-/** Wraps a `write` so that its texts are kept; each `write` has its own. */
-export type KeepTexts = (write: WriteText) => WriteText
+/** Texts lie side by side in blocks: a buffer for each would cost more than the text. */
+const BLOCK = 4 * MAX_TEXT
+
+/** The text of a document, written or kept; `undefined` for a document that can still change. */
+export type FindText = (document: StoredDocument) => KeptText | undefined
+
+/** Creates a keeper for what one `write` writes; each has its own. */
+export type KeepTexts = (write: (document: StoredDocument) => string) => FindText
 
 /**
  * Keeps the texts of documents that cannot change: those that storage hands out frozen, again and again.
- * Writing a text costs much more than joining it to others.
+ * Writing a text costs much more than copying its bytes.
  */
 export function createTextStore(): KeepTexts {
-  let characters = 0
+  let kept = 0
   let present = 0
+  let block: Bytes = new Uint8Array(0)
+  const encoder = new TextEncoder()
+
+  const encode = (text: string): Bytes => {
+    // A character has at most three bytes.
+    if (text.length * 3 > block.length) block = new Uint8Array(BLOCK)
+    const { written } = encoder.encodeInto(text, block)
+    const bytes = block.subarray(0, written)
+    block = block.subarray(written)
+    return bytes
+  }
   return (write) => {
-    let texts = new WeakMap<StoredDocument, string>()
+    let texts = new WeakMap<StoredDocument, KeptText>()
     let generation = present
+    const add = (document: StoredDocument): KeptText | undefined => {
+      if (!Object.isFrozen(document)) return undefined
+      const written = write(document)
+      if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
+      const text: KeptText = { bytes: encode(written) }
+      if (kept + text.bytes.length > MAX_BYTES) {
+        kept = 0
+        present += 1
+      } else {
+        kept += text.bytes.length
+        texts.set(document, text)
+      }
+      return text
+    }
     return (document) => {
       if (generation !== present) {
         texts = new WeakMap()
         generation = present
       }
-      const known = texts.get(document)
-      if (known !== undefined) return known
-      const text = write(document)
-      if (text.length > MAX_TEXT || !Object.isFrozen(document)) return text
-      if (characters + text.length > MAX_CHARACTERS) {
-        characters = 0
-        present += 1
-      } else {
-        characters += text.length
-        texts.set(document, text)
-      }
-      return text
+      return texts.get(document) ?? add(document)
     }
   }
 }

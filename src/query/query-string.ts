@@ -1,10 +1,9 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
-import { createBoundedMap } from '../filter/bounded-map.js'
 import type { Limits } from '../types.js'
 import { unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
-import type { ParameterName, QueryParser, RawFilter, RawQuery } from './raw-query.js'
+import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
@@ -13,30 +12,6 @@ const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Ma
 
 /** The most levels of groups within groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
-
-/** The queries in the cache, in units of text; parsed, a unit takes some 60 bytes. */
-const MAX_REMEMBERED = 128 * 1024
-/** The longest query in the cache, in units of text. */
-const MAX_LENGTH = 1024
-
-interface Parsed {
-  readonly query: RawQuery
-  readonly length: number
-}
-
-/** Creates a parser with a cache of recent queries. */
-export function createQueryParser(limits: Pick<Limits, 'queryBytes'>): QueryParser {
-  const parsed = createBoundedMap<string, Parsed>(MAX_REMEMBERED, ({ length }) => length)
-  return (text, allowed) => {
-    if (text === '') return EMPTY
-    const key = `${allowed.join()}?${text}`
-    const known = parsed.get(key)
-    if (known) return known.query
-    const query = parseQueryString(text, allowed, limits)
-    if (text.length <= MAX_LENGTH) parsed.set(key, { query, length: key.length })
-    return query
-  }
-}
 
 /**
  * Parses a query string (CONTRACT.md §3). A closed grammar of keys guards the parser, and as many values must

@@ -20,6 +20,3 @@ export interface RawQuery extends RawFilter {
   readonly project?: string
   readonly expand?: string
 }
-
-/** Parses a query string in which these parameters are allowed. */
-export type QueryParser = (text: string, allowed: readonly ParameterName[]) => RawQuery

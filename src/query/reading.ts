@@ -5,6 +5,8 @@ import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 
 /** The fields of a collection as one caller sees them. */
 export interface Readable {
+  /** Stands for all that follows: equal keys mean equal answers. Absent where there is no such key. */
+  readonly key?: number
   /** The field at a path, if some grant of the caller shows it. */
   find(path: string): Field | undefined
   /** Whether every grant of the caller shows a field. */

@@ -19,6 +19,8 @@ export type JudgeVariable = (variable: string, form?: VariableForm) => string | 
 /** The variable of the time. */
 export const NOW = '$now'
 const USER = '$user.'
+/** The variable of the caller's `_id`. */
+export const USER_ID = `${USER}_id`
 
 /** Whether a value of a configuration is `"$now"` or `"$user.<field>"`. */
 export const isVariable = (value: unknown): value is string =>

@@ -13,7 +13,12 @@ import { type Binding, bindValue, findVariables, type JudgeVariable, NOW } from 
 /** A filter of the configuration: fixed, or bound to a caller and a time. */
 export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter }
-  | { readonly kind: 'bound'; readonly bind: (binding: Binding) => Filter }
+  | {
+      readonly kind: 'bound'
+      /** All variables that it depends on. */
+      readonly variables: readonly string[]
+      readonly bind: (binding: Binding) => Filter
+    }
 
 /** The `where` of a rule without one. */
 export const ANYWHERE: Where = { kind: 'fixed', filter: everything }
@@ -54,7 +59,11 @@ export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigR
 function join(parts: readonly Where[], combine: (filters: readonly Filter[]) => Filter): Where {
   const fixed = parts.flatMap((part) => (part.kind === 'fixed' ? [part.filter] : []))
   if (fixed.length === parts.length) return { kind: 'fixed', filter: combine(fixed) }
-  return { kind: 'bound', bind: (binding) => combine(parts.map((part) => bindWhere(part, binding))) }
+  return {
+    kind: 'bound',
+    variables: parts.flatMap((part) => (part.kind === 'bound' ? part.variables : [])),
+    bind: (binding) => combine(parts.map((part) => bindWhere(part, binding))),
+  }
 }
 
 function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, report: ConfigReport): Where {
@@ -117,12 +126,13 @@ function parseCondition(
   for (const message of messages) report.fault(message)
   const [field] = fields
   if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
-  return variablesOf(operator, operand).length === 0
+  const variables = variablesOf(operator, operand)
+  return variables.length === 0
     ? {
         kind: 'fixed',
         filter: buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern }),
       }
-    : { kind: 'bound', bind: (binding) => bindCondition(field, operator, operand, binding) }
+    : { kind: 'bound', variables, bind: (binding) => bindCondition(field, operator, operand, binding) }
 }
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')

@@ -5,6 +5,7 @@ import { type Asking, bindVariables, type Clock, type KnownCaller } from '../per
 import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
 import { createTextStore } from '../permissions/kept-texts.js'
 import { createReadGate, type ReadAccess, type ReadGate } from '../permissions/read-gate.js'
+import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { Binding } from '../query/variable.js'
 import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Hasher, Logger, MaybePromise } from '../types.js'
@@ -31,17 +32,24 @@ export interface Service {
   /** By collection. */
   readonly gates: ReadonlyMap<string, ReadGate>
   readonly createRuleJudge: (asking: Asking) => RuleJudge
+  /** Reads the query strings of requests. */
+  readonly readQuery: ReadQuery
   /** What else belongs to the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
 }
 
 /** Compiles what a service needs of its rules before the first call. */
-export function compileRules(collections: Iterable<Collection>): Pick<Service, 'gates' | 'createRuleJudge'> {
-  const keepTexts = createTextStore()
+export function compileRules({
+  collections,
+  limits,
+}: ServicePlan): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery'> {
+  let keys = 0
+  const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
     gates: new Map(
-      [...collections].map((collection) => [collection.name, createReadGate(collection, keepTexts)]),
+      [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
     ),
+    readQuery: createQueryReader(limits),
     createRuleJudge: createRuleJudges(),
   }
 }
@@ -66,41 +74,63 @@ export interface Call extends CallParts, Asking {
 }
 
 /** Creates a call. What depends on the caller is created once, when it is first needed. */
-export function createCall(service: Service, { deadline, store, caller, session }: CallParts): Call {
-  let binding: Binding | undefined
-  const asking: Asking = {
-    caller,
-    get binding() {
-      binding ??= bindVariables(caller, service.clock)
-      return binding
-    },
+export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
+
+/** A class, so that a request does not create a function for each of these. */
+class RequestCall implements Call {
+  readonly service: Service
+  readonly deadline: Deadline
+  readonly store: Store
+  readonly caller: KnownCaller | null
+  readonly session: Session | undefined
+  #binding: Binding | undefined
+  #judge: RuleJudge | undefined
+  #accesses: Map<string, ReadAccess | null> | undefined
+
+  constructor(service: Service, { deadline, store, caller, session }: CallParts) {
+    this.service = service
+    this.deadline = deadline
+    this.store = store
+    this.caller = caller
+    this.session = session
   }
-  const accesses = new Map<string, ReadAccess | null>()
-  let judge: RuleJudge | undefined
-  const call: Call = {
-    service,
-    deadline,
-    store,
-    caller,
-    session,
-    get binding() {
-      return asking.binding
-    },
-    get judge() {
-      judge ??= service.createRuleJudge(asking)
-      return judge
-    },
-    access({ name }) {
-      let access = accesses.get(name)
-      if (access === undefined) {
-        access = service.gates.get(name)?.(asking) ?? null
-        accesses.set(name, access)
-      }
-      return access
-    },
-    within: (other) => ({ ...call, deadline: other, store: store.within(other) }),
+
+  get binding(): Binding {
+    this.#binding ??= bindVariables(this.caller, this.service.clock)
+    return this.#binding
   }
-  return call
+
+  get judge(): RuleJudge {
+    this.#judge ??= this.service.createRuleJudge(this)
+    return this.#judge
+  }
+
+  access({ name }: Pick<Collection, 'name'>): ReadAccess | null {
+    this.#accesses ??= new Map()
+    const known = this.#accesses.get(name)
+    if (known !== undefined) return known
+    const access = this.service.gates.get(name)?.(this) ?? null
+    this.#accesses.set(name, access)
+    return access
+  }
+
+  within(deadline: Deadline): Call {
+    const other = new RequestCall(this.service, {
+      ...this.#parts,
+      deadline,
+      store: this.store.within(deadline),
+    })
+    // The same request: its time and its accesses stay.
+    other.#binding = this.binding
+    this.#accesses ??= new Map()
+    other.#accesses = this.#accesses
+    return other
+  }
+
+  get #parts(): CallParts {
+    const { deadline, store, caller, session } = this
+    return { deadline, store, caller, session }
+  }
 }
 
 /** Runs work in slices, until the deadline of a call. */

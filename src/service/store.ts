@@ -1,6 +1,7 @@
-import { and, everything, type Filter, hasPattern, isId } from '../filter/filter.js'
+import { and, everything, type Filter, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
+import { whenReady } from '../promises.js'
 import { isUuid } from '../schema/names.js'
 import type { Listed, ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
@@ -16,15 +17,15 @@ export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
 /** Reads the documents that may be read; every query is restricted to them. */
 export interface Reader {
   /** The document with an `_id`. */
-  find(id: string): Promise<StoredDocument | undefined>
+  find(id: string): MaybePromise<StoredDocument | undefined>
   /** The first match, if any. */
-  first(filter: Filter): Promise<StoredDocument | undefined>
-  list(query: StoreQuery): Promise<Listed>
-  count(filter: Filter): Promise<number>
-  /**
-   * The same as `list` in batches; `undefined` where an index gives the order or the storage has no `stream`.
-   */
-  stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]> | undefined
+  first(filter: Filter): MaybePromise<StoredDocument | undefined>
+  list(query: StoreQuery): MaybePromise<Listed>
+  count(filter: Filter): MaybePromise<number>
+  /** Whether a list can go on by key: an index gives its order, or the storage has no `stream`. */
+  isOrdered(query: StoreQuery): boolean
+  /** The same as `list` in batches. */
+  stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]>
 }
 
 /** Why a write did not take effect. */
@@ -50,7 +51,7 @@ export interface Store {
    * Writes, and tries again where another write came first. Every attempt must read anew. Throws
    * `unique_violation`, `overloaded`, and what `attempt` throws.
    */
-  write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T>
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T>
   /** The same storage with another deadline. */
   within(deadline: Deadline): Store
 }
@@ -62,91 +63,135 @@ const MAX_ATTEMPTS = 10
 export const BATCH_BYTES = 1024 * 1024
 
 /** Creates the store of `adapter` until `deadline`. */
-export function createStore(adapter: StorageAdapter, deadline: Deadline): Store {
-  return {
-    read: (access) => createReader(adapter, deadline, access),
-    own: (name) => createReader(adapter, deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED }),
-    async write(attempt) {
-      for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        const { steps, done, refuse = refuseTaken } = await attempt()
-        if (steps.length === 0) return done
-        deadline.enter('write')
-        const result = await adapter.write(steps, signalOf(deadline))
-        if (result.ok) return done
-        await refuse(result)
-      }
-      throw overtaken()
-    },
-    within: (other) => createStore(adapter, other),
+export const createStore = (adapter: StorageAdapter, deadline: Deadline): Store =>
+  new DeadlineStore(adapter, deadline)
+
+/** A class, as the two below: a request does not create a function for each of its methods. */
+class DeadlineStore implements Store {
+  readonly #adapter: StorageAdapter
+  readonly #deadline: Deadline
+
+  constructor(adapter: StorageAdapter, deadline: Deadline) {
+    this.#adapter = adapter
+    this.#deadline = deadline
+  }
+
+  read(access: ReadAccess): Reader {
+    return new StoreReader(this.#adapter, this.#deadline, access)
+  }
+
+  own(name: string): Reader {
+    return new StoreReader(this.#adapter, this.#deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED })
+  }
+
+  write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS): MaybePromise<T> {
+    if (left === 0) throw overtaken()
+    return whenReady(attempt(), ({ steps, done, refuse = refuseTaken }) => {
+      if (steps.length === 0) return done
+      this.#deadline.enter('write')
+      return whenReady(this.#adapter.write(steps, new Signal(this.#deadline)), (result) =>
+        result.ok ? done : whenReady(refuse(result), () => this.write(attempt, left - 1)),
+      )
+    })
+  }
+
+  within(deadline: Deadline): Store {
+    return new DeadlineStore(this.#adapter, deadline)
   }
 }
 
-/** What costs most is judged last. */
-function putPatternsLast(filter: Filter): Filter {
-  if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
-  const costly = filter.filters.filter(hasPattern)
-  return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
+type Allowed = Pick<ReadAccess, 'storage' | 'restrict' | 'isReadable'>
+
+const UNRESTRICTED: Omit<Allowed, 'storage'> = { restrict: (filter) => filter, isReadable: () => true }
+
+class StoreReader implements Reader {
+  readonly #adapter: StorageAdapter
+  readonly #deadline: Deadline
+  readonly #allowed: Allowed
+
+  constructor(adapter: StorageAdapter, deadline: Deadline, allowed: Allowed) {
+    this.#adapter = adapter
+    this.#deadline = deadline
+    this.#allowed = allowed
+  }
+
+  find(id: string): MaybePromise<StoredDocument | undefined> {
+    if (!isUuid(id)) return undefined
+    return whenReady(this.#ask({ limit: 1 }, isId(id)), ([document]) =>
+      document && this.#allowed.isReadable(document) ? document : undefined,
+    )
+  }
+
+  first(filter: Filter): MaybePromise<StoredDocument | undefined> {
+    return whenReady(this.list({ filter, limit: 1 }), ([document]) => document)
+  }
+
+  list(query: StoreQuery): MaybePromise<Listed> {
+    return this.#ask(query, this.#narrow(query))
+  }
+
+  count(filter: Filter): MaybePromise<number> {
+    const { storage, restrict } = this.#allowed
+    this.#deadline.enter('read')
+    return this.#adapter.count(storage.name, restrict(filter), new Signal(this.#deadline))
+  }
+
+  isOrdered(query: StoreQuery): boolean {
+    const { indexes } = this.#allowed.storage
+    return !this.#adapter.stream || isOrderIndexed(indexes, this.#narrow(query), query.sort ?? UNSORTED)
+  }
+
+  async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+    const asked = new Asked(this.#deadline, query, this.#narrow(query))
+    if (this.#adapter.stream) yield* this.#adapter.stream(this.#allowed.storage.name, asked)
+    else yield await this.list(query)
+  }
+
+  /** The bound of a page by key leads, so that an index can seek. */
+  #narrow({ range, filter = everything }: StoreQuery): Filter {
+    const mine = this.#allowed.restrict(filter)
+    return range ? and([range, mine]) : mine
+  }
+
+  #ask(query: StoreQuery, filter: Filter): MaybePromise<Listed> {
+    this.#deadline.enter('read')
+    return this.#adapter.list(this.#allowed.storage.name, new Asked(this.#deadline, query, filter))
+  }
 }
 
-type Allowed = Pick<ReadAccess, 'storage' | 'filter' | 'isReadable'>
+/** A signal is costly: it is created only for an adapter that reads it. */
+class Signal {
+  readonly #deadline: Deadline
 
-const UNRESTRICTED: Omit<Allowed, 'storage'> = { filter: everything, isReadable: () => true }
-
-function createReader(adapter: StorageAdapter, deadline: Deadline, allowed: Allowed): Reader {
-  const { storage, filter: mine } = allowed
-  /**
-   * The rule stands before all that is asked: how long a hidden document takes must not tell what it holds. Only the
-   * bound of a page by key leads, so that an index can seek.
-   */
-  const narrow = ({ range = everything, filter = everything }: StoreQuery): Filter =>
-    and([range, mine, putPatternsLast(filter)])
-  const ask = (asked: StoreQuery, filter: Filter): ListQuery => {
-    const { sort = [], skip = 0, limit = null, bytes } = asked
-    deadline.enter('read')
-    return {
-      filter,
-      sort,
-      skip,
-      limit,
-      ...(bytes === undefined ? {} : { bytes }),
-      get signal() {
-        return deadline.signal
-      },
-    }
+  constructor(deadline: Deadline) {
+    this.#deadline = deadline
   }
-  return {
-    async find(id) {
-      if (!isUuid(id)) return undefined
-      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, isId(id)))
-      return document && allowed.isReadable(document) ? document : undefined
-    },
-    async first(filter) {
-      const [document] = await adapter.list(storage.name, ask({ limit: 1 }, narrow({ filter })))
-      return document
-    },
-    async list(query) {
-      return adapter.list(storage.name, ask(query, narrow(query)))
-    },
-    async count(filter) {
-      deadline.enter('read')
-      return adapter.count(storage.name, narrow({ filter }), signalOf(deadline))
-    },
-    stream(query) {
-      const filter = narrow(query)
-      if (!adapter.stream || isOrderIndexed(storage.indexes, filter, query.sort ?? [])) return undefined
-      return adapter.stream(storage.name, ask(query, filter))
-    },
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal
   }
 }
+
+class Asked extends Signal implements ListQuery {
+  readonly filter: Filter
+  readonly sort: ListQuery['sort']
+  readonly skip: number
+  readonly limit: number | null
+  readonly bytes: number
+
+  constructor(deadline: Deadline, query: StoreQuery, filter: Filter) {
+    super(deadline)
+    this.filter = filter
+    this.sort = query.sort ?? UNSORTED
+    this.skip = query.skip ?? 0
+    this.limit = query.limit ?? null
+    this.bytes = query.bytes ?? Number.POSITIVE_INFINITY
+  }
+}
+
+const UNSORTED: ListQuery['sort'] = []
 
 /** A value that is taken stays taken. After any other failure another attempt may succeed. */
 const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
   if (reason === 'unique') throw conflict(fields)
 }
-
-/** A signal is costly: it is created only for an adapter that reads it. */
-const signalOf = (deadline: Deadline): { readonly signal: AbortSignal } => ({
-  get signal() {
-    return deadline.signal
-  },
-})

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { everything } from '../../src/filter/filter.js'
 import { isEqualJson } from '../../src/json/equality.js'
 import type * as Grants from '../../src/permissions/grants.js'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
@@ -40,17 +39,19 @@ const breakAccess =
         return (...who) => {
           const access = gate(...who)
           if (!access) return access
-          const { storage, filter, isReadable, find, isShownAlways, guard, show, write, isShown } = access
-          const { parsePattern } = access
+          const { storage, restrict, isReadable, find, isShownAlways, guard, isShown } = access
+          const { show, write, keep, parsePattern, key } = access
           const whole = {
             storage,
-            filter,
+            restrict,
             isReadable,
             find,
             isShownAlways,
             guard,
             show,
             write,
+            keep,
+            ...(key === undefined ? {} : { key }),
             isShown,
             parsePattern,
             paths: access.paths,
@@ -79,7 +80,7 @@ const readMutants: readonly Mutant[] = [
     READ_GATE,
     breakAccess(() => ({ isShownAlways: () => true, guard: (leaf) => leaf })),
   ],
-  ['the rows of a list are not restricted', READ_GATE, breakAccess(() => ({ filter: everything }))],
+  ['the rows of a list are not restricted', READ_GATE, breakAccess(() => ({ restrict: (asked) => asked }))],
   [
     'a single document is read past its condition',
     READ_GATE,
@@ -111,7 +112,7 @@ const readMutants: readonly Mutant[] = [
       return {
         ...real,
         countDocuments: (...[call, access, filter]: Parameters<typeof real.countDocuments>) =>
-          real.countDocuments(call, { ...access, filter: everything }, filter),
+          real.countDocuments(call, { ...access, restrict: (asked) => asked }, filter),
       }
     },
   ],

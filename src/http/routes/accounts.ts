@@ -44,7 +44,7 @@ export const login: Endpoint<'auth'> = {
 export const logout: Endpoint = {
   async run(exchange) {
     const session = requireSession(exchange.call)
-    exchange.readQuery()
+    exchange.refuseQuery()
     await endSession(exchange.call.store, session)
     return NOTHING
   },
@@ -54,7 +54,7 @@ export const logout: Endpoint = {
 export const logoutAll: Endpoint<'auth'> = {
   async run(exchange, { auth }) {
     const session = requireSession(exchange.call)
-    exchange.readQuery()
+    exchange.refuseQuery()
     await endAllSessions(exchange.call.store, auth, session)
     return NOTHING
   },
@@ -64,7 +64,7 @@ export const logoutAll: Endpoint<'auth'> = {
 export const me: Endpoint<'auth'> = {
   run(exchange, { auth }) {
     const { user } = requireSession(exchange.call)
-    exchange.readQuery()
+    exchange.refuseQuery()
     return answerJson(200, showAccount(exchange.call.service, auth, user))
   },
 }

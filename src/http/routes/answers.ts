@@ -1,23 +1,17 @@
 import type { Collection } from '../../config/plan.js'
-import type { TextStream } from '../../service/read/text-stream.js'
+import type { Text } from '../../service/read/text-stream.js'
 import type { Written } from '../../service/write/written.js'
 import type { Answer } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import type { Exchange } from './route.js'
 
-const JSON_TYPE = { 'content-type': 'application/json' } as const
-
 /** The header of an answer with a secret in it, or for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
 /** An answer of JSON text. */
-export const answerText = (
-  status: number,
-  body: string | TextStream,
-  headers: Answer['headers'] = {},
-): Answer => ({
+export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
   status,
-  headers: { ...JSON_TYPE, ...headers },
+  headers: { 'content-type': 'application/json', ...headers },
   body,
 })
 

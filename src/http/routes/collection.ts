@@ -1,12 +1,10 @@
 import type { Collection } from '../../config/plan.js'
+import { whenReady } from '../../promises.js'
+import { writeCursor } from '../../query/cursor.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { authorizeCreate, authorizeList } from '../../service/authorize.js'
-import {
-  countDocuments,
-  listDocuments,
-  type Page,
-  understandQuery,
-} from '../../service/read/list-documents.js'
+import { countDocuments, listDocuments, type Page } from '../../service/read/list-documents.js'
 import { createBulk } from '../../service/write/create-bulk.js'
 import { createDocument } from '../../service/write/create-document.js'
 import type { JsonObject } from '../../types.js'
@@ -17,12 +15,13 @@ import type { Endpoint, Exchange } from './route.js'
 /** `GET /:collection`. */
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
-  async run(exchange, { collection }) {
+  run(exchange, { collection }) {
     const { call } = exchange
     const access = authorizeList(call, collection)
-    const query = understandQuery(call, access, exchange.readQuery())
-    const page = await listDocuments(call, { access, query })
-    return answerText(200, page.json, headPage(exchange, collection, page))
+    const query = exchange.readQuery(access)
+    return whenReady(listDocuments(call, { access, query }), (page) =>
+      answerText(200, page.json, headPage(exchange, collection, query, page)),
+    )
   },
 }
 
@@ -30,31 +29,29 @@ export const list: Endpoint<'collection'> = {
  * `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, or by `skip` where that is too long.
  */
 function headPage(
-  { call, prefix, query }: Exchange,
+  { call, prefix }: Exchange,
   { name }: Collection,
+  { sort, others }: LinkedQuery,
   { next, total }: Page,
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers
-  // A query may contain these characters unencoded, but they could end the target of a link.
-  const written = query.replace(/["<>\\^`{|}]/g, encodeURIComponent)
-  const others = written
-    .split('&')
-    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
-  const target = [`after=${next.cursor}`, `skip=${next.skip}`]
-    .map((place) => [...others, place].join('&'))
-    .find((parameters) => parameters.length <= call.service.plan.limits.queryBytes)
-  return target === undefined ? headers : { ...headers, link: `<${prefix}/${name}?${target}>; rel="next"` }
+  const { queryBytes } = call.service.plan.limits
+  const places = [`after=${writeCursor(sort, next.last, next.passed)}`, `skip=${next.passed}`]
+  const place = places.find(({ length }) => others.length + length <= queryBytes)
+  return place === undefined
+    ? headers
+    : { ...headers, link: `<${prefix}/${name}?${others}${place}>; rel="next"` }
 }
 
 /** `GET /:collection/count`. */
 export const count: Endpoint<'collection'> = {
   parameters: ['q'],
-  async run(exchange, { collection }) {
+  run(exchange, { collection }) {
     const { call } = exchange
     const access = authorizeList(call, collection)
-    const { filter } = understandQuery(call, access, exchange.readQuery())
-    return answerJson(200, { total: await countDocuments(call, access, filter) })
+    const { filter } = exchange.readQuery(access)
+    return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
   },
 }
 

@@ -1,42 +1,84 @@
+import type { ReadAccess } from '../../permissions/read-access.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
+import { parseQueryString } from '../../query/query-string.js'
+import type { ParameterName } from '../../query/raw-query.js'
+import type { Call } from '../../service/call.js'
 import { invalid } from '../../service/refusals.js'
+import type { JsonObject } from '../../types.js'
+import type { IncomingRequest } from '../answer.js'
 import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, Place } from './route.js'
 
-/** The parts of an exchange. */
-interface Parts extends Omit<Exchange, 'readQuery' | 'readBody' | 'accountPaths'> {
+/** What all exchanges of a handler share. */
+export interface ExchangeOptions {
   readonly routes: Routes
-  readonly endpoint: Endpoint<keyof Place>
   readonly hasAccountRoutes: boolean
   /** Whether only JSON media types count as JSON. */
   readonly onlyJson: boolean
+  /** The address of a request's client. */
+  readonly readClient: (incoming: IncomingRequest) => string | undefined
 }
 
-/** Creates the exchange of a request with its endpoint. Each request has one: nothing is copied by spreading. */
-export function createExchange(parts: Parts): Exchange {
-  const { call, incoming, query, prefix, client, endpoint } = parts
-  const { limits, parseQuery } = call.service.plan
-  const readQuery: Exchange['readQuery'] = () => parseQuery(query, endpoint.parameters ?? [])
-  return {
-    call,
-    incoming,
-    query,
-    prefix,
-    client,
-    accountPaths: parts.hasAccountRoutes ? parts.routes.accountPaths : [],
-    readQuery,
-    async readBody() {
-      const { deadline } = call
-      readQuery()
-      checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), parts)
-      deadline.enter('body')
-      const bytes = await incoming.readBody(limits.bodyBytes, deadline.signal)
-      // The body has arrived: from here on the request waits for the service.
-      deadline.enter('read')
-      const body = await parseInTurn(bytes, () => deadline.signal)
-      const faults = parts.routes.judgeBody(endpoint, body)
-      if (faults.length > 0) throw invalid(faults)
-      return body
-    },
+/** The parts of an exchange that are its own. */
+type Own = Pick<Exchange, 'call' | 'incoming' | 'query' | 'prefix'> & {
+  readonly endpoint: Endpoint<keyof Place>
+}
+
+/** Creates the exchange of a request with its endpoint. */
+export const createExchange = (own: Own, options: ExchangeOptions): Exchange =>
+  new RequestExchange(own, options)
+
+const NO_PARAMETERS: readonly ParameterName[] = []
+
+/** A class, so that a request does not create a function for each of these. */
+class RequestExchange implements Exchange {
+  readonly call: Call
+  readonly incoming: IncomingRequest
+  readonly query: string
+  readonly prefix: string
+  readonly #endpoint: Endpoint<keyof Place>
+  readonly #options: ExchangeOptions
+
+  constructor({ call, incoming, query, prefix, endpoint }: Own, options: ExchangeOptions) {
+    this.call = call
+    this.incoming = incoming
+    this.query = query
+    this.prefix = prefix
+    this.#endpoint = endpoint
+    this.#options = options
+  }
+
+  get accountPaths(): readonly string[] {
+    const { hasAccountRoutes, routes } = this.#options
+    return hasAccountRoutes ? routes.accountPaths : []
+  }
+
+  client(): string | undefined {
+    return this.#options.readClient(this.incoming)
+  }
+
+  readQuery(access: ReadAccess): LinkedQuery {
+    const { readQuery } = this.call.service
+    return readQuery(this.query, this.#endpoint.parameters ?? NO_PARAMETERS, access)
+  }
+
+  refuseQuery(): void {
+    parseQueryString(this.query, NO_PARAMETERS, this.call.service.plan.limits)
+  }
+
+  async readBody(): Promise<JsonObject> {
+    const { incoming, call } = this
+    const { deadline, service } = call
+    this.refuseQuery()
+    checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), this.#options)
+    deadline.enter('body')
+    const bytes = await incoming.readBody(service.plan.limits.bodyBytes, deadline.signal)
+    // The body has arrived: from here on the request waits for the service.
+    deadline.enter('read')
+    const body = await parseInTurn(bytes, () => deadline.signal)
+    const faults = this.#options.routes.judgeBody(this.#endpoint, body)
+    if (faults.length > 0) throw invalid(faults)
+    return body
   }
 }

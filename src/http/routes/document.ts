@@ -1,6 +1,6 @@
+import { whenReady } from '../../promises.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../service/authorize.js'
-import { understandQuery } from '../../service/read/list-documents.js'
-import { readDocument, readExpanded } from '../../service/read/read-document.js'
+import { type Read, readDocument, readExpanded } from '../../service/read/read-document.js'
 import { notFound } from '../../service/refusals.js'
 import { createClaimed } from '../../service/write/create-document.js'
 import { deleteDocument } from '../../service/write/delete-document.js'
@@ -17,22 +17,25 @@ type DocumentPlace = Pick<Place, 'collection' | 'id'>
 /** `GET /:collection/:id`. */
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
-  async run(exchange, { collection, id }) {
-    const { call, incoming } = exchange
+  run(exchange, { collection, id }) {
+    const { call } = exchange
     const access = authorizeRead(call, collection)
-    const reading = { access, query: understandQuery(call, access, exchange.readQuery()) }
+    const reading = { access, query: exchange.readQuery(access) }
     // Expanded documents may change without this one, so there is no ETag.
-    if (reading.query.expand.length > 0) {
-      const expanded = await readExpanded(call, reading, id)
-      if (expanded === undefined) throw notFound()
-      return answerText(200, expanded)
-    }
-    const found = await readDocument(call, reading, id)
-    if (!found) throw notFound()
-    const etag = etagOfText(found.whole)
-    if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
-    return answerText(200, found.asked, { etag })
+    return reading.query.expand.length > 0
+      ? readExpanded(call, reading, id).then((expanded) => answerText(200, expanded ?? absent()))
+      : whenReady(readDocument(call, reading, id), (found) => answerRead(exchange, found ?? absent()))
   },
+}
+
+const absent = (): never => {
+  throw notFound()
+}
+
+function answerRead({ incoming }: Exchange, { whole, asked }: Read): Answer {
+  const etag = etagOfText(whole)
+  if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
+  return answerText(200, asked ?? (typeof whole === 'string' ? whole : whole.bytes), { etag })
 }
 
 /** `PATCH /:collection/:id`. */
@@ -53,7 +56,7 @@ export const remove: DocumentEndpoint = {
     const permit = authorizeWrite(call, collection, 'delete')
     if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
     const isExpected = readExpectation(incoming)
-    exchange.readQuery()
+    exchange.refuseQuery()
     await deleteDocument(call, { ...permit, id, isExpected })
     return NOTHING
   },

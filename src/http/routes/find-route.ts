@@ -11,7 +11,7 @@ export interface FoundRoute {
   /** The value of the `Allow` header. */
   readonly allow: string
   /** The endpoints by method; what the path names is in `place`. */
-  readonly methods: Route['methods']
+  readonly methods: ReadonlyMap<string, Endpoint<keyof Place>>
   readonly place: Place
 }
 
@@ -25,65 +25,108 @@ export interface Routes {
   readonly accountPaths: readonly string[]
 }
 
-interface CompiledRoute extends Route {
-  readonly parts: readonly string[]
-  readonly allow: string
+/** The paths that begin alike. */
+interface Branch {
+  /** The paths that go on with a name. */
+  readonly names: Map<string, Branch>
+  /** Those that go on with anything, which is the document's `_id`. */
+  rest?: Branch
+  /** What is at the end of this path. */
+  found?: FoundRoute
 }
 
-const compileRoute = (route: Route): CompiledRoute => {
-  const methods = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
-  return { ...route, parts: route.path.split('/').slice(1), allow: [...methods, 'OPTIONS'].join(', ') }
-}
-
-const COMPILED = ROUTES.map(compileRoute)
+const createBranch = (): Branch => ({ names: new Map() })
 
 /** Creates the routes of a service. */
 export function createRoutes(service: Service): Routes {
-  const { accounts, plan } = service
+  const { accounts } = service
+  const open = ROUTES.filter(({ path }) => accounts || !isAccountPath(path))
   // Here, because some runtimes do not compile once a module is loaded.
   const validators = new Map(
-    ROUTES.filter(({ path }) => accounts || !path.startsWith('/auth/'))
+    open
       .flatMap(({ methods }) => Object.values(methods))
       .flatMap((endpoint) =>
         endpoint.envelope ? [[endpoint, compileEnvelope(endpoint.envelope(service))] as const] : [],
       ),
   )
+  const all = plant(open, service)
+  const others = plant(
+    open.filter(({ path }) => !isAccountPath(path)),
+    service,
+  )
   return {
-    find(path, { hasAccountRoutes }) {
-      const parts = splitPath(path)
-      const auth = hasAccountRoutes ? accounts : null
-      for (const route of COMPILED) {
-        if (!fits(route, parts)) continue
-        const [name, id] = parts
-        if (name === 'auth' && !auth) return undefined
-        const collection = plan.collections.get(name ?? '')
-        const isNamed = route.parts[0] === ':collection'
-        if (isNamed && (!collection || route.isIn?.(collection) === false)) continue
-        // `fits` and the two lines above ensure that what the path names exists.
-        return { allow: route.allow, methods: route.methods, place: { collection, id, auth } as Place }
-      }
-      return undefined
-    },
+    find: (path, { hasAccountRoutes }) => findIn(hasAccountRoutes ? all : others, path),
     judgeBody(endpoint, body) {
       return validators.get(endpoint)?.(body) ?? []
     },
     accountPaths: accounts
-      ? ROUTES.filter(({ path, isOpen }) => path.startsWith('/auth/') && isOpen?.(accounts) !== false).map(
-          ({ path }) => path,
-        )
+      ? open
+          .filter(({ path, isOpen }) => isAccountPath(path) && isOpen?.(accounts) !== false)
+          .map(({ path }) => path)
       : [],
   }
 }
 
-/**
- * The decoded parts of a path; `undefined` for a part that cannot be decoded. A slash at the end is ignored.
- */
-function splitPath(path: string): readonly (string | undefined)[] {
-  const parts = path.split('/').slice(1)
-  if (parts.length > 1 && parts[0] !== '' && parts.at(-1) === '') parts.pop()
-  return parts.length === 0 ? [''] : parts.map(decodePart)
+const isAccountPath = (path: string): boolean => path.startsWith('/auth/')
+
+/** The paths of a route, with each collection in place of `:collection`. */
+function expandRoute(route: Route, { accounts, plan }: Service): readonly (readonly [string, FoundRoute])[] {
+  const named = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
+  const common = {
+    allow: [...named, 'OPTIONS'].join(', '),
+    methods: new Map(Object.entries(route.methods)),
+  }
+  if (!route.path.startsWith('/:collection')) {
+    // The endpoints of a route receive only what its path names.
+    return [[route.path, { ...common, place: { auth: accounts } as Place }]]
+  }
+  return [...plan.collections.values()]
+    .filter((collection) => route.isIn?.(collection) !== false)
+    .map((collection) => [
+      route.path.replace(':collection', collection.name),
+      { ...common, place: { collection, auth: accounts } as Place },
+    ])
 }
 
-const fits = ({ parts }: CompiledRoute, found: readonly (string | undefined)[]): boolean =>
-  parts.length === found.length &&
-  parts.every((part, i) => (part[0] === ':' ? !!found[i] : part === found[i]))
+/** The tree of some routes. Of two with one path, the first is taken. */
+function plant(routes: readonly Route[], service: Service): Branch {
+  const root = createBranch()
+  for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
+    const branch = path.split('/').slice(1).reduce(grow, root)
+    branch.found ??= found
+  }
+  return root
+}
+
+function grow(branch: Branch, part: string): Branch {
+  if (part === ':id') {
+    branch.rest ??= createBranch()
+    return branch.rest
+  }
+  const next = branch.names.get(part) ?? createBranch()
+  branch.names.set(part, next)
+  return next
+}
+
+/** Walks along a path, whose parts are decoded. A slash at its end is ignored. */
+function findIn(root: Branch, path: string): FoundRoute | undefined {
+  let branch: Branch | undefined = root
+  let id: string | undefined
+  if (path === '' || path === '/') return root.names.get('')?.found
+  const end = path.endsWith('/') ? path.length - 1 : path.length
+  for (let start = 1; start <= end; ) {
+    const slash = path.indexOf('/', start)
+    const stop = slash < 0 || slash > end ? end : slash
+    const part = decodePart(path.slice(start, stop))
+    if (!part) return undefined
+    const next: Branch | undefined = branch.names.get(part)
+    if (!next) id = part
+    branch = next ?? branch.rest
+    if (!branch) return undefined
+    start = stop + 1
+  }
+  const { found } = branch
+  if (!found || id === undefined) return found
+  const { allow, methods, place } = found
+  return { allow, methods, place: { collection: place.collection, id, auth: place.auth } }
+}

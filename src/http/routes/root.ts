@@ -5,7 +5,7 @@ import type { Endpoint } from './route.js'
 /** `GET /`: what exists for this caller (CONTRACT.md §7). */
 export const root: Endpoint = {
   run(exchange) {
-    exchange.readQuery()
+    exchange.refuseQuery()
     const { call, prefix, accountPaths } = exchange
     const collections = listOperations(call).map(({ name, operations }) => ({
       name,

@@ -1,8 +1,10 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
-import type { ParameterName, RawQuery } from '../../query/raw-query.js'
+import type { ReadAccess } from '../../permissions/read-access.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
+import type { ParameterName } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer, IncomingRequest } from '../answer.js'
 
 /** The methods that the service answers, beside HEAD and OPTIONS. */
@@ -35,9 +37,11 @@ export interface Exchange {
   /** The paths that this handler answers below `/auth`. */
   readonly accountPaths: readonly string[]
   /** The client's address; `undefined` where nobody knows it. */
-  readonly client: () => string | undefined
-  /** Reads the query parameters. Throws `invalid_query` for one that the endpoint does not have. */
-  readQuery(): RawQuery
+  client(): string | undefined
+  /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
+  readQuery(access: ReadAccess): LinkedQuery
+  /** Throws `invalid_query` for any parameter. */
+  refuseQuery(): void
   /**
    * Reads the body, once nothing else can refuse the request: query 400 · media type 415 · size 413 · JSON
    * 400. Where the endpoint has an envelope, the body fits it.
@@ -52,7 +56,7 @@ export interface Endpoint<Named extends keyof Place = never> {
   /** The JSON Schema of the body, where the body is not a document. */
   readonly envelope?: (service: Service) => EnvelopeSchema
   /** Answers the request, in the order of faults of CONTRACT.md §2. */
-  run(exchange: Exchange, place: Pick<Place, Named>): Answer | Promise<Answer>
+  run(exchange: Exchange, place: Pick<Place, Named>): MaybePromise<Answer>
 }
 
 type Endpoints<Named extends keyof Place> = { readonly [method in Method]?: Endpoint<Named> }

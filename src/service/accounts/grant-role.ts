@@ -42,7 +42,7 @@ export interface RoleGrant {
  *
  * @param store open for the collection of accounts
  */
-export const grantRole = (
+export const grantRole = async (
   store: Store,
   { auth, field }: RolePlan,
   { identifier, role }: RoleGrant,

@@ -4,7 +4,7 @@ import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../permissions/grants.js
 import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
 import { ANYWHERE } from '../../query/where.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Call, createCall, runWithin } from '../call.js'
 import { invalid, refused } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -27,7 +27,7 @@ export interface Registered extends Ignoring {
  * §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails, `document_too_large`,
  * `unique_violation`, `overloaded`.
  */
-export function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
+export function register(call: Call, auth: AuthPlan, body: JsonObject): MaybePromise<Registered> {
   const stranger = createCall(call.service, { ...call, caller: null, session: undefined })
   return call.store.write(() => planRegistration(stranger, auth, body))
 }

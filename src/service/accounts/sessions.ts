@@ -10,6 +10,7 @@ import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { and, not, or } from '../../filter/filter.js'
 import type { WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import type { Attachment } from '../attachment.js'
 import type { Service } from '../call.js'
 import { invalidToken } from '../refusals.js'
@@ -36,7 +37,7 @@ export async function findSession(
 }
 
 /** Ends one session at once. */
-export const endSession = (store: Store, { id }: Session): Promise<void> =>
+export const endSession = (store: Store, { id }: Session): MaybePromise<void> =>
   store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
 
 /**
@@ -47,7 +48,7 @@ export const endAllSessions = (
   store: Store,
   { users }: AuthPlan,
   { user: { _id } }: Session,
-): Promise<void> =>
+): MaybePromise<void> =>
   store.write(async () => {
     const user = await store.own(users.name).find(_id)
     if (!user) return { steps: [], done: undefined }

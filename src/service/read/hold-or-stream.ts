@@ -2,7 +2,7 @@ import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
 import type { Deadline } from '../deadline.js'
 import type { PrintDocuments } from './print-documents.js'
-import { createTextStream, type TextStream } from './text-stream.js'
+import { createTextStream, type Text } from './text-stream.js'
 
 /** A piece of a text, and the number of documents that end in it. */
 export interface Piece {
@@ -20,7 +20,7 @@ const MAX_HELD = { characters: 1024 * 1024, documents: 1000 }
 export async function holdOrStream(
   call: Call,
   begin: (current: Call) => AsyncGenerator<Piece, void, undefined>,
-): Promise<string | TextStream> {
+): Promise<Text> {
   const { deadline } = call
   const stream = createTextStream()
   // The client may give up while the first pieces are written, or leave while it reads the rest.

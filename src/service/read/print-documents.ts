@@ -1,4 +1,5 @@
-import type { ReadAccess } from '../../permissions/read-gate.js'
+import { type Bytes, joinArray } from '../../json/bytes.js'
+import type { ReadAccess } from '../../permissions/read-access.js'
 import type { Query } from '../../query/compile-query.js'
 import { project } from '../../query/projection.js'
 import type { StoredDocument } from '../../storage.js'
@@ -57,9 +58,21 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
   for (const document of documents) yield select(document, reading)
 }
 
+/** The most characters of a text that is written without a pause. */
+const MAX_AT_ONCE = 1024 * 1024
+
 /** The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. */
-export function printShortArray(documents: readonly StoredDocument[], reading: Reading): string | undefined {
+export function printAtOnce(
+  documents: readonly StoredDocument[],
+  reading: Reading,
+): string | Bytes | undefined {
   if (reading.query.expand.length > 0) return undefined
+  const [first] = documents
+  const isKept = first !== undefined && reading.query.projection === null && Object.isFrozen(first)
+  return (isKept ? joinKept(documents, reading.access) : undefined) ?? joinTexts(documents, reading)
+}
+
+function joinTexts(documents: readonly StoredDocument[], reading: Reading): string | undefined {
   const texts: string[] = []
   let length = 0
   for (const document of documents) {
@@ -69,4 +82,18 @@ export function printShortArray(documents: readonly StoredDocument[], reading: R
     texts.push(text)
   }
   return `[${texts.join()}]`
+}
+
+/** The same of kept texts, which are only copied. */
+function joinKept(documents: readonly StoredDocument[], { keep }: ReadAccess): Bytes | undefined {
+  const parts: Bytes[] = []
+  let length = 1
+  for (const document of documents) {
+    const text = keep(document)
+    if (!text) return undefined
+    length += 1 + text.bytes.length
+    if (length > MAX_AT_ONCE) return undefined
+    parts.push(text.bytes)
+  }
+  return joinArray(parts, length)
 }

@@ -1,7 +1,9 @@
 import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
+import { isPromise, whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
-import { placeOf, rangesAfter } from '../../query/cursor.js'
+import { type Cursor, placeOf, rangesAfter } from '../../query/cursor.js'
 import type { StoredDocument } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
 
 /** The number of small documents that are read at once. */
@@ -16,15 +18,28 @@ export interface Beginning {
   readonly rest: readonly string[]
 }
 
-/** Reads the first documents of a walk. A page by key goes through its ranges until it is full. */
-export async function readFirst(
+const NONE: readonly string[] = []
+
+/** Reads the first documents of a walk. */
+const readFirst = (reader: Reader, walk: Walk, limit: number): MaybePromise<Beginning> => {
+  const { filter, sort, skip, after } = walk
+  if (after) return readAfter(reader, walk, after, limit)
+  return whenReady(reader.list({ filter, sort, skip, limit, bytes: BATCH_BYTES }), (documents) => ({
+    documents,
+    rest: documents.rest ?? NONE,
+  }))
+}
+
+/** Reads the first documents behind a place: goes through its ranges until there are enough. */
+async function readAfter(
   reader: Reader,
-  { filter, sort, skip, after }: Walk,
+  { filter, sort, skip }: Walk,
+  after: Cursor,
   limit: number,
 ): Promise<Beginning> {
   const documents: StoredDocument[] = []
   const rest: string[] = []
-  for (const range of after ? rangesAfter(sort, after) : [everything]) {
+  for (const range of rangesAfter(sort, after)) {
     const left = limit - documents.length - rest.length
     if (left === 0) break
     const listed = await reader.list({
@@ -63,34 +78,68 @@ export async function* readByIds(
   }
 }
 
+/** The first documents of a list that has no end, or a far one; the walk may go on behind them. */
+export interface Start extends Beginning {
+  /** Whether these are all. */
+  readonly isWhole: boolean
+}
+
 /**
- * Reads all documents of a walk, in batches. Where an index gives the order, each batch continues by key, and
- * nothing is held in between; otherwise the storage has to sort everything first.
+ * Reads the start of a walk where an index gives its order; otherwise `undefined`. A storage that answers
+ * without a promise is asked for two batches, any other for one.
+ */
+export function readStart(reader: Reader, walk: Walk): MaybePromise<Start> | undefined {
+  if (!reader.isOrdered(walk)) return undefined
+  const first = readNext(reader, walk, BATCH)
+  if (isPromise(first) || first.isWhole) return first
+  const place = goOn(walk, first)
+  const second = place && readNext(reader, place, 2 * BATCH)
+  if (!second || isPromise(second)) return first
+  return { ...second, documents: [...first.documents, ...second.documents] }
+}
+
+/** Reads the next documents of a walk, at most `size`. */
+function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start> {
+  const left = walk.limit ?? Number.POSITIVE_INFINITY
+  const asked = Math.min(size, left)
+  return whenReady(readFirst(reader, walk, asked), ({ documents, rest }) => ({
+    documents,
+    rest,
+    isWhole: rest.length === 0 && (documents.length < asked || asked === left),
+  }))
+}
+
+/** The walk behind some documents of it; `undefined` where there are none, or no more are asked for. */
+function goOn(walk: Walk, { documents, isWhole }: Start): Walk | undefined {
+  const last = documents.at(-1)
+  if (isWhole || !last) return undefined
+  const limit = walk.limit === null ? null : walk.limit - documents.length
+  return { ...walk, limit, skip: 0, after: placeOf(walk.sort, last, 0) }
+}
+
+/**
+ * Reads all documents of a walk, in batches. Where an index gives the order, it goes on by key behind `start`,
+ * and nothing is held in between; otherwise the storage has to sort everything first.
  */
 export async function* readBatches(
   reader: Reader,
   walk: Walk,
+  start: Start | undefined,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
   const { filter, sort, skip, limit, after } = walk
   const range = after ? or(rangesAfter(sort, after)) : everything
-  const stream = reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
-  if (stream) {
-    yield* stream
+  if (!start) {
+    yield* reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
     return
   }
-  let left = limit ?? Number.POSITIVE_INFINITY
+  let found = start
   let size = BATCH
-  let place = walk
-  while (left > 0) {
-    const asked = Math.min(size, left)
-    const { documents, rest } = await readFirst(reader, place, asked)
-    if (documents.length > 0) yield documents
-    const last = documents.at(-1)
-    if (!last || (documents.length < asked && rest.length === 0)) return
-    left -= documents.length
+  for (let place: Walk | undefined = walk; ; found = await readNext(reader, place, size)) {
+    if (found.documents.length > 0) yield found.documents
+    place = goOn(place, found)
+    if (!place) return
     // Where documents are large, the ids of many more are of no use.
-    size = rest.length > 0 ? documents.length : Math.min(BATCH, 2 * size)
-    place = { ...walk, skip: 0, after: placeOf(sort, last, 0) }
+    size = found.rest.length > 0 ? found.documents.length : Math.min(BATCH, 2 * size)
   }
 }
 
@@ -103,16 +152,17 @@ export interface PageOfWalk extends Beginning {
 }
 
 /** Reads a page of at most `limit` documents. */
-export async function readPage(reader: Reader, walk: Walk, limit: number): Promise<PageOfWalk> {
+export const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromise<PageOfWalk> =>
   // One more shows whether there is a next page.
-  const found = await readFirst(reader, walk, limit + 1)
-  const documents = found.documents.slice(0, limit)
-  const rest = found.rest.slice(0, limit - documents.length)
-  const size = documents.length + rest.length
-  const hasNext = found.documents.length + found.rest.length > limit
-  const last = hasNext ? ((await findLast(reader, walk.filter, rest)) ?? documents.at(-1)) : undefined
-  return { documents, rest, size, last }
-}
+  whenReady(readFirst(reader, walk, limit + 1), (found) => {
+    const hasNext = found.documents.length + found.rest.length > limit
+    const documents = hasNext ? found.documents.slice(0, limit) : found.documents
+    const rest = found.rest.slice(0, limit - documents.length)
+    const page = { documents, rest, size: documents.length + rest.length }
+    if (!hasNext) return { ...page, last: undefined }
+    if (rest.length === 0) return { ...page, last: documents.at(-1) }
+    return findLast(reader, walk.filter, rest).then((last) => ({ ...page, last: last ?? documents.at(-1) }))
+  })
 
 /** The last of some ids whose document still exists and still matches. */
 async function findLast(

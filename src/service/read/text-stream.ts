@@ -1,3 +1,8 @@
+import type { Bytes } from '../../json/bytes.js'
+
+/** A text, whole or in pieces. */
+export type Text = string | Bytes | TextStream
+
 /** Text that arrives in pieces. */
 export interface TextStream extends AsyncIterable<string> {
   /** Ends the work, whatever it waits for. */

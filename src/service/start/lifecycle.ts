@@ -11,8 +11,8 @@ export interface Lifecycle {
    */
   open(): Promise<void> | undefined
   close(): Promise<void>
-  /** Runs the work of a request; `close` waits for it. */
-  track<T>(work: () => Promise<T>): Promise<T>
+  /** The same work; `close` waits for it. */
+  track<T>(work: Promise<T>): Promise<T>
 }
 
 /** Milliseconds between attempts to open a storage. */
@@ -77,7 +77,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
     async track(work) {
       inFlight += 1
       try {
-        return await work()
+        return await work
       } finally {
         inFlight -= 1
         if (inFlight === 0) onIdle?.()

@@ -3,7 +3,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import { firstNames } from '../../permissions/ignored-properties.js'
 import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { createPace } from '../pace.js'
@@ -25,8 +25,11 @@ export interface WrittenAll extends Ignoring {
  * Throws `validation_failed` with the faults of all bodies, `forbidden`, `document_too_large`,
  * `unique_violation`.
  */
-export const createBulk = (call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> =>
-  call.store.write(() => planBulk(call, permit, bodies))
+export const createBulk = (
+  call: Call,
+  permit: Permit,
+  bodies: readonly JsonObject[],
+): MaybePromise<WrittenAll> => call.store.write(() => planBulk(call, permit, bodies))
 
 /** The place of a document in the body. */
 const placeOf = (index: number): string => `/documents${toPointerPart(index)}`

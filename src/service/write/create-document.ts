@@ -1,3 +1,4 @@
+import { whenReady } from '../../promises.js'
 import { isUuid } from '../../schema/names.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
@@ -16,7 +17,7 @@ import { prepareWritten, type Written } from './written.js'
  * caller may read it. Throws `validation_failed`, `forbidden`, `document_too_large`, `unique_violation`,
  * `overloaded`.
  */
-export const createDocument = (call: Call, permit: Permit, body: JsonObject): Promise<Written> =>
+export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
   call.store.write(() => planCreate(call, permit, call.service.createId(), body))
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
@@ -58,19 +59,22 @@ export async function createClaimed(
 }
 
 /** Applies the rules to a body and plans its insert. */
-async function planCreate(
+function planCreate(
   call: Call,
   permit: Permit,
   id: string,
   body: JsonObject,
-): Promise<Required<Attempt<Written>>> {
+): MaybePromise<Required<Attempt<Written>>> {
   const { collection } = permit
   const system = createSystemFields(call, collection, id)
-  const referable = await findReferable(call, permit, [body])
-  const { fields, given, ignored } = await judgeNew(call, permit, body, { system, referable })
-  const document = await buildDocument(call, collection, { system, fields })
-  const done = prepareWritten(call, { collection, document, given, ignored })
-  return { ...planInsert(collection, document), done }
+  return whenReady(findReferable(call, permit, [body]), (referable) =>
+    whenReady(judgeNew(call, permit, body, { system, referable }), ({ fields, given, ignored }) =>
+      whenReady(buildDocument(call, collection, { system, fields }), (document) => {
+        const done = prepareWritten(call, { collection, document, given, ignored })
+        return { ...planInsert(collection, document), done }
+      }),
+    ),
+  )
 }
 
 /** A new document, and the references that it may have. */

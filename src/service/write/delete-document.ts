@@ -2,6 +2,7 @@ import type { Collection, Referrer } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import type { Call, Service } from '../call.js'
 import { inUse } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -15,7 +16,7 @@ const MAX_CASCADE = 1000
  * that refer to it with `cascade`, a user's sessions. It is one write. Throws what `findTarget` does, and
  * `reference_in_use`, `cascade_too_large`, `overloaded`.
  */
-export const deleteDocument = (call: Call, target: Target): Promise<void> =>
+export const deleteDocument = (call: Call, target: Target): MaybePromise<void> =>
   call.store.write(async () => {
     const { stored } = await findTarget(call, target)
     const doomed = await findDoomed(call, target.collection, stored)

@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { brokenReference, conflict } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -21,19 +21,23 @@ export function createSystemFields(
 }
 
 /** Builds the document to store; secrets among its fields become hashes. Throws `overloaded`. */
-export async function buildDocument(
+export function buildDocument(
   call: Call,
   collection: Collection,
   { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
-): Promise<StoredDocument> {
+): MaybePromise<StoredDocument> {
   const stamp = call.service.attachments.get(collection.name)?.createStamp()
   const secrets = collection.hashes.flatMap(({ name }): [string, string][] =>
     Object.hasOwn(fields, name) ? [[name, String(fields[name])]] : [],
   )
   if (secrets.length === 0) return createStoredDocument(system, fields, { stamp })
-  const hashes = Object.fromEntries(await hashSecrets(call, secrets))
-  const plain = Object.entries(fields).filter(([name]) => !Object.hasOwn(hashes, name))
-  return createStoredDocument(system, Object.fromEntries(plain), { hashes, stamp })
+  return hashSecrets(call, secrets).then((hashed) => {
+    const plain = Object.entries(fields).filter(([name]) => !hashed.has(name))
+    return createStoredDocument(system, Object.fromEntries(plain), {
+      hashes: Object.fromEntries(hashed),
+      stamp,
+    })
+  })
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { WriteStep } from '../../storage.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
@@ -28,12 +28,18 @@ export const anyReferable: Referable = () => true
  * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, before they are
  * judged: one query per collection.
  */
-export async function findReferable(
+export const findReferable = (
+  call: Call,
+  permit: Permit,
+  bodies: readonly JsonObject[],
+): MaybePromise<Referable> =>
+  permit.collection.hasReferences ? askReferable(call, permit, bodies) : anyReferable
+
+async function askReferable(
   call: Call,
   { collection, rules }: Permit,
   bodies: readonly JsonObject[],
 ): Promise<Referable> {
-  if (!collection.hasReferences) return anyReferable
   const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call.binding) ?? {})
   const now = call.service.clock()
   const fields = collection.fields.filter(holdsReference)

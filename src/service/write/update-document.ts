@@ -1,5 +1,5 @@
 import type { WriteStep } from '../../storage.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Call, runWithin } from '../call.js'
 import type { Attempt } from '../store.js'
 import { type Found, findTarget, type Target } from './find-target.js'
@@ -21,7 +21,7 @@ export interface Change {
  * until no other write comes first. Throws what `findTarget` does, and `validation_failed`, `forbidden`,
  * `document_too_large`, `unique_violation`, `overloaded`.
  */
-export function updateDocument(call: Call, target: Target, change: Change): Promise<Written> {
+export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
   const hashed = new Map<string, string>()
   return call.store.write(async () => {
     const found = await findTarget(call, target)

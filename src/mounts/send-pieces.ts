@@ -1,21 +1,29 @@
 import type { ServerResponse } from 'node:http'
-import { IDLE_MILLISECONDS, piecesOf } from '../http/send-stream.js'
+import { IDLE_MILLISECONDS, PIECE, piecesOf } from '../http/send-stream.js'
+import type { Bytes } from '../json/bytes.js'
 
 /**
- * Writes texts as fast as their client takes them, in small pieces, which show whether the client still
- * reads. False where the client has disconnected, or reads nothing for long: the connection is then broken.
+ * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
+ * still reads. False where the client has disconnected, or reads nothing for long: the connection is then
+ * broken.
  */
-export async function sendTexts(
+export async function sendPieces(
   response: ServerResponse,
-  texts: Iterable<string> | AsyncIterable<string>,
+  parts: Iterable<string | Bytes> | AsyncIterable<string>,
 ): Promise<boolean> {
-  for await (const text of texts) {
-    for (const piece of piecesOf(text)) {
-      if (response.write(piece) === false && !(await isTaken(response))) return false
+  for await (const part of parts) {
+    for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
+      // What the system has taken at once needs no waiting.
+      if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response)))
+        return false
     }
   }
   response.end()
   return true
+}
+
+function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
+  for (let start = 0; start < bytes.length; start += PIECE) yield bytes.subarray(start, start + PIECE)
 }
 
 /**

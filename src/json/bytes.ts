@@ -1,0 +1,23 @@
+/** Bytes of text in UTF-8. */
+export type Bytes = Uint8Array<ArrayBuffer>
+
+// Where there is Node's Buffer, memory that is not cleared first: every byte of it is written.
+const { Buffer: maker } = globalThis as {
+  readonly Buffer?: { allocUnsafe(length: number): Bytes }
+}
+const allocate = (length: number): Bytes => (maker ? maker.allocUnsafe(length) : new Uint8Array(length))
+
+const [COMMA, OPEN, CLOSE] = [0x2c, 0x5b, 0x5d]
+
+/** The JSON array of values in bytes; `length` is that of the whole. */
+export function joinArray(values: readonly Bytes[], length: number): Bytes {
+  const array = allocate(length)
+  let end = 0
+  for (const value of values) {
+    array[end] = end === 0 ? OPEN : COMMA
+    array.set(value, end + 1)
+    end += 1 + value.length
+  }
+  array[end] = CLOSE
+  return array
+}

@@ -1,0 +1,128 @@
+import type { Field } from '../fields/field-type.js'
+import { and, type Filter, isEverything, type Leaf, or } from '../filter/filter.js'
+import { compileFilter, type Predicate } from '../filter/matches.js'
+import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import type { Readable } from '../query/reading.js'
+import type { CollectionPlan, StoredDocument } from '../storage.js'
+import type { Document } from '../types.js'
+import { includesProperty, type PropertySet, type Rule } from './grants.js'
+import type { KeptText } from './kept-texts.js'
+import { createRestriction, type Restrict } from './restriction.js'
+import type { FindView, View } from './views.js'
+
+/** The parts of a collection that an access needs. */
+export interface AccessibleCollection {
+  readonly storage: CollectionPlan
+  readonly paths: ReadonlyMap<string, Field>
+  readonly parsePattern: ParsePattern
+}
+
+/**
+ * What one caller may read of a collection: the only source of the documents and fields in any answer.
+ * Storage is asked with `filter`, queries are compiled against it as their `Readable`, documents leave
+ * through `show`.
+ */
+export interface ReadAccess extends Readable {
+  /** The collection in storage. */
+  readonly storage: CollectionPlan
+  /** The documents that the caller may read among those that are asked for. */
+  readonly restrict: Restrict
+  /** Whether the caller may read this document at all. */
+  isReadable(document: StoredDocument): boolean
+  /** A readable document with the fields that the caller may read, in the order of CONTRACT.md §1. */
+  show(document: StoredDocument): Document
+  /** The same as JSON text. */
+  write(document: StoredDocument): string
+  /** The same in bytes, which are kept; `undefined` for a document that can still change. */
+  keep(document: StoredDocument): KeptText | undefined
+  /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
+  isShown(document: StoredDocument, name: string): boolean
+}
+
+/** A rule, and the documents that it holds for with one caller. */
+export interface BoundRule {
+  readonly rule: Rule
+  readonly where: Filter
+}
+
+/** What an access is made of. */
+interface AccessParts {
+  readonly rules: readonly BoundRule[]
+  readonly findView: FindView
+  /** Stands for this access among those that are kept. */
+  readonly key: number | undefined
+}
+
+/** Compiles the access of a caller for whom some rules hold. */
+export function compileAccess(
+  collection: AccessibleCollection,
+  { rules, findView, key }: AccessParts,
+): ReadAccess {
+  const filter = or(rules.map(({ where }) => where))
+  let matchesFilter: Predicate | undefined
+  let views: ((document: StoredDocument) => View) | undefined
+  const viewOf = (document: StoredDocument): View => {
+    views ??= compileViewOf(rules, findView)
+    return views(document)
+  }
+  const showing = (path: string): readonly BoundRule[] => {
+    const name = topOf(path)
+    return name === '_id' ? rules : rules.filter(({ rule }) => includesProperty(rule.properties, name))
+  }
+  let paths: readonly string[] | undefined
+  return {
+    storage: collection.storage,
+    parsePattern: collection.parsePattern,
+    ...(key === undefined ? {} : { key }),
+    restrict: createRestriction(filter),
+    isReadable(document) {
+      matchesFilter ??= compileWhere(filter)
+      return matchesFilter(document)
+    },
+    find(path) {
+      const field = collection.paths.get(path)
+      return field && showing(path).length > 0 ? field : undefined
+    },
+    isShownAlways: (field) => showing(field.path).length === rules.length,
+    guard(leaf) {
+      const shown = showing(leaf.field.path)
+      return shown.length === rules.length ? leaf : guardLeaf(shown, leaf)
+    },
+    get paths() {
+      paths ??= [...collection.paths.keys()].filter((path) => showing(path).length > 0)
+      return paths
+    },
+    show: (document) => viewOf(document).show(document),
+    write: (document) => JSON.stringify(viewOf(document).show(document)),
+    keep: (document) => viewOf(document).keep(document),
+    isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
+  }
+}
+
+const topOf = (path: string): string => {
+  const dot = path.indexOf('.')
+  return dot < 0 ? path : path.slice(0, dot)
+}
+
+const compileWhere = (where: Filter): Predicate => (isEverything(where) ? () => true : compileFilter(where))
+
+/** A leaf is false for a missing value, so an AND hides its field where none of `rules` applies. */
+const guardLeaf = (rules: readonly BoundRule[], leaf: Leaf): Filter =>
+  and([or(rules.map(({ where }) => where)), leaf])
+
+/** Compiles the view of a document: that of the rules whose condition it meets. */
+function compileViewOf(rules: readonly BoundRule[], findView: FindView): (document: StoredDocument) => View {
+  const [first] = rules
+  if (first && rules.every(({ rule }) => isSame(rule.properties, first.rule.properties))) {
+    const only = findView(rules.map(({ rule }) => rule))
+    return () => only
+  }
+  const judged = rules.map(({ rule, where }) => ({ rule, holds: compileWhere(where) }))
+  return (document) => findView(judged.filter(({ holds }) => holds(document)).map(({ rule }) => rule))
+}
+
+const isSame = (a: PropertySet, b: PropertySet): boolean =>
+  a === b || (isSameSet(a.pick, b.pick) && isSameSet(a.omit, b.omit))
+
+const isSameSet = (a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): boolean =>
+  a === null || b === null ? a === b : a.size === b.size && [...a].every((name) => b.has(name))

@@ -1,0 +1,27 @@
+import { and, type Filter, hasPattern, isEverything } from '../filter/filter.js'
+
+/** Restricts what is asked for to what is allowed. */
+export type Restrict = (asked: Filter) => Filter
+
+/**
+ * Creates the restriction to what rules allow. They stand before all that is asked: how long a hidden document
+ * takes must not tell what it holds.
+ */
+export function createRestriction(allowed: Filter): Restrict {
+  // Compiled queries are kept and come again.
+  const known = new WeakMap<Filter, Filter>()
+  return (asked) => {
+    // Alone, a condition has no order.
+    if (asked.kind !== 'and' && isEverything(allowed)) return asked
+    const restricted = known.get(asked) ?? and([allowed, putPatternsLast(asked)])
+    known.set(asked, restricted)
+    return restricted
+  }
+}
+
+/** What costs most is judged last. */
+function putPatternsLast(filter: Filter): Filter {
+  if (filter.kind !== 'and' || !filter.filters.some(hasPattern)) return filter
+  const costly = filter.filters.filter(hasPattern)
+  return and([...filter.filters.filter((part) => !costly.includes(part)), ...costly])
+}

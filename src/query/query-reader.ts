@@ -1,0 +1,63 @@
+import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
+import type { Limits } from '../types.js'
+import { compileQuery, type Query } from './compile-query.js'
+import { parseQueryString } from './query-string.js'
+import type { ParameterName } from './raw-query.js'
+import type { Readable } from './reading.js'
+
+/** A query, and its text for links. */
+export interface LinkedQuery extends Query {
+  /** The parameters but for the place in a list, as a link repeats them; ends in `&` or is empty. */
+  readonly others: string
+}
+
+/** Parses and compiles a query string for one caller. Throws `invalid_query` and `query_too_long`. */
+export type ReadQuery = (text: string, allowed: readonly ParameterName[], readable: Readable) => LinkedQuery
+
+/** The queries that are kept, in units of text; compiled, a unit takes some 100 bytes. */
+const MAX_KEPT = 128 * 1024
+/** The longest query that is kept, in units of text. */
+const MAX_LENGTH = 1024
+/** What a query takes beside its text. */
+const OVERHEAD = 8
+
+interface Kept {
+  readonly query: LinkedQuery
+  readonly size: number
+}
+
+/**
+ * Creates the reader of query strings, which keeps recent queries. A compiled query depends on its text, on the
+ * parameters of its route, and on what its caller may read: `readable.key` stands for that.
+ */
+export function createQueryReader(limits: Limits): ReadQuery {
+  const [idField] = SYSTEM_FIELD_PLANS
+  if (!idField) throw new Error('every document has an _id')
+  /** By the parameters of a route; there are as many as routes that take some. */
+  const kept = new Map<readonly ParameterName[], BoundedMap<string, Kept>>()
+  return (text, allowed, readable) => {
+    const compile = (): LinkedQuery => ({
+      ...compileQuery(parseQueryString(text, allowed, limits), readable, idField, limits),
+      others: writeOthers(text),
+    })
+    if (readable.key === undefined || text.length > MAX_LENGTH) return compile()
+    const ofRoute = kept.get(allowed) ?? createBoundedMap(MAX_KEPT, ({ size }) => size)
+    kept.set(allowed, ofRoute)
+    const key = `${readable.key}?${text}`
+    const known = ofRoute.get(key)
+    if (known) return known.query
+    const query = compile()
+    ofRoute.set(key, { query, size: OVERHEAD + key.length })
+    return query
+  }
+}
+
+/** A query may contain some characters unencoded that could end the target of a link. */
+const writeOthers = (text: string): string =>
+  text
+    .replace(/["<>\\^`{|}]/g, encodeURIComponent)
+    .split('&')
+    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
+    .map((part) => `${part}&`)
+    .join('')

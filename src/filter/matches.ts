@@ -5,6 +5,7 @@ import { compare, holdsType } from './compare.js'
 import type { ComparisonKind, FieldRef, Filter } from './filter.js'
 import { type Equalities, joinEqualities } from './join-equalities.js'
 import { compilePattern } from './pattern/compile-pattern.js'
+import { isCheap, stepsToSearch } from './pattern/machine/sieve.js'
 import type { Pattern } from './pattern/syntax/pattern.js'
 
 /**
@@ -45,7 +46,7 @@ export function compileJudge(filter: Filter): Judge {
     case 'present':
       return compilePresent(filter.field)
     case 'match':
-      return compileLeaf(filter.field, compileSearch(filter.pattern))
+      return compileMatch(filter.field, filter.pattern)
     case 'eq': {
       const { value: wanted } = filter
       return compileLeaf(filter.field, { test: (value) => value === wanted })
@@ -142,17 +143,19 @@ interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Up to this length, plain text is searched without a pause. */
-const SHORT = 1000
-
-function compileSearch(pattern: Pattern): ValueTest {
+/** Most patterns are plain text, and most texts are short: then no search has to be begun that could pause. */
+function compileMatch(field: FieldRef, pattern: Pattern): Judge {
   const matcher = compilePattern(pattern)
-  const isPlain = pattern.kind === 'text'
-  return {
-    begin(value) {
-      const text = value as string
-      return isPlain && text.length <= SHORT ? matcher.test(text) : matcher.search(text)
-    },
+  const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })
+  if (pattern.kind !== 'text' || field.each) return search
+  const { text: literal } = pattern
+  const read = compilePath(field.path)
+  const holds = holdsType(field.type)
+  return (document, slice) => {
+    const value = read(document)
+    if (typeof value !== 'string' || !isCheap(value, literal)) return search(document, slice)
+    slice.left -= stepsToSearch(value)
+    return holds(value) && value.includes(literal)
   }
 }
 

@@ -1,4 +1,5 @@
 import { and, type Filter, hasPattern, isEverything } from '../filter/filter.js'
+import { freezeDeep } from '../json/freeze-deep.js'
 
 /** Restricts what is asked for to what is allowed. */
 export type Restrict = (asked: Filter) => Filter
@@ -13,8 +14,10 @@ export function createRestriction(allowed: Filter): Restrict {
   return (asked) => {
     // Alone, a condition has no order.
     if (asked.kind !== 'and' && isEverything(allowed)) return asked
-    const restricted = known.get(asked) ?? and([allowed, putPatternsLast(asked)])
-    known.set(asked, restricted)
+    const kept = known.get(asked)
+    if (kept) return kept
+    const restricted = and([allowed, putPatternsLast(asked)])
+    if (Object.isFrozen(asked)) known.set(asked, freezeDeep(restricted))
     return restricted
   }
 }

@@ -1,6 +1,6 @@
 import { compileField, holdsType } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
-import { decodeBase64url, encodeBase64url } from '../json/base64url.js'
+import { decodeBase64url, encodeText } from '../json/base64url.js'
 import { isStorableNumber, isStorableText } from '../json/domain.js'
 import type { SortKey, StoredDocument } from '../storage.js'
 import { ConditionFault } from './condition.js'
@@ -21,7 +21,7 @@ export const placeOf = (sort: readonly SortKey[], document: StoredDocument, pass
 /** Writes the cursor of a document, as text for a URL. */
 export function writeCursor(sort: readonly SortKey[], document: StoredDocument, passed: number): string {
   const { values } = placeOf(sort, document, passed)
-  return encodeBase64url(new TextEncoder().encode(JSON.stringify([nameOf(sort), values, passed])))
+  return encodeText(JSON.stringify([nameOf(sort), values, passed]))
 }
 
 /** Reads a cursor of this order. Throws `ConditionFault` for another order, and for other text. */

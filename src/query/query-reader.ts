@@ -1,5 +1,6 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
+import { freezeDeep } from '../json/freeze-deep.js'
 import type { Limits } from '../types.js'
 import { compileQuery, type Query } from './compile-query.js'
 import { parseQueryString } from './query-string.js'
@@ -47,7 +48,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const key = `${readable.key}?${text}`
     const known = ofRoute.get(key)
     if (known) return known.query
-    const query = compile()
+    const query = freezeAll(compile())
     ofRoute.set(key, { query, size: OVERHEAD + key.length })
     return query
   }
@@ -61,3 +62,10 @@ const writeOthers = (text: string): string =>
     .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
     .map((part) => `${part}&`)
     .join('')
+
+/** Freezes what is kept: storage may keep what it computes for a filter that cannot change. */
+function freezeAll(query: LinkedQuery): LinkedQuery {
+  freezeDeep(query.filter)
+  freezeDeep(query.sort)
+  return Object.freeze(query)
+}

@@ -1,11 +1,13 @@
 import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 import type { SortedIndex } from './sorted-index.js'
-import type { Rank } from './sorted-list.js'
+import type { Range } from './sorted-list.js'
 
 /** The rows that may match a filter, in some order. They change with the next write. */
-export interface Candidates extends Iterable<Row> {
+export interface Candidates {
   readonly length: number
+  /** Gives the documents behind the first `skip` to `visit` until it returns false. */
+  walk(skip: number, visit: (document: StoredDocument) => boolean): void
   /** The current documents from a place on: later writes do not change them. */
   copyFrom(place: number): Iterator<StoredDocument>
 }
@@ -13,7 +15,9 @@ export interface Candidates extends Iterable<Row> {
 /** A few rows. */
 export const candidatesOf = (rows: readonly Row[]): Candidates => ({
   length: rows.length,
-  [Symbol.iterator]: () => rows[Symbol.iterator](),
+  walk(skip, visit) {
+    for (const { document } of rows.slice(skip)) if (!visit(document)) return
+  },
   copyFrom: (place) =>
     rows
       .slice(place)
@@ -21,22 +25,17 @@ export const candidatesOf = (rows: readonly Row[]): Candidates => ({
       [Symbol.iterator](),
 })
 
-/** A part of an index; with `isBackwards`, from its end. */
-export interface Range {
-  readonly first: Rank
-  readonly end: Rank
-  readonly isBackwards: boolean
-}
-
 /** The rows in a part of an index. */
-export function candidatesIn(index: SortedIndex, range: Range): Candidates {
-  const { first, end, isBackwards } = range
-  return {
-    length: Math.max(0, end - first),
-    [Symbol.iterator]: () => index.rows.slice(first, end, isBackwards)[Symbol.iterator](),
-    copyFrom: (place) => walkCopy(index.copyDocuments(), range, place),
-  }
-}
+export const candidatesIn = (index: SortedIndex, { first, end, isBackwards }: Range): Candidates => ({
+  length: Math.max(0, end - first),
+  walk(skip, visit) {
+    const rest = isBackwards
+      ? { first, end: end - skip, isBackwards }
+      : { first: first + skip, end, isBackwards }
+    index.rows.walk(rest, ({ document }) => visit(document))
+  },
+  copyFrom: (place) => walkCopy(index.copyDocuments(), { first, end, isBackwards }, place),
+})
 
 function* walkCopy(
   documents: readonly StoredDocument[],

@@ -1,10 +1,12 @@
-import { everything, type Filter } from '../../filter/filter.js'
+import { type Filter, isEverything } from '../../filter/filter.js'
 import { compileFilter, compileJudge } from '../../filter/matches.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import type { Candidates } from './candidates.js'
 import { freezeCopy } from './freeze.js'
-import { planScan } from './plan-scan.js'
+import type { Scan } from './plan-scan.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
 import { walk } from './walk.js'
 
@@ -52,24 +54,13 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
         }
       }
     },
-    list: (name, query) =>
-      runSliced(
-        (slice) => listDocuments(find(name), query, slice),
-        () => query.signal,
-      ),
+    list: (name, query) => listDocuments(find(name), query),
     async *stream(name, query) {
-      const documents = await runSliced(
-        (slice) => listDocuments(find(name), query, slice),
-        () => query.signal,
-      )
+      const documents = await listDocuments(find(name), query)
       for (let i = 0; i < documents.length && !query.signal?.aborted; i += BATCH)
         yield documents.slice(i, i + BATCH)
     },
-    count: (name, filter, options) =>
-      runSliced(
-        (slice) => countDocuments(find(name), filter, slice),
-        () => options.signal,
-      ),
+    count: (name, filter, options) => countDocuments(find(name), filter, () => options.signal),
     write: (steps) => writeAll(steps, find),
     async close() {},
   }
@@ -78,16 +69,40 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
 /** The documents of one batch of a stream. */
 const BATCH = 500
 
-function* listDocuments(rows: Rows, query: ListQuery, slice: Slice): Sliced<readonly StoredDocument[]> {
+/** Up to this many documents are taken at once where each of a range is a match, in order. */
+const AT_ONCE = 2000
+
+function listDocuments(rows: Rows, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
   const { filter, sort, skip, limit } = query
+  const scan = rows.plan(filter, sort)(rows)
+  const { length } = scan.candidates
+  const count = Math.min(length - skip, limit ?? length)
+  if (scan.isSorted && isEverything(scan.rest) && count <= AT_ONCE) return takeFirst(scan, skip, count)
+  return runSliced(
+    (slice) => searchDocuments(scan, query, slice),
+    () => query.signal,
+  )
+}
+
+function takeFirst({ candidates }: Scan, skip: number, count: number): readonly StoredDocument[] {
+  const taken: StoredDocument[] = []
+  if (count <= 0) return taken
+  candidates.walk(skip, (document) => taken.push(document) < count)
+  return taken
+}
+
+function* searchDocuments(
+  { candidates, rest, isSorted }: Scan,
+  { sort, skip, limit }: ListQuery,
+  slice: Slice,
+): Sliced<readonly StoredDocument[]> {
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const scan = planScan(filter, sort, rows)
-  const judge = compileJudge(scan.isExact ? everything : filter)
-  if (scan.isSorted) {
+  const judge = compileJudge(rest)
+  if (isSorted) {
     const taken: StoredDocument[] = []
     let passed = 0
     if (end === 0) return taken
-    yield* walk(scan.candidates, judge, slice, (document) => {
+    yield* walk(candidates, judge, slice, (document) => {
       if (passed >= skip) taken.push(document)
       passed += 1
       return passed < end
@@ -95,7 +110,7 @@ function* listDocuments(rows: Rows, query: ListQuery, slice: Slice): Sliced<read
     return taken
   }
   const sorter = createSorter<StoredDocument>(compileDocumentOrder(sort), end)
-  yield* walk(scan.candidates, judge, slice, (document) => {
+  yield* walk(candidates, judge, slice, (document) => {
     sorter.add(document, slice)
     return true
   })
@@ -103,11 +118,22 @@ function* listDocuments(rows: Rows, query: ListQuery, slice: Slice): Sliced<read
   return skip === 0 ? sorted : sorted.slice(skip)
 }
 
-function* countDocuments(rows: Rows, filter: Filter, slice: Slice): Sliced<number> {
-  const scan = planScan(filter, [], rows)
-  if (scan.isExact) return scan.candidates.length
+function countDocuments(
+  rows: Rows,
+  filter: Filter,
+  signal: () => AbortSignal | undefined,
+): MaybePromise<number> {
+  const { candidates, rest } = rows.plan(filter, UNSORTED)(rows)
+  return isEverything(rest)
+    ? candidates.length
+    : runSliced((slice) => countMatches(candidates, rest, slice), signal)
+}
+
+const UNSORTED: ListQuery['sort'] = Object.freeze([])
+
+function* countMatches(candidates: Candidates, rest: Filter, slice: Slice): Sliced<number> {
   let total = 0
-  yield* walk(scan.candidates, compileJudge(filter), slice, () => {
+  yield* walk(candidates, compileJudge(rest), slice, () => {
     total += 1
     return true
   })
@@ -168,8 +194,14 @@ function applyStep(
 }
 
 function findMatching(rows: Rows, filter: Filter): readonly StoredDocument[] {
-  const matches = compileFilter(filter)
-  return Array.from(planScan(filter, [], rows).candidates, ({ document }) => document).filter(matches)
+  const { candidates, rest } = rows.plan(filter, UNSORTED)(rows)
+  const matches = compileFilter(rest)
+  const found: StoredDocument[] = []
+  candidates.walk(0, (document) => {
+    if (matches(document)) found.push(document)
+    return true
+  })
+  return found
 }
 
 function findTaken(

@@ -1,6 +1,5 @@
-import { compare, compileField, type Ordered } from '../../filter/compare.js'
+import { compileField, type Ordered } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
-import { compareText } from '../../json/compare-text.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
@@ -9,8 +8,6 @@ import { createSortedList, type SortedList } from './sorted-list.js'
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
   readonly rows: SortedList<Row>
-  /** Compares the first fields of a row, `_id` being the last, with values. */
-  comparePrefix(row: Row, values: readonly Ordered[]): number
   /** All current documents in this order; reads before the next write share one copy. */
   copyDocuments(): readonly StoredDocument[]
 }
@@ -21,14 +18,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     const read = compileField(field)
     return (row: Row): Ordered => read(row.document)
   })
-  const compareRows = (a: Row, b: Row): number => {
-    for (const read of readers) {
-      const order = compare(read(a), read(b))
-      if (order !== 0) return order
-    }
-    return compareText(a._id, b._id)
-  }
-  const rows = createSortedList(compareRows)
+  const rows = createSortedList<Row>([...readers, ({ _id }) => _id])
   // Only the walks that read it keep it alive.
   let copy: { readonly version: number; readonly documents: WeakRef<readonly StoredDocument[]> } | undefined
   return {
@@ -39,14 +29,6 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
       const documents = shared ?? rows.map(({ document }) => document)
       if (!shared) copy = { version: rows.version, documents: new WeakRef(documents) }
       return documents
-    },
-    comparePrefix(row, values) {
-      for (let i = 0; i < values.length; i++) {
-        const read = readers[i]
-        const order = compare(read ? read(row) : row._id, values[i])
-        if (order !== 0) return order
-      }
-      return 0
     },
   }
 }

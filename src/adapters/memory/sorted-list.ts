@@ -1,18 +1,29 @@
+import { compare, type Ordered } from '../../filter/compare.js'
+
 /** The position of an element: the number of elements before it. */
 export type Rank = number
+
+/** A part of a list; with `isBackwards`, from its end. */
+export interface Range {
+  readonly first: Rank
+  readonly end: Rank
+  readonly isBackwards: boolean
+}
 
 /** Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
 export interface SortedList<T> {
   readonly length: number
   /** Changes with each change of the list. */
   readonly version: number
-  /** No two elements may be equal in the order. */
   insert(element: T): void
   remove(element: T): void
-  /** The number of elements for which `isBefore` is true; these must be the first ones. */
-  findRank(isBefore: (element: T) => boolean): Rank
-  /** The elements from `first` to before `end`; with `isBackwards`, from the last of them. */
-  slice(first: Rank, end: Rank, isBackwards: boolean): Iterable<T>
+  /**
+   * The number of elements whose first columns are before some values; with `isBehind`, also of those that are
+   * equal in them.
+   */
+  rank(values: readonly Ordered[], isBehind: boolean): Rank
+  /** Gives the elements of a part to `visit` until it returns false. */
+  walk(range: Range, visit: (element: T) => boolean): void
   /** The results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
 }
@@ -20,33 +31,83 @@ export interface SortedList<T> {
 /** A chunk of twice this length is split. */
 const CHUNK = 512
 
-/** Creates an empty list. */
-export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList<T> {
-  const chunks: T[][] = []
+/** Elements side by side with the values of their first column, which most comparisons need alone. */
+interface Chunk<T> {
+  readonly keys: Ordered[]
+  readonly elements: T[]
+}
+
+/** Texts of which both orders, that of code points and that of UTF-16, are the same. */
+const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !/[\ud800-\uffff]/.test(value)
+
+function comparePlain(a: Ordered, b: Ordered): number {
+  if (a === b) return 0
+  return typeof a === typeof b && a !== undefined && b !== undefined ? (a < b ? -1 : 1) : compare(a, b)
+}
+
+/** Creates an empty list in the order of some columns; no two elements have all of them equal. */
+export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[]): SortedList<T> {
+  const others = columns.slice(1)
+  const chunks: Chunk<T>[] = []
+  /** The rank of each chunk's first element; `undefined` after a change. */
+  let starts: Rank[] | undefined
   let length = 0
   let version = 0
+  let areKeysPlain = true
+  const compareValues = (a: Ordered, b: Ordered): number =>
+    areKeysPlain ? comparePlain(a, b) : compare(a, b)
 
-  /** The first chunk whose last element is not before; the number of chunks if there is none. */
-  const findChunk = (isBefore: (element: T) => boolean): number => {
+  /** Compares an element with values of its first columns. */
+  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: readonly Ordered[]): number => {
+    let order = values.length === 0 ? 0 : compareValues(keys[place], values[0])
+    for (let i = 1; order === 0 && i < values.length; i++) {
+      const read = others[i - 1]
+      order = read ? compareValues(read(elements[place] as T), values[i]) : 0
+    }
+    return order
+  }
+  /** The first chunk whose last element is not before the values; the number of chunks if there is none. */
+  const findChunk = (values: readonly Ordered[], isBehind: boolean): number => {
     let low = 0
     let high = chunks.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      const last = chunks[middle]?.at(-1)
-      if (last !== undefined && isBefore(last)) low = middle + 1
+      const chunk = chunks[middle] as Chunk<T>
+      const order = compareTo(chunk, chunk.keys.length - 1, values)
+      if (order < 0 || (isBehind && order === 0)) low = middle + 1
       else high = middle
     }
     return low
   }
-  const findInside = (chunk: readonly T[], isBefore: (element: T) => boolean): number => {
+  const findInside = (chunk: Chunk<T>, values: readonly Ordered[], isBehind: boolean): number => {
     let low = 0
-    let high = chunk.length
+    let high = chunk.keys.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (isBefore(chunk[middle] as T)) low = middle + 1
+      const order = compareTo(chunk, middle, values)
+      if (order < 0 || (isBehind && order === 0)) low = middle + 1
       else high = middle
     }
     return low
+  }
+  const findStarts = (): Rank[] => {
+    let rank = 0
+    return chunks.map(({ keys }) => {
+      const start = rank
+      rank += keys.length
+      return start
+    })
+  }
+  const valuesOf = (element: T): Ordered[] => {
+    const values = columns.map((read) => read(element))
+    // From the first such text on, texts are compared by their code points.
+    areKeysPlain &&= values.every(isPlain)
+    return values
+  }
+  const change = (by: 1 | -1): void => {
+    length += by
+    version += 1
+    starts = undefined
   }
 
   return {
@@ -57,65 +118,76 @@ export function createSortedList<T>(compare: (a: T, b: T) => number): SortedList
       return version
     },
     insert(element) {
-      version += 1
-      const isBefore = (other: T): boolean => compare(other, element) < 0
+      const values = valuesOf(element)
       // An element behind all others goes to the end of the last chunk: ids and times ascend.
-      const index = Math.min(findChunk(isBefore), chunks.length - 1)
+      const index = Math.min(findChunk(values, false), chunks.length - 1)
       const chunk = chunks[index]
-      length += 1
+      change(1)
       if (!chunk) {
-        chunks.push([element])
+        chunks.push({ keys: [values[0]], elements: [element] })
         return
       }
-      chunk.splice(findInside(chunk, isBefore), 0, element)
-      if (chunk.length >= 2 * CHUNK) chunks.splice(index + 1, 0, chunk.splice(CHUNK))
+      const place = findInside(chunk, values, false)
+      chunk.keys.splice(place, 0, values[0])
+      chunk.elements.splice(place, 0, element)
+      if (chunk.keys.length >= 2 * CHUNK) {
+        chunks.splice(index + 1, 0, {
+          keys: chunk.keys.splice(CHUNK),
+          elements: chunk.elements.splice(CHUNK),
+        })
+      }
     },
     remove(element) {
-      version += 1
-      const isBefore = (other: T): boolean => compare(other, element) < 0
-      const index = findChunk(isBefore)
+      const values = columns.map((read) => read(element))
+      const index = findChunk(values, false)
       const chunk = chunks[index]
-      const place = chunk ? findInside(chunk, isBefore) : 0
-      if (chunk?.[place] !== element) return
-      chunk.splice(place, 1)
-      length -= 1
-      if (chunk.length === 0) chunks.splice(index, 1)
+      const place = chunk ? findInside(chunk, values, false) : 0
+      if (chunk?.elements[place] !== element) return
+      chunk.keys.splice(place, 1)
+      chunk.elements.splice(place, 1)
+      change(-1)
+      if (chunk.keys.length === 0) chunks.splice(index, 1)
     },
-    findRank(isBefore) {
-      const index = findChunk(isBefore)
-      let rank = 0
-      for (let i = 0; i < index; i++) rank += chunks[i]?.length ?? 0
+    rank(values, isBehind) {
+      const index = findChunk(values, isBehind)
       const chunk = chunks[index]
-      return chunk ? rank + findInside(chunk, isBefore) : rank
+      if (!chunk) return length
+      starts ??= findStarts()
+      return (starts[index] ?? 0) + findInside(chunk, values, isBehind)
+    },
+    walk({ first: from, end, isBackwards }, visit) {
+      if (from >= end) return
+      starts ??= findStarts()
+      const step = isBackwards ? -1 : 1
+      const start = isBackwards ? end - 1 : from
+      let index = findLast(starts, start)
+      let place = start - (starts[index] ?? 0)
+      let elements = chunks[index]?.elements ?? []
+      for (let left = end - from; left > 0; left--) {
+        if (!visit(elements[place] as T)) return
+        place += step
+        if (place >= 0 && place < elements.length) continue
+        index += step
+        elements = chunks[index]?.elements ?? []
+        place = isBackwards ? elements.length - 1 : 0
+      }
     },
     map(read) {
       const all: ReturnType<typeof read>[] = []
-      for (const chunk of chunks) for (const element of chunk) all.push(read(element))
+      for (const { elements } of chunks) for (const element of elements) all.push(read(element))
       return all
     },
-    *slice(first, end, isBackwards) {
-      let index = 0
-      let before = 0
-      const start = isBackwards ? end - 1 : first
-      if (first >= end) return
-      while (index < chunks.length - 1 && before + (chunks[index]?.length ?? 0) <= start) {
-        before += chunks[index]?.length ?? 0
-        index += 1
-      }
-      let place = start - before
-      for (let left = end - first; left > 0; left--) {
-        const chunk = chunks[index]
-        if (!chunk) return
-        yield chunk[place] as T
-        place += isBackwards ? -1 : 1
-        if (place >= chunk.length) {
-          index += 1
-          place = 0
-        } else if (place < 0) {
-          index -= 1
-          place = (chunks[index]?.length ?? 0) - 1
-        }
-      }
-    },
   }
+}
+
+/** The place of the last of some ascending numbers that is not above a number. */
+function findLast(numbers: readonly number[], number: number): number {
+  let low = 0
+  let high = numbers.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((numbers[middle] ?? 0) <= number) low = middle
+    else high = middle - 1
+  }
+  return low
 }

@@ -14,20 +14,16 @@ export function* walk(
   take: (document: StoredDocument) => boolean,
 ): Sliced<void> {
   let place = 0
-  for (const { document } of candidates) {
-    place += 1
+  let isPaused = false
+  candidates.walk(0, (document) => {
     slice.left -= 1
     const verdict = judge(document, slice)
-    if (verdict && !take(document)) return
-    if (verdict === undefined || slice.left <= 0) {
-      return yield* walkCopy(
-        candidates.copyFrom(verdict === undefined ? place - 1 : place),
-        judge,
-        slice,
-        take,
-      )
-    }
-  }
+    if (verdict !== undefined) place += 1
+    if (verdict && !take(document)) return false
+    isPaused = verdict === undefined || slice.left <= 0
+    return !isPaused
+  })
+  if (isPaused) yield* walkCopy(candidates.copyFrom(place), judge, slice, take)
 }
 
 function* walkCopy(

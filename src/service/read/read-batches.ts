@@ -31,31 +31,31 @@ const readFirst = (reader: Reader, walk: Walk, limit: number): MaybePromise<Begi
 }
 
 /** Reads the first documents behind a place: goes through its ranges until there are enough. */
-async function readAfter(
+function readAfter(
   reader: Reader,
   { filter, sort, skip }: Walk,
   after: Cursor,
   limit: number,
-): Promise<Beginning> {
+): MaybePromise<Beginning> {
   const documents: StoredDocument[] = []
   const rest: string[] = []
-  for (const range of rangesAfter(sort, after)) {
+  const ranges = rangesAfter(sort, after).values()
+  const readOn = (): MaybePromise<Beginning> => {
     const left = limit - documents.length - rest.length
-    if (left === 0) break
-    const listed = await reader.list({
-      range,
-      filter,
-      sort,
-      skip,
-      limit: left,
-      bytes: BATCH_BYTES,
-    })
-    // Documents after unread ones must stay unread too.
-    if (rest.length === 0) documents.push(...listed)
-    else rest.push(...listed.map(({ _id }) => _id))
-    rest.push(...(listed.rest ?? []))
+    const { value: range } = ranges.next()
+    if (!range || left === 0) return { documents, rest }
+    return whenReady(
+      reader.list({ range, filter, sort, skip, limit: left, bytes: BATCH_BYTES }),
+      (listed) => {
+        // Documents after unread ones must stay unread too.
+        if (rest.length === 0) documents.push(...listed)
+        else rest.push(...listed.map(({ _id }) => _id))
+        rest.push(...(listed.rest ?? NONE))
+        return readOn()
+      },
+    )
   }
-  return { documents, rest }
+  return readOn()
 }
 
 /**

@@ -15,6 +15,12 @@ const UNITS_PER_STEP = 16
 /** Up to this many comparisons, one search by the runtime is cheap in any case. */
 const FEW = 0x1000
 
+/** Whether the runtime's own search for a literal is cheap in any case. */
+export const isCheap = (text: string, literal: string): boolean => text.length * literal.length <= FEW
+
+/** The steps of such a search. */
+export const stepsToSearch = (text: string): number => 1 + text.length / UNITS_PER_STEP
+
 /** Creates the sieve of a pattern, if it has one: a text without the pattern's literal has no match. */
 export function createSieve(pattern: Pattern): Sieve | undefined {
   const literal = isAnchored(pattern) ? '' : findLiteral(pattern)
@@ -25,8 +31,8 @@ export function createSieve(pattern: Pattern): Sieve | undefined {
 
   return (place, slice) => {
     const { text } = place
-    if (isAll && text.length * literal.length <= FEW) {
-      slice.left -= 1 + text.length / UNITS_PER_STEP
+    if (isAll && isCheap(text, literal)) {
+      slice.left -= stepsToSearch(text)
       return text.includes(literal)
     }
     do {

@@ -1,32 +1,57 @@
 import { describe, expect, test } from 'vitest'
-import { createSortedList } from '../../../../src/adapters/memory/sorted-list.js'
+import { createSortedList, type SortedList } from '../../../../src/adapters/memory/sorted-list.js'
 import { compare, type Ordered } from '../../../../src/filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../../../src/filter/filter.js'
 import { matches } from '../../../../src/filter/matches.js'
 import { createMemoryAdapter, type SortKey, type StoredDocument } from '../../../../src/index.js'
 import fc from '../../../support/fast-check.js'
 
+type Element = readonly [key: Ordered, id: string]
+
+const createList = () => createSortedList<Element>([([key]) => key, ([, id]) => id])
+const all = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
+const compareElements = (a: Element, b: Element): number => compare(a[0], b[0]) || compare(a[1], b[1])
+
+const keys: fc.Arbitrary<Ordered> = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 0, max: 50 }) },
+  fc.constantFrom<Ordered>(undefined, true, false, 2.5, -1, 'a', 'b'),
+)
+const texts: fc.Arbitrary<Ordered> = fc.constantFrom<Ordered>('', 'a', 'é', 'z', '\uffff', '😀', '😁')
+
 describe('a sorted list', () => {
-  test('holds what a sorted array holds, through thousands of insertions and removals', () => {
-    const numbers = fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 2500, maxLength: 3500 })
+  test.each([
+    ['values of all kinds', keys],
+    ['texts, some of which UTF-16 orders otherwise', texts],
+  ])('holds what a sorted array holds, through thousands of insertions and removals: %s', (_, arbitrary) => {
+    const written = fc.array(fc.tuple(arbitrary, fc.integer({ min: 0, max: 400 })), {
+      minLength: 2500,
+      maxLength: 3500,
+    })
     fc.assert(
-      fc.property(numbers, fc.integer({ min: 0, max: 4000 }), fc.boolean(), (written, bound, isBackwards) => {
-        const list = createSortedList<number>((a, b) => a - b)
-        const present = new Set<number>()
-        for (const number of written) {
-          if (present.delete(number)) list.remove(number)
+      fc.property(written, arbitrary, fc.boolean(), fc.boolean(), (changes, bound, isBehind, isBackwards) => {
+        const list = createList()
+        const present = new Map<string, Element>()
+        for (const [key, number] of changes) {
+          const name = `${typeof key} ${key} ${number}`
+          const known = present.get(name)
+          if (known) list.remove(known)
+          if (known) present.delete(name)
           else {
-            present.add(number)
-            list.insert(number)
+            const element: Element = [key, String(number)]
+            present.set(name, element)
+            list.insert(element)
           }
         }
-        const array = [...present].sort((a, b) => a - b)
+        const array = [...present.values()].sort(compareElements)
         expect(list.length).toBe(array.length)
-        expect([...list.slice(0, list.length, false)]).toEqual(array)
-        const rank = list.findRank((number) => number < bound)
-        expect(rank).toBe(array.filter((number) => number < bound).length)
+        expect(all(list)).toEqual(array)
+        const isBefore = ([key]: Element): boolean => compare(key, bound) < (isBehind ? 1 : 0)
+        const rank = list.rank([bound], isBehind)
+        expect(rank).toBe(array.filter(isBefore).length)
         const part = array.slice(rank, rank + 700)
-        const taken = [...list.slice(rank, rank + part.length, isBackwards)]
+        const taken: Element[] = []
+        const range = { first: rank, end: rank + part.length, isBackwards }
+        list.walk(range, (element) => taken.push(element) > 0)
         expect(isBackwards ? taken.reverse() : taken).toEqual(part)
       }),
       { numRuns: 20 },
@@ -34,12 +59,20 @@ describe('a sorted list', () => {
   })
 
   test('lets nothing be removed that is not there', () => {
-    const list = createSortedList<number>((a, b) => a - b)
-    list.remove(1)
-    list.insert(2)
-    list.remove(1)
-    list.remove(3)
-    expect([...list.slice(0, list.length, false)]).toEqual([2])
+    const list = createList()
+    list.remove([1, 'x'])
+    list.insert([2, 'x'])
+    list.remove([1, 'x'])
+    list.remove([3, 'x'])
+    expect(all(list)).toEqual([[2, 'x']])
+  })
+
+  test('ends a walk when it is told to', () => {
+    const list = createList()
+    for (let i = 0; i < 3000; i++) list.insert([i, 'x'])
+    const seen: Ordered[] = []
+    list.walk({ first: 10, end: 2990, isBackwards: true }, ([key]) => seen.push(key) < 3)
+    expect(seen).toEqual([2989, 2988, 2987])
   })
 })
 

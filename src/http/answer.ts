@@ -1,4 +1,6 @@
+import type { Deadline } from '../service/deadline.js'
 import type { Text, TextStream } from '../service/read/text-stream.js'
+import type { MaybePromise } from '../types.js'
 
 export type { Text, TextStream } from '../service/read/text-stream.js'
 
@@ -14,8 +16,8 @@ export interface IncomingRequest {
   readonly clientAddress: string | undefined
   /** A header by its name in lower case; several of one name are joined by a comma. */
   header(name: string): string | undefined
-  /** Reads the body. Throws `body_too_large` beyond `limit` and `request_timeout` when `signal` aborts. */
-  readBody(limit: number, signal: AbortSignal): Promise<Uint8Array>
+  /** Reads the body. Throws `body_too_large` beyond `limit` and `request_timeout` when the time is over. */
+  readBody(limit: number, time: Pick<Deadline, 'onOver'>): MaybePromise<Uint8Array>
   /** Calls `listener` when the client disconnects; returns a function that stops listening. */
   onGone(listener: () => void): () => void
   /** The request as a web-standard object, created when first needed. */

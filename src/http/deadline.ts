@@ -22,6 +22,7 @@ class RequestDeadline implements Deadline {
   #wait: Wait = 'host'
   #isOver = false
   #controller: AbortController | undefined
+  #listeners: Set<() => void> | undefined
 
   get isOver(): boolean {
     return this.#isOver
@@ -31,6 +32,14 @@ class RequestDeadline implements Deadline {
     this.#controller ??= new AbortController()
     if (this.#isOver) this.#controller.abort()
     return this.#controller.signal
+  }
+
+  onOver(listener: () => void): () => void {
+    if (this.#isOver) listener()
+    const listeners = this.#listeners ?? new Set()
+    this.#listeners = listeners
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
   }
 
   enter(wait: Wait): void {
@@ -43,6 +52,7 @@ class RequestDeadline implements Deadline {
     this.#isOver = true
     const error = late(this.#wait)
     this.#controller?.abort()
+    for (const listener of this.#listeners ?? []) listener()
     return error
   }
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.js'
+import type { Deadline } from '../service/deadline.js'
 import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, findNodeResponse } from './misuse.js'
@@ -32,7 +33,7 @@ function fromRequest(request: Request): IncomingRequest {
     mountPath: '',
     clientAddress: undefined,
     header: (name) => request.headers.get(name) ?? undefined,
-    readBody: (limit, signal) => readRequestBody(request, limit, signal),
+    readBody: (limit, time) => readRequestBody(request, limit, time),
     onGone(listener) {
       const { signal } = request
       if (signal.aborted) listener()
@@ -51,7 +52,11 @@ function targetOf(url: string): string {
   return end < 0 ? url.slice(start) : url.slice(start, end)
 }
 
-async function readRequestBody(request: Request, limit: number, signal: AbortSignal): Promise<Uint8Array> {
+async function readRequestBody(
+  request: Request,
+  limit: number,
+  time: Pick<Deadline, 'onOver'>,
+): Promise<Uint8Array> {
   if (request.bodyUsed || request.body?.locked) {
     throw new TypeError(
       'the host has read the body of this request: hand over another one, new Request(request, { body: JSON.stringify(body) })',
@@ -60,15 +65,18 @@ async function readRequestBody(request: Request, limit: number, signal: AbortSig
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
-  const cancel = (): void => void reader.cancel().catch(() => {})
-  signal.addEventListener('abort', cancel, { once: true })
+  let isOver = false
+  const stopListening = time.onOver(() => {
+    isOver = true
+    void reader.cancel().catch(() => {})
+  })
   try {
     const bytes = await collectBytes(reader, limit)
     // A cancelled stream looks like a complete one.
-    if (signal.aborted) throw tooSlow()
+    if (isOver) throw tooSlow()
     return bytes
   } finally {
-    signal.removeEventListener('abort', cancel)
+    stopListening()
   }
 }
 

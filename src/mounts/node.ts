@@ -85,8 +85,8 @@ class NodeRequest implements IncomingRequest {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  readBody(limit: number, signal: AbortSignal): Promise<Uint8Array> {
-    return readMessageBody(this.#request, limit, signal)
+  readBody(limit: number, time: Time): MaybePromise<Uint8Array> {
+    return readMessageBody(this.#request, limit, time)
   }
 
   onGone(listener: () => void): () => void {
@@ -151,11 +151,9 @@ const originals = new WeakMap<Request, IncomingMessage>()
 export const nodeRequest = <T extends IncomingMessage = IncomingMessage>(request: Request): T | undefined =>
   originals.get(request) as T | undefined
 
-async function readMessageBody(
-  request: FrameworkRequest,
-  limit: number,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
+type Time = Parameters<IncomingRequest['readBody']>[1]
+
+function readMessageBody(request: FrameworkRequest, limit: number, time: Time): MaybePromise<Uint8Array> {
   const parsed = readParsedBody(request)
   if (parsed) {
     if (parsed.length > limit) throw tooLarge(limit)
@@ -166,30 +164,35 @@ async function readMessageBody(
       "the host has read the body of this request and has not handed it over: set node's request.body to it first",
     )
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
-  return collectMessage(request, limit, signal)
+  return collectMessage(request, limit, time)
 }
 
-function collectMessage(request: IncomingMessage, limit: number, signal: AbortSignal): Promise<Uint8Array> {
+function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let length = 0
-    const finish = (settle: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
-      signal.removeEventListener('abort', onBroken)
-      settle()
-    }
-    const onData = (chunk: Uint8Array): void => {
-      length += chunk.length
-      if (length > limit) {
-        request.pause()
-        finish(() => reject(tooLarge(limit)))
-      } else chunks.push(chunk)
-    }
-    const onEnd = (): void => finish(() => resolve(joinBytes(chunks, length)))
-    const onBroken = (): void => finish(() => reject(tooSlow()))
-    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
-    signal.addEventListener('abort', onBroken, { once: true })
-    if (request.destroyed || signal.aborted) onBroken()
+    // A promise is settled once, so the listeners may stay: they go with the request.
+    const onBroken = (): void => reject(tooSlow())
+    request
+      .on('data', (chunk: Uint8Array) => {
+        if (length > limit) return
+        length += chunk.length
+        if (length <= limit) chunks.push(chunk)
+        else {
+          request.pause()
+          chunks.length = 0
+          reject(tooLarge(limit))
+        }
+      })
+      .on('end', () => resolve(joinBytes(chunks, length)))
+      .on('error', onBroken)
+      .on('close', onBroken)
+    time.onOver(() => {
+      chunks.length = 0
+      length = Number.POSITIVE_INFINITY
+      onBroken()
+    })
+    if (request.destroyed) onBroken()
   })
 }
 

@@ -5,6 +5,8 @@ export type Wait = 'body' | 'hash' | 'host' | 'read' | 'write'
 export interface Deadline {
   /** Aborts when the client disconnects or the time is over. Created when first needed. */
   readonly signal: AbortSignal
+  /** Calls `listener` when the signal would abort; returns a function that stops that. It costs less. */
+  onOver(listener: () => void): () => void
   /** Is called before each wait. Throws when the time is over, so that abandoned work does not continue. */
   enter(wait: Wait): void
 }
@@ -15,5 +17,6 @@ export const UNHURRIED: Deadline = {
   get signal() {
     return new AbortController().signal
   },
+  onOver: () => () => {},
   enter() {},
 }

@@ -28,6 +28,9 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
+/** Values of the first columns, which are searched for. */
+type Sought = Pick<readonly Ordered[], 'length' | 'at'>
+
 /** A chunk of twice this length is split. */
 const CHUNK = 512
 
@@ -47,27 +50,26 @@ function comparePlain(a: Ordered, b: Ordered): number {
 
 /** Creates an empty list in the order of some columns; no two elements have all of them equal. */
 export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[]): SortedList<T> {
-  const others = columns.slice(1)
+  const first = columns[0] ?? (() => undefined)
   const chunks: Chunk<T>[] = []
   /** The rank of each chunk's first element; `undefined` after a change. */
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
   let areKeysPlain = true
-  const compareValues = (a: Ordered, b: Ordered): number =>
-    areKeysPlain ? comparePlain(a, b) : compare(a, b)
+  const compareKeys = (a: Ordered, b: Ordered): number => (areKeysPlain ? comparePlain(a, b) : compare(a, b))
 
   /** Compares an element with values of its first columns. */
-  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: readonly Ordered[]): number => {
-    let order = values.length === 0 ? 0 : compareValues(keys[place], values[0])
+  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: Sought): number => {
+    let order = values.length === 0 ? 0 : compareKeys(keys[place], values.at(0))
     for (let i = 1; order === 0 && i < values.length; i++) {
-      const read = others[i - 1]
-      order = read ? compareValues(read(elements[place] as T), values[i]) : 0
+      const read = columns[i]
+      order = read ? compare(read(elements[place] as T), values.at(i)) : 0
     }
     return order
   }
   /** The first chunk whose last element is not before the values; the number of chunks if there is none. */
-  const findChunk = (values: readonly Ordered[], isBehind: boolean): number => {
+  const findChunk = (values: Sought, isBehind: boolean): number => {
     let low = 0
     let high = chunks.length
     while (low < high) {
@@ -79,7 +81,7 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     }
     return low
   }
-  const findInside = (chunk: Chunk<T>, values: readonly Ordered[], isBehind: boolean): number => {
+  const findInside = (chunk: Chunk<T>, values: Sought, isBehind: boolean): number => {
     let low = 0
     let high = chunk.keys.length
     while (low < high) {
@@ -98,11 +100,13 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
       return start
     })
   }
-  const valuesOf = (element: T): Ordered[] => {
-    const values = columns.map((read) => read(element))
-    // From the first such text on, texts are compared by their code points.
-    areKeysPlain &&= values.every(isPlain)
-    return values
+  /** All values of an element. Those behind the first are read only where the first are equal. */
+  const valuesOf = (element: T): Sought => {
+    const key = first(element)
+    return {
+      length: columns.length,
+      at: (i) => (i === 0 ? key : columns[i]?.(element)),
+    }
   }
   const change = (by: 1 | -1): void => {
     length += by
@@ -119,26 +123,33 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     },
     insert(element) {
       const values = valuesOf(element)
-      // An element behind all others goes to the end of the last chunk: ids and times ascend.
-      const index = Math.min(findChunk(values, false), chunks.length - 1)
-      const chunk = chunks[index]
+      const key = values.at(0)
+      // From the first such text on, texts are compared by their code points.
+      areKeysPlain &&= isPlain(key)
       change(1)
+      const last = chunks.at(-1)
+      // Ids and times ascend: most elements come behind all others.
+      const isLast = last !== undefined && compareTo(last, last.keys.length - 1, values) < 0
+      const index = isLast ? chunks.length - 1 : findChunk(values, false)
+      const chunk = chunks[index]
       if (!chunk) {
-        chunks.push({ keys: [values[0]], elements: [element] })
+        chunks.push({ keys: [key], elements: [element] })
         return
       }
-      const place = findInside(chunk, values, false)
-      chunk.keys.splice(place, 0, values[0])
-      chunk.elements.splice(place, 0, element)
-      if (chunk.keys.length >= 2 * CHUNK) {
-        chunks.splice(index + 1, 0, {
-          keys: chunk.keys.splice(CHUNK),
-          elements: chunk.elements.splice(CHUNK),
-        })
+      const { keys, elements } = chunk
+      if (isLast) {
+        keys.push(key)
+        elements.push(element)
+      } else {
+        const place = findInside(chunk, values, false)
+        keys.splice(place, 0, key)
+        elements.splice(place, 0, element)
       }
+      if (keys.length >= 2 * CHUNK)
+        chunks.splice(index + 1, 0, { keys: keys.splice(CHUNK), elements: elements.splice(CHUNK) })
     },
     remove(element) {
-      const values = columns.map((read) => read(element))
+      const values = valuesOf(element)
       const index = findChunk(values, false)
       const chunk = chunks[index]
       const place = chunk ? findInside(chunk, values, false) : 0

@@ -73,7 +73,7 @@ class RequestExchange implements Exchange {
     this.refuseQuery()
     checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), this.#options)
     deadline.enter('body')
-    const bytes = await incoming.readBody(service.plan.limits.bodyBytes, deadline.signal)
+    const bytes = await incoming.readBody(service.plan.limits.bodyBytes, deadline)
     // The body has arrived: from here on the request waits for the service.
     deadline.enter('read')
     const body = await parseInTurn(bytes, () => deadline.signal)

@@ -26,11 +26,14 @@ export async function holdOrStream(
   // The client may give up while the first pieces are written, or leave while it reads the rest.
   const current: Deadline = {
     signal: stream.signal,
+    onOver(listener) {
+      stream.signal.addEventListener('abort', listener, { once: true })
+      return () => stream.signal.removeEventListener('abort', listener)
+    },
     enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : deadline.enter(wait)),
   }
   const pieces = begin(call.within(current))
-  const stop = (): void => stream.cancel()
-  deadline.signal.addEventListener('abort', stop, { once: true })
+  const stopListening = deadline.onOver(() => stream.cancel())
   try {
     let held = ''
     let documents = 0
@@ -46,7 +49,7 @@ export async function holdOrStream(
     await pieces.return()
     throw thrown
   } finally {
-    deadline.signal.removeEventListener('abort', stop)
+    stopListening()
   }
 }
 

@@ -7,6 +7,7 @@ import { v7 } from 'uuid'
 export function createIdSource(now: () => number): () => string {
   let milliseconds = 0
   let sequence = 0
+  const takeRandom = createRandomSource()
   return () => {
     const time = Math.floor(now())
     if (time > milliseconds) {
@@ -17,6 +18,25 @@ export function createIdSource(now: () => number): () => string {
       milliseconds += 1
       sequence = 0
     } else sequence += 1
-    return v7({ msecs: milliseconds, seq: sequence })
+    return v7({ msecs: milliseconds, seq: sequence, random: takeRandom() })
+  }
+}
+
+/** The random bytes of one id. */
+const ID_BYTES = 16
+/** The ids whose random bytes are asked for at once: asking costs as much as the rest of an id. */
+const IDS = 256
+
+function createRandomSource(): () => Uint8Array {
+  const pool = new Uint8Array(ID_BYTES * IDS)
+  let used = pool.length
+  return () => {
+    // Not at load time: some runtimes do not allow it there.
+    if (used === pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    used += ID_BYTES
+    return pool.subarray(used - ID_BYTES, used)
   }
 }

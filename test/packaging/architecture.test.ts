@@ -24,6 +24,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   errors: [],
   types: [],
   slices: ['types'],
+  promises: ['types'],
   infer: ['types'],
   'define-config': ['infer'],
   client: ['errors', 'types', 'infer'],
@@ -38,6 +39,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   auth: ['json', 'errors', 'types', 'filter', 'storage', 'fields'],
   service: [
     'json',
+    'promises',
     'errors',
     'types',
     'slices',
@@ -52,6 +54,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   ],
   http: [
     'json',
+    'promises',
     'errors',
     'types',
     'slices',
@@ -63,8 +66,8 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
     'service',
   ],
-  adapters: ['json', 'errors', 'slices', 'filter', 'storage'],
-  mounts: ['errors', 'types', 'auth', 'http'],
+  adapters: ['json', 'errors', 'slices', 'promises', 'filter', 'storage'],
+  mounts: ['json', 'errors', 'types', 'promises', 'auth', 'http'],
   'create-collection-service': [
     'errors',
     'types',
@@ -244,7 +247,9 @@ const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediat
 
 /** Files that ask `globalThis` whether it is there, and do without where it is not. */
 const ASKED_FOR: { readonly [path: string]: string } = {
+  'auth/token.ts': 'process',
   'create-collection-service.ts': 'process',
+  'json/bytes.ts': 'Buffer',
   'slices.ts': 'setImmediate',
 }
 

@@ -2,11 +2,17 @@ import { type Filter, isEverything } from '../../filter/filter.js'
 import { compileFilter, compileJudge } from '../../filter/matches.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
-import type { MaybePromise } from '../../types.js'
+import type {
+  ListQuery,
+  MaybePromise,
+  StorageAdapter,
+  StoredDocument,
+  WriteResult,
+  WriteStep,
+} from '../../storage.js'
 import type { Candidates } from './candidates.js'
 import { freezeCopy } from './freeze.js'
-import type { Scan } from './plan-scan.js'
+import { createPlanner, type Planner, type Scan } from './plan-scan.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
 import { walk } from './walk.js'
 
@@ -33,20 +39,21 @@ export interface MemoryAdapterOptions {
  */
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
   const database = createDatabase()
-  const collections = new Map<string, Rows>()
+  const collections = new Map<string, Held>()
 
-  const find = (name: string): Rows => {
-    const rows = collections.get(name)
-    if (!rows) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
-    return rows
+  const find = (name: string): Held => {
+    const held = collections.get(name)
+    if (!held) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
+    return held
   }
 
   return {
     ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
       for (const { name, indexes } of plans) {
-        const rows = collections.get(name) ?? createRows(database, name)
-        collections.set(name, rows)
+        const held = collections.get(name) ?? hold(createRows(database, name))
+        collections.set(name, held)
+        const { rows } = held
         // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
           if (unique) rows.addUnique(fields)
@@ -66,15 +73,23 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   }
 }
 
+/** A collection, and where to look in it. */
+interface Held {
+  readonly rows: Rows
+  readonly plan: Planner
+}
+
+const hold = (rows: Rows): Held => ({ rows, plan: createPlanner(rows) })
+
 /** The documents of one batch of a stream. */
 const BATCH = 500
 
 /** Up to this many documents are taken at once where each of a range is a match, in order. */
 const AT_ONCE = 2000
 
-function listDocuments(rows: Rows, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
+function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
   const { filter, sort, skip, limit } = query
-  const scan = rows.plan(filter, sort)(rows)
+  const scan = plan(filter, sort)
   const { length } = scan.candidates
   const count = Math.min(length - skip, limit ?? length)
   if (scan.isSorted && isEverything(scan.rest) && count <= AT_ONCE) return takeFirst(scan, skip, count)
@@ -119,11 +134,11 @@ function* searchDocuments(
 }
 
 function countDocuments(
-  rows: Rows,
+  { plan }: Held,
   filter: Filter,
   signal: () => AbortSignal | undefined,
 ): MaybePromise<number> {
-  const { candidates, rest } = rows.plan(filter, UNSORTED)(rows)
+  const { candidates, rest } = plan(filter, UNSORTED)
   return isEverything(rest)
     ? candidates.length
     : runSliced((slice) => countMatches(candidates, rest, slice), signal)
@@ -141,7 +156,7 @@ function* countMatches(candidates: Candidates, rest: Filter, slice: Slice): Slic
 }
 
 /** Applies the steps in turn; if one fails, those before it are undone. */
-function writeAll(steps: readonly WriteStep[], find: (name: string) => Rows): WriteResult {
+function writeAll(steps: readonly WriteStep[], find: (name: string) => Held): WriteResult {
   const undo: (() => void)[] = []
   let removed = 0
   for (const [i, step] of steps.entries()) {
@@ -158,7 +173,7 @@ function writeAll(steps: readonly WriteStep[], find: (name: string) => Rows): Wr
 /** Applies one step. Gives the number of documents that it removed, or the reason of its failure. */
 function applyStep(
   step: WriteStep,
-  rows: Rows,
+  { rows, plan }: Held,
   undo: (() => void)[],
 ): number | Pick<Refusal, 'reason' | 'fields'> {
   if ('insert' in step) {
@@ -181,7 +196,7 @@ function applyStep(
     return 0
   }
   if ('remove' in step) {
-    const doomed = findMatching(rows, step.remove)
+    const doomed = findMatching(plan, step.remove)
     if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
     for (const document of doomed) {
       rows.remove(document._id)
@@ -190,11 +205,11 @@ function applyStep(
     return doomed.length
   }
   if ('require' in step) return rows.get(step.require) ? 0 : { reason: 'missing' }
-  return findMatching(rows, step.refuse).length > 0 ? { reason: 'found' } : 0
+  return findMatching(plan, step.refuse).length > 0 ? { reason: 'found' } : 0
 }
 
-function findMatching(rows: Rows, filter: Filter): readonly StoredDocument[] {
-  const { candidates, rest } = rows.plan(filter, UNSORTED)(rows)
+function findMatching(plan: Planner, filter: Filter): readonly StoredDocument[] {
+  const { candidates, rest } = plan(filter, UNSORTED)
   const matches = compileFilter(rest)
   const found: StoredDocument[] = []
   candidates.walk(0, (document) => {

@@ -1,5 +1,5 @@
 import type { Ordered } from '../../filter/compare.js'
-import { and, type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
+import { and, everything, type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
 import { conditionsOf, type IndexUse, isOn, useIndex } from '../../filter/index-order.js'
 import type { SortKey } from '../../storage.js'
 import { type Candidates, candidatesIn, candidatesOf } from './candidates.js'
@@ -16,8 +16,30 @@ export interface Scan {
   readonly rest: Filter
 }
 
-/** Where to look, whatever the collection holds: what can be known of a filter and an order. */
-export type Plan = (rows: Rows) => Scan
+/** Finds where to look in the present rows. */
+type Plan = () => Scan
+
+/** Plans where to look for the matches of a filter, in an order. */
+export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
+
+/** Creates the planner of a collection. It keeps its plans for filters and orders that are frozen. */
+export function createPlanner(rows: Rows): Planner {
+  let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
+  let planned = 0
+  return (filter, sort) => {
+    // What is not frozen may be another one next time.
+    if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, rows)()
+    const indexes = rows.sorted.length + rows.unique.length
+    // A plan holds until there is another index.
+    if (indexes !== planned) plans = new WeakMap()
+    planned = indexes
+    const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
+    const plan = ofOrder.get(filter) ?? planScan(filter, sort, rows)
+    ofOrder.set(filter, plan)
+    plans.set(sort, ofOrder)
+    return plan()
+  }
+}
 
 /** How one index serves a read. */
 interface IndexPlan extends Pick<Scan, 'isSorted' | 'rest'> {
@@ -27,12 +49,12 @@ interface IndexPlan extends Pick<Scan, 'isSorted' | 'rest'> {
 }
 
 /**
- * Plans a scan, the narrowest: an id or a unique value, then an index that provides the order, then the
- * shortest range. The plan holds until the collection gets another index.
+ * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
+ * range.
  */
-export function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Plan {
+function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Plan {
   const conditions = conditionsOf(filter)
-  const one = planOne(conditions, filter, rows) ?? planMany(conditions, filter, sort)
+  const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
   const plans = rows.sorted.map((index) => planIndex(index, conditions, sort))
   // A range in order in which each document matches is never beaten.
@@ -64,10 +86,10 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
     if (condition.kind !== 'eq' || condition.field.each) continue
     const { field, value } = condition
     if (!isUnique(field, rows)) continue
-    const rest = conditions.length === 1 ? and([]) : filter
-    return (current) => {
-      const id = findId(field, value, current)
-      const row = id === undefined ? undefined : current.get(id)
+    const rest = conditions.length === 1 ? everything : filter
+    return () => {
+      const id = findId(field, value, rows)
+      const row = id === undefined ? undefined : rows.get(id)
       return { candidates: candidatesOf(row ? [row] : []), isSorted: true, rest }
     }
   }
@@ -75,7 +97,7 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
 }
 
 /** The documents of the ids in a condition, if one names all possible matches. */
-function planMany(conditions: readonly Filter[], filter: Filter, sort: readonly SortKey[]): Plan | undefined {
+function planMany(conditions: readonly Filter[], sort: readonly SortKey[], rows: Rows): Plan | undefined {
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
     const ids = condition.filters.map((part) =>
@@ -84,10 +106,10 @@ function planMany(conditions: readonly Filter[], filter: Filter, sort: readonly 
     if (ids.length === 0 || ids.includes(undefined)) continue
     const named = [...new Set(ids)]
     const isExact = conditions.length === 1 && ids.every((id) => typeof id === 'string')
-    return (rows) => ({
+    return () => ({
       candidates: candidatesOf(named.flatMap((id) => rows.get(String(id)) ?? [])),
       isSorted: sort.length === 0,
-      rest: isExact ? and([]) : filter,
+      rest: isExact ? everything : and(conditions),
     })
   }
   return undefined

@@ -1,7 +1,6 @@
 import Loki from 'lokijs'
-import type { FieldRef, Filter } from '../../filter/filter.js'
-import type { SortKey, StoredDocument } from '../../storage.js'
-import { type Plan, planScan } from './plan-scan.js'
+import type { FieldRef } from '../../filter/filter.js'
+import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 import { createSortedIndex, type SortedIndex } from './sorted-index.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
@@ -14,8 +13,6 @@ export interface Rows {
   /** All sorted indexes, with that of `_id`. */
   readonly sorted: readonly SortedIndex[]
   readonly size: number
-  /** Where to look for the matches of a filter, in an order. The plans of frozen ones are kept. */
-  plan(filter: Filter, sort: readonly SortKey[]): Plan
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
@@ -44,7 +41,6 @@ export function createRows(database: Loki, name: string): Rows {
   const unique: UniqueIndex[] = []
   const byId = createSortedIndex([])
   const sorted: SortedIndex[] = [byId]
-  let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
 
   const enter = (row: Row): void => {
     for (const index of unique) index.add(row.document)
@@ -65,15 +61,6 @@ export function createRows(database: Loki, name: string): Rows {
     sorted,
     get size() {
       return known.size
-    },
-    plan(filter, sort) {
-      // What is not frozen may be another one next time.
-      if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, this)
-      const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
-      const plan = ofOrder.get(filter) ?? planScan(filter, sort, this)
-      ofOrder.set(filter, plan)
-      plans.set(sort, ofOrder)
-      return plan
     },
     get: (id) => known.get(id),
     insert(document) {
@@ -108,14 +95,12 @@ export function createRows(database: Loki, name: string): Rows {
         index.add(document)
       }
       unique.push(index)
-      plans = new WeakMap()
     },
     addSorted(fields) {
       if (isKnown(sorted, fields)) return
       const index = createSortedIndex(fields)
       for (const row of collection.data) index.rows.insert(row)
       sorted.push(index)
-      plans = new WeakMap()
     },
   }
 }

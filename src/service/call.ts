@@ -11,6 +11,7 @@ import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Hasher, Logger, MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
 import type { Deadline } from './deadline.js'
+import { createKeptPages, type KeptPages } from './read/kept-pages.js'
 import type { Store } from './store.js'
 
 /** What all calls share: created once, never changed. */
@@ -32,6 +33,7 @@ export interface Service {
   /** By collection. */
   readonly gates: ReadonlyMap<string, ReadGate>
   readonly createRuleJudge: (asking: Asking) => RuleJudge
+  readonly pages: KeptPages
   /** Reads the query strings of requests. */
   readonly readQuery: ReadQuery
   /** What else belongs to the documents, by collection. */
@@ -42,7 +44,7 @@ export interface Service {
 export function compileRules({
   collections,
   limits,
-}: ServicePlan): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery'> {
+}: ServicePlan): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'pages'> {
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
@@ -50,6 +52,7 @@ export function compileRules({
       [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
     ),
     readQuery: createQueryReader(limits),
+    pages: createKeptPages(),
     createRuleJudge: createRuleJudges(),
   }
 }

@@ -32,16 +32,19 @@ function headPage(
   { call, prefix }: Exchange,
   { name }: Collection,
   { sort, others }: LinkedQuery,
-  { next, total }: Page,
+  { next, total, kept }: Page,
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers
+  const base = `${prefix}/${name}`
+  if (kept?.link?.prefix === base) return { ...headers, link: kept.link.header }
   const { queryBytes } = call.service.plan.limits
   const places = [`after=${writeCursor(sort, next.last, next.passed)}`, `skip=${next.passed}`]
   const place = places.find(({ length }) => others.length + length <= queryBytes)
-  return place === undefined
-    ? headers
-    : { ...headers, link: `<${prefix}/${name}?${others}${place}>; rel="next"` }
+  if (place === undefined) return headers
+  const link = `<${base}?${others}${place}>; rel="next"`
+  if (kept) kept.link = { prefix: base, header: link }
+  return { ...headers, link }
 }
 
 /** `GET /:collection/count`. */

@@ -5,6 +5,7 @@ import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
+import type { KeptPage } from './kept-pages.js'
 import { createPrinter, printAtOnce, type Reading } from './print-documents.js'
 import { readBatches, readPage, readPageBatches, readStart, type Start } from './read-batches.js'
 import type { Text } from './text-stream.js'
@@ -13,6 +14,8 @@ import type { Text } from './text-stream.js'
 export interface Page {
   /** The documents, a JSON array. */
   readonly json: Text
+  /** What is kept of the page. */
+  readonly kept?: KeptPage
   /** Where the next page begins; `undefined` on the last page, or where a page has no limit up to 1,000. */
   readonly next?: { readonly last: StoredDocument; readonly passed: number }
   /** The number of all matches, where the query asks for it. */
@@ -39,8 +42,8 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
   return whenReady(readPage(call.store.read(access), query, limit), (page) => {
     const passed = (after?.passed ?? skip) + page.size
     const next = page.last && { next: { last: page.last, passed } }
-    const short = page.rest.length === 0 ? printAtOnce(page.documents, reading) : undefined
-    if (short !== undefined) return { json: short, ...next }
+    const short = page.rest.length === 0 ? printAtOnce(call, page.documents, reading) : undefined
+    if (short !== undefined) return { ...hold(short), ...next }
     const json = write(call, reading, false, (current) =>
       readPageBatches(current.store.read(access), query, page),
     )
@@ -58,10 +61,13 @@ function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   const starting = readStart(call.store.read(access), query)
   if (!starting) return writeBehind()
   return whenReady(starting, (start) => {
-    const short = start.isWhole ? printAtOnce(start.documents, reading) : undefined
-    return short === undefined ? writeBehind(start) : { json: short }
+    const short = start.isWhole ? printAtOnce(call, start.documents, reading) : undefined
+    return short === undefined ? writeBehind(start) : hold(short)
   })
 }
+
+const hold = (short: string | KeptPage): Page =>
+  typeof short === 'string' ? { json: short } : { json: short.json, kept: short }
 
 const write = (
   call: Call,

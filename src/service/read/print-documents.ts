@@ -7,6 +7,7 @@ import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import { createPace, stepsToWrite } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
+import type { KeptPage } from './kept-pages.js'
 import { PIECE } from './text-stream.js'
 
 /** An access and a query. */
@@ -61,15 +62,27 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
 /** The most characters of a text that is written without a pause. */
 const MAX_AT_ONCE = 1024 * 1024
 
-/** The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. */
+/**
+ * The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. Of
+ * documents that cannot change, the page is kept.
+ */
 export function printAtOnce(
+  { service }: Call,
   documents: readonly StoredDocument[],
   reading: Reading,
-): string | Bytes | undefined {
-  if (reading.query.expand.length > 0) return undefined
+): string | KeptPage | undefined {
+  const { query, access } = reading
+  if (query.expand.length > 0) return undefined
   const [first] = documents
-  const isKept = first !== undefined && reading.query.projection === null && Object.isFrozen(first)
-  return (isKept ? joinKept(documents, reading.access) : undefined) ?? joinTexts(documents, reading)
+  if (first === undefined || query.projection !== null || !Object.isFrozen(first))
+    return joinTexts(documents, reading)
+  const known = service.pages.find(query, documents)
+  if (known) return known
+  const json = joinKept(documents, access)
+  if (!json) return joinTexts(documents, reading)
+  const page = { documents: [...documents], json }
+  service.pages.keep(query, page)
+  return page
 }
 
 function joinTexts(documents: readonly StoredDocument[], reading: Reading): string | undefined {

@@ -47,7 +47,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
   root,
   // No test is about how fast the machine is.
-  test: { name, isolate, testTimeout: 120_000, hookTimeout: 120_000, ...files },
+  test: { name, isolate, testTimeout: 900_000, hookTimeout: 900_000, ...files },
 })
 
 export default defineConfig({

@@ -149,7 +149,7 @@ describe('SQLite', () => {
     await fill(adapter)
     await adapter.close()
     database = new Database(join(folder, 'data.db'))
-  }, 60_000)
+  })
 
   afterAll(async () => {
     database.close()
@@ -245,7 +245,7 @@ describe('SQLite', () => {
     }
     expect(ordered).toBeGreaterThan(100)
     empty.close()
-  }, 60_000)
+  })
 
   test('what is looked up by ids or unique values is known to be little', () => {
     expect(choose(is('eq', fields._id, 'x'), by([fields.at, 1], [fields._id, 1]))).toMatchObject({ most: 1 })
@@ -272,7 +272,7 @@ describe('PostgreSQL', () => {
     client = new pg.Client({ connectionString: postgres.url })
     await client.connect()
     await client.query(`ANALYZE ${schema}.things`)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await client.query(`DROP SCHEMA ${schema} CASCADE`)

@@ -62,7 +62,7 @@ beforeAll(async () => {
     documents.map((insert) => ({ in: 'things', insert })),
     {},
   )
-}, 60_000)
+})
 
 afterAll(async () => {
   await adapter.close()

@@ -410,23 +410,19 @@ describe('with a file of data', () => {
   test.each<[string, string[], string]>([
     ['for nobody', ['eve@example.com', 'admin'], 'eve@example.com'],
     ['that is not allowed', ['ann@example.com', 'amdin'], 'editor, admin'],
-  ])(
-    'a role %s ends with 1 and says why',
-    async (_, args, said) => {
-      const data = join(folder(), 'roles.db')
-      const serving = start(example, '--data', data, '--port', '0')
-      const [origin] = await serving.printed(ORIGIN)
-      // The second case finds the account of the first.
-      await register(origin)
-      serving.child.kill('SIGTERM')
-      await serving.ended
-      const { code, stdout, stderr } = await run('grant', ...args, example, '--data', data)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toContain(said)
-      expect(stderr).not.toMatch(STACK)
-    },
-    30_000,
-  )
+  ])('a role %s ends with 1 and says why', async (_, args, said) => {
+    const data = join(folder(), 'roles.db')
+    const serving = start(example, '--data', data, '--port', '0')
+    const [origin] = await serving.printed(ORIGIN)
+    // The second case finds the account of the first.
+    await register(origin)
+    serving.child.kill('SIGTERM')
+    await serving.ended
+    const { code, stdout, stderr } = await run('grant', ...args, example, '--data', data)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toMatch(STACK)
+  })
 
   test.each([
     ['a file in a folder that is not there', ['--data', join('none', 'app.db')], 'none'],

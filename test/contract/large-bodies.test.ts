@@ -116,7 +116,7 @@ describe.each(storages)('a large body, in %s,', (_, create) => {
     const readable = ids.filter((id) => id !== idOf(1501))
     const sent = await service.send('POST /things', { body: { many: readable } })
     expect([sent.status, sent.body.many]).toEqual([201, readable])
-  }, 60_000)
+  })
 })
 
 describe('references', () => {
@@ -178,21 +178,17 @@ describe('large bodies at the same time', () => {
     ['objects', { objects: fill(20_000, () => ({ a: 1 })) }],
     ['a text', { data: 'x'.repeat(900_000) }],
     ['names', { data: Object.fromEntries(fill(10_000, (i) => [`name${i}`, i])) }],
-  ])(
-    'let others come first: %s',
-    async (_, body) => {
-      const service = await open(createMemoryAdapter())
-      let answered = 0
-      const all = fill(5, async () => {
-        const { status } = await service.send('POST /things', { body })
-        expect(status).toBe(201)
-        answered += 1
-      })
-      // A small request that comes last is answered before most of them.
-      const small = await service.send('POST /things', { body: { numbers: [1] } })
-      expect([small.status, answered]).toEqual([201, 0])
-      await Promise.all(all)
-    },
-    20_000,
-  )
+  ])('let others come first: %s', async (_, body) => {
+    const service = await open(createMemoryAdapter())
+    let answered = 0
+    const all = fill(5, async () => {
+      const { status } = await service.send('POST /things', { body })
+      expect(status).toBe(201)
+      answered += 1
+    })
+    // A small request that comes last is answered before most of them.
+    const small = await service.send('POST /things', { body: { numbers: [1] } })
+    expect([small.status, answered]).toEqual([201, 0])
+    await Promise.all(all)
+  })
 })

@@ -141,7 +141,6 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
       const seen = new Set(ids)
       expect(stayed.filter((id) => !seen.has(id))).toEqual([])
     },
-    60_000,
   )
 
   test('asked for by HEAD reads no further, and leaves nothing behind', async () => {
@@ -165,7 +164,7 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
     expect((await service.send('GET /things?limit=1')).status).toBe(200)
     await service.handler.close()
     expect(seen.closed).toBe(1)
-  }, 60_000)
+  })
 
   test('that is read no further leaves nothing behind', async () => {
     const service = await open(create())
@@ -176,7 +175,7 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
     }
     expect((await service.send('GET /things/count')).status).toBe(200)
     await service.handler.close()
-  }, 60_000)
+  })
 
   test('is answered to many at once, with documents in the place of references', async () => {
     const service = await open(create())
@@ -185,7 +184,7 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
       Array.from({ length: 25 }, async () => (await ask(service, `${UNINDEXED}&expand=["r"]`)).text()),
     )
     for (const text of texts) expect(text === expected).toBe(true)
-  }, 60_000)
+  })
 
   test('that many do not read keeps nobody else from the storage', async () => {
     const service = await open(create())
@@ -197,7 +196,7 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
     } finally {
       await Promise.all(unread.map(({ body }) => body?.cancel()))
     }
-  }, 60_000)
+  })
 })
 
 describe('a fault of the storage', () => {

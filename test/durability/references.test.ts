@@ -223,7 +223,7 @@ describe.each(races)(
       await send([{ method: 'GET', path: '/people' }])
       await fill(adapter)
       await check([send, send], adapter, race)
-    }, 60_000)
+    })
   },
 )
 
@@ -246,6 +246,5 @@ describe.each(engines)('%s, from two processes', (_, useStores) => {
         await adapter.close()
       }
     },
-    120_000,
   )
 })

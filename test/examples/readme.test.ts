@@ -14,7 +14,7 @@ beforeAll(async () => {
   const files = { config: inRoot('examples/team/config.json'), seed: inRoot('examples/team/documents.json') }
   const args = { ...files, port: 0, host: 'localhost', watch: false, cors: [] }
   serving = await serve(args, { print: () => {}, complain: () => {} })
-}, 60_000)
+})
 
 afterAll(() => serving.stop())
 
@@ -44,7 +44,7 @@ test('the commands of the README print what the README says', async () => {
     const pattern = expected.split('…').map((text) => text.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&'))
     expect(printed.trim(), steps[i]?.command).toMatch(new RegExp(`^${pattern.join('[^"]+')}$`))
   }
-}, 60_000)
+})
 
 test('the rules that the README explains are those of the example', async () => {
   const [, block = ''] = /^```json\n(.*?)```$/ms.exec(page) ?? []

@@ -94,7 +94,7 @@ function compile(): ReadonlyMap<string, string> {
 let said: ReadonlyMap<string, string>
 beforeAll(() => {
   said = compile()
-}, 120_000)
+})
 
 /** The files that the compiler leads to: what an addition is made of. */
 const LED_TO: { readonly [what in What]: readonly string[] } = {

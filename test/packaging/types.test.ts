@@ -25,7 +25,7 @@ beforeAll(async () => {
   analysis = found
   const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
   subpaths = Object.keys(manifest.exports)
-}, 60_000)
+})
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

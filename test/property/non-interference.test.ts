@@ -22,7 +22,6 @@ test.each(storages)(
     expect(different).toBeGreaterThan(runs / 2)
     expect(Math.min(expanded, hidden)).toBeGreaterThan(0)
   },
-  240_000,
 )
 
 test.each(storages.slice(1))(
@@ -31,5 +30,4 @@ test.each(storages.slice(1))(
     const { some } = await checkLists(runs, undefined, create)
     expect(some).toBeGreaterThan(runs / 3)
   },
-  240_000,
 )

@@ -137,4 +137,4 @@ test('walking pages visits every document once, in the order of the whole list, 
     { numRuns: 250 },
   )
   expect(pages).toBeGreaterThan(500)
-}, 60_000)
+})

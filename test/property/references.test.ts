@@ -272,4 +272,4 @@ test('no sequence of writes leaves a reference to nothing, and all storages answ
   ]) {
     expect([what, (seen.get(what) ?? 0) > 5]).toEqual([what, true])
   }
-}, 60_000)
+})

@@ -23,5 +23,4 @@ test.each(useStorages())(
     expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
     expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.15)
   },
-  240_000,
 )

@@ -14,7 +14,7 @@ export function usePostgres(): { readonly url: string } {
     if (url !== '') return
     own = await startPostgres()
     url = own.url
-  }, 60_000)
+  })
   afterAll(async () => {
     await own?.destroy()
   })

@@ -87,7 +87,7 @@ beforeAll(() => {
     const at = place ? place.index + place[0].length - name.length : 0
     return ts.displayPartsToString(service.getQuickInfoAtPosition(FILE, at)?.displayParts)
   }
-}, 120_000)
+})
 
 /** What types are made by, which tells nobody anything. */
 const WORKINGS =

@@ -30,10 +30,10 @@ export function useOwnPostgres(): OwnPostgres {
   }
   beforeAll(async () => {
     server = await startPostgres()
-  }, 60_000)
+  })
   afterAll(async () => {
     await server?.destroy()
-  }, 60_000)
+  })
 
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client({ connectionString: use().url })

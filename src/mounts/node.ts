@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServiceError } from '../errors.js'
 import { type Answer, type IncomingRequest, isStream, type Text } from '../http/answer.js'
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
@@ -169,29 +170,33 @@ function readMessageBody(request: FrameworkRequest, limit: number, time: Time): 
 
 function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
+    let chunks: Uint8Array[] = []
     let length = 0
-    // A promise is settled once, so the listeners may stay: they go with the request.
-    const onBroken = (): void => reject(tooSlow())
+    let isOver = false
+    const end = (error: () => ServiceError): void => {
+      if (isOver) return
+      isOver = true
+      chunks = []
+      reject(error())
+    }
+    const onBroken = (): void => end(tooSlow)
+    // The listeners may stay when the body is there: they go with the request.
     request
       .on('data', (chunk: Uint8Array) => {
-        if (length > limit) return
+        if (isOver) return
         length += chunk.length
-        if (length <= limit) chunks.push(chunk)
-        else {
-          request.pause()
-          chunks.length = 0
-          reject(tooLarge(limit))
-        }
+        chunks.push(chunk)
+        if (length <= limit) return
+        request.pause()
+        end(() => tooLarge(limit))
       })
-      .on('end', () => resolve(joinBytes(chunks, length)))
+      .on('end', () => {
+        if (!isOver) resolve(joinBytes(chunks, length))
+        isOver = true
+      })
       .on('error', onBroken)
       .on('close', onBroken)
-    time.onOver(() => {
-      chunks.length = 0
-      length = Number.POSITIVE_INFINITY
-      onBroken()
-    })
+    time.onOver(onBroken)
     if (request.destroyed) onBroken()
   })
 }

@@ -86,6 +86,7 @@ export const sqliteDialect: SqlDialect = {
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   manyTexts: null,
+  // SQLite plans a statement again for each value of a parameter that is a limit by itself.
   limit: (skip, limit, bind) =>
-    skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} OFFSET ${bind(skip)}`,
+    skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
 }

@@ -59,7 +59,7 @@ export const pageStatement = (
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
   write((bind, where) => {
     const from = `${fromOf(collection, path)} WHERE ${where(path.bounds)}`
-    return `SELECT count(*) FROM (SELECT 1 ${from} LIMIT ${bind(most)})`
+    return `SELECT count(*) FROM (SELECT 1 ${from} LIMIT ${bind(most)} + 0)`
   })
 
 /**
@@ -79,7 +79,7 @@ export const countAllStatement = (collection: string, path: ReadPath, most: numb
 /** Measures the documents after a place, up to a number: their count, the last place, and their bytes. */
 export const rangeStatement = (collection: string): string =>
   `SELECT count(*), max(place), total(size) FROM (
-    SELECT rowid AS place, ${SIZE} AS size FROM ${sqliteDialect.table(collection)} WHERE rowid > ? ORDER BY rowid LIMIT ?)`
+    SELECT rowid AS place, ${SIZE} AS size FROM ${sqliteDialect.table(collection)} WHERE rowid > ? ORDER BY rowid LIMIT ? + 0)`
 
 /**
  * Selects the documents between two places that meet a condition, or their number; the places are bound

@@ -141,7 +141,7 @@ type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown
 function* commitShared(connection: Connection, writes: readonly Waiting[], slice: Slice): Sliced<void> {
   try {
     const outcomes: Outcome[] = []
-    for (const write of writes) outcomes.push([write, yield* runInSavepoint(connection, write, slice)])
+    for (const write of writes) outcomes.push([write, yield* runAlone(connection, write, slice)])
     commit(connection)
     for (const [{ resolve, reject }, result] of outcomes) {
       if ('thrown' in result) reject(result.thrown)
@@ -169,21 +169,32 @@ function commit(connection: Connection): void {
   }
 }
 
-/** Throws only where the whole transaction is lost. */
-function* runInSavepoint(
+/** Whether a write that fails has changed nothing: its last step alone writes, by a statement that fails as a whole. */
+const isOneStatement = (steps: readonly WriteStep[]): boolean =>
+  steps.every(
+    (step, i) => 'require' in step || 'refuse' in step || (i === steps.length - 1 && !('remove' in step)),
+  )
+
+/** Runs a write so that nothing is left of it where it fails. Throws only where the whole transaction is lost. */
+function* runAlone(
   connection: Connection,
   { steps, suspects, verify }: Waiting,
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
-  connection.execute('SAVEPOINT one')
+  // A savepoint copies every page that is written after it.
+  const isSaved = !isOneStatement(steps)
+  const end = (isOk: boolean): void => {
+    if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+  }
+  if (isSaved) connection.execute('SAVEPOINT one')
   try {
     verify()
     const result = yield* writeSteps(connection, steps, slice, suspects)
-    connection.execute(result.ok ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+    end(result.ok)
     return result
   } catch (thrown) {
     if (!connection.isInTransaction) throw thrown
-    connection.execute('ROLLBACK TO one; RELEASE one')
+    end(false)
     return { thrown: explain(thrown) }
   }
 }

@@ -35,7 +35,8 @@ const PATIENCE = 20
 /** The most statements that a connection keeps prepared. */
 const MAX_PREPARED = 256
 
-/** The cache of a connection for reading, in KiB; the operating system has one as well. */
+/** The caches of connections, in KiB: short reads go to the writer; the operating system has a cache as well. */
+const WRITER_CACHE = 64 * 1024
 const READER_CACHE = 2000
 
 /**
@@ -49,6 +50,7 @@ export async function openWriter(
   return open(file, {}, async (database) => {
     // SQLite does not wait here by itself, and processes that open a new file block each other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
+    database.pragma(`cache_size = -${WRITER_CACHE}`)
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new Error(`${file} is not in UTF-8, so texts would be in another order`)

@@ -13,10 +13,17 @@ import { type Abortable, openReaders, type Reading } from './connection/readers.
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
+import { createPathFinder, type FindPath } from './read/path-finder.js'
 import { type Batch, type Rest, readBatch } from './read/read-batch.js'
 import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
 import { listDirectly, listInSlices } from './read/read-list.js'
-import { choosePath, MAX_BOUNDED, type ReadIndex, type ReadPath, readIndexesOf } from './read/read-path.js'
+import {
+  MAX_BOUNDED,
+  type PathQuery,
+  type ReadIndex,
+  type ReadPath,
+  readIndexesOf,
+} from './read/read-path.js'
 import { writeSurveyed } from './write/survey.js'
 import { createWriteQueue } from './write/write-queue.js'
 
@@ -73,13 +80,16 @@ interface Parts {
 function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   const queue = createWriteQueue(writer)
   const indexes = new Map<string, readonly ReadIndex[]>()
+  const finders = new Map<string, FindPath>()
 
   const shortConnection = (): Connection => (writer.isInTransaction ? reserve : writer)
 
-  const choose = (collection: string, query: Pick<ListQuery, 'filter' | 'sort' | 'limit'>): ReadPath =>
-    choosePath(indexes.get(collection) ?? [], query, (path, most) =>
+  const finderOf = (collection: string): FindPath =>
+    createPathFinder(indexes.get(collection) ?? [], (path, most) =>
       countUpTo(shortConnection(), { collection, path }, most),
     )
+  const choose = (collection: string, query: PathQuery): ReadPath =>
+    (finders.get(collection) ?? finderOf(collection))(query)
 
   /** Reads at once if it is short; otherwise again, in slices. */
   const read = <T>(path: ReadPath, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
@@ -102,6 +112,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
+        finders.set(plan.name, finderOf(plan.name))
       }
     },
     list,

@@ -45,7 +45,12 @@ export interface ReadPath {
   readonly most: number
   /** The number of fields with one value, or one of a few. */
   readonly fixed: number
+  /** Where other queries have the same path but for values: the texts of statements on it, by name. */
+  readonly texts?: Map<string, string>
 }
+
+/** What the path of a query depends on. */
+export type PathQuery = Pick<ListQuery, 'filter' | 'sort' | 'limit'>
 
 /** A collection, and the path to its documents. */
 export interface Way {
@@ -66,7 +71,7 @@ const MANY = 500
  */
 export function choosePath(
   indexes: readonly ReadIndex[],
-  { filter, sort, limit }: Pick<ListQuery, 'filter' | 'sort' | 'limit'>,
+  { filter, sort, limit }: PathQuery,
   countUpTo: (path: ReadPath, most: number) => number,
 ): ReadPath {
   const conditions = conditionsOf(filter)

@@ -13,6 +13,8 @@ import { type Abortable, openReaders, type Reading } from './connection/readers.
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
+import { createKeptDocuments } from './read/kept-documents.js'
+import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
 import { type Batch, type Rest, readBatch } from './read/read-batch.js'
 import { countDirectly, countInSlices, countUpTo } from './read/read-count.js'
@@ -78,7 +80,8 @@ interface Parts {
 }
 
 function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
-  const queue = createWriteQueue(writer)
+  const kept = createKeptDocuments(writer)
+  const queue = createWriteQueue(writer, kept.forget)
   const indexes = new Map<string, readonly ReadIndex[]>()
   const finders = new Map<string, FindPath>()
 
@@ -103,7 +106,9 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   const list = (collection: string, query: ListQuery): MaybePromise<Listed> => {
     const plan = { collection, query, path: choose(collection, query) }
     const reading: Reading<Listed> = (connection, slice) => listInSlices(connection, plan, slice)
-    return listDirectly(shortConnection(), plan) ?? read(plan.path, reading, query)
+    // Of what is being written, nothing is shown.
+    const found = writer.isInTransaction ? undefined : listKept({ connection: writer, kept }, plan)
+    return found ?? listDirectly(shortConnection(), plan) ?? read(plan.path, reading, query)
   }
   return {
     async create(plans) {

@@ -36,7 +36,7 @@ const PATIENCE = 20
 const MAX_PREPARED = 256
 
 /** The caches of connections, in KiB: short reads go to the writer; the operating system has a cache as well. */
-const WRITER_CACHE = 64 * 1024
+const WRITER_CACHE = 32 * 1024
 const READER_CACHE = 2000
 
 /**

@@ -21,21 +21,18 @@ const CONDITION = 10
 const KILOBYTE = 80
 
 /** The most conditions in a statement; with more, the core is faster. */
-export const MAX_CONDITIONS = 8
+const MAX_CONDITIONS = 8
 
-/** The cost of conditions in a statement, relative to a condition on one field, and to a pattern. */
-export const weigh = (filters: readonly Filter[], pattern: number): number =>
-  filters.reduce((sum, filter) => sum + weighOne(filter, pattern), 0)
-
-function weighOne(filter: Filter, pattern: number): number {
+/** The cost of a condition in a statement, relative to a condition on one field; the core does patterns. */
+function weigh(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return weigh(filter.filters, pattern)
+      return filter.filters.reduce((sum, part) => sum + weigh(part), 0)
     case 'not':
-      return weighOne(filter.filter, pattern)
+      return weigh(filter.filter)
     case 'match':
-      return pattern
+      return Number.POSITIVE_INFINITY
     case 'present':
     case 'eq':
     case 'lt':
@@ -64,8 +61,7 @@ export function divide(conditions: readonly Filter[]): Division {
   const judged: Filter[] = []
   let weight = 0
   for (const condition of conditions) {
-    // The core does patterns: it can pause in one.
-    const more = weighOne(condition, Number.POSITIVE_INFINITY)
+    const more = weigh(condition)
     if (judged.length === 0 && weight + more <= MAX_CONDITIONS) {
       asked.push(condition)
       weight += more

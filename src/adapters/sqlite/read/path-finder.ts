@@ -3,7 +3,6 @@ import { canHold } from '../../../filter/compare.js'
 import type { FieldRef, Filter } from '../../../filter/filter.js'
 import { conditionsOf } from '../../../filter/index-order.js'
 import { choosePath, type PathQuery, type ReadIndex, type ReadPath } from './read-path.js'
-import { literalOf } from './read-statements.js'
 
 /** Chooses the path of a query. */
 export type FindPath = (query: PathQuery) => ReadPath
@@ -71,7 +70,7 @@ function shapeOfLeaf(filter: Filter): string | undefined {
     case 'present':
       return `?${nameOf(filter.field)}`
     case 'match':
-      return literalOf(filter.pattern) === undefined ? undefined : `~${nameOf(filter.field)}`
+      return `~${nameOf(filter.field)}`
     case 'eq':
     case 'lt':
     case 'lte':

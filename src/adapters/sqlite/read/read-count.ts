@@ -3,7 +3,7 @@ import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { findMatches } from './matches.js'
 import type { Way } from './read-path.js'
-import { countAllStatement, countStatement } from './read-statements.js'
+import { countAllStatement, countStatement, sizeStatement } from './read-statements.js'
 
 /**
  * The index rows that are counted at once, and the documents of a collection, which are stored closer: about
@@ -15,9 +15,11 @@ const MAX_DOCUMENTS = 4_000_000
 /** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
 export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
   if (path.rest.length > 0) return undefined
-  const { text, values } = countAllStatement(collection, path, path.index === null ? MAX_DOCUMENTS : MAX_ROWS)
-  const count = connection.first(text, values)
-  if (count !== null) return Number(count)
+  const size = Number(connection.first(sizeStatement(collection), []))
+  if (size <= (path.index === null ? MAX_DOCUMENTS : MAX_ROWS)) {
+    const { text, values } = countAllStatement(collection, path)
+    return Number(connection.first(text, values))
+  }
   if (path.index === null) return undefined
   const least = countUpTo(connection, { collection, path }, MAX_ROWS + 1)
   return least > MAX_ROWS ? undefined : least

@@ -5,12 +5,12 @@ import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
-import { costOf, MAX_CONDITIONS, weigh } from './candidates.js'
+import { costOf } from './candidates.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match } from './matches.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
-import { firstStatement, pageStatement, SMALL } from './read-statements.js'
+import { pageStatement } from './read-statements.js'
 
 /** A list, and the path to its documents. */
 export interface ListPlan extends Way {
@@ -21,42 +21,24 @@ export interface ListPlan extends Way {
 const ENTRY = 10
 
 /** The bytes of documents that are read at once. */
-const PAGE_BYTES = 2 ** 21
+export const PAGE_BYTES = 2 ** 21
 
 /**
  * Lists a limited number of documents that an index gives in order, by one statement; `undefined` where there
- * is no such index, or the documents are large or far apart.
+ * is no such index, or the documents are large.
  */
-export function listDirectly(connection: Connection, plan: ListPlan): Listed | undefined {
-  const { query, path } = plan
-  const limit = Math.min(path.most, query.limit ?? path.most)
-  if (!path.isOrdered || query.skip + limit > MAX_BOUNDED) return undefined
-  const texts = path.rest.length > 0 ? findFirst(connection, plan, limit) : readPage(connection, plan, limit)
-  return texts?.includes(null)
-    ? undefined
-    : texts?.map((found) => JSON.parse(String(found)) as StoredDocument)
-}
-
-type Texts = readonly unknown[]
-
-function readPage(connection: Connection, { collection, query, path }: ListPlan, limit: number): Texts {
-  const { skip, bytes = PAGE_BYTES } = query
-  // One document is returned whatever its size.
-  const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
-  const { text, values } = pageStatement(collection, path, { skip, limit, cap })
-  return connection.all(text, values)
-}
-
-function findFirst(
+export function listDirectly(
   connection: Connection,
   { collection, query, path }: ListPlan,
-  limit: number,
-): Texts | undefined {
-  const { skip, bytes = PAGE_BYTES } = query
-  if ((limit > 1 && limit * SMALL > bytes) || weigh(path.rest, 1) > MAX_CONDITIONS) return undefined
-  const statement = firstStatement(collection, path, skip + limit)
-  const texts = statement && connection.all(statement.text, statement.values)
-  return texts?.includes(null) ? undefined : texts?.slice(skip)
+): Listed | undefined {
+  const { skip, limit, bytes = PAGE_BYTES } = query
+  const count = Math.min(path.most, limit ?? path.most)
+  if (path.rest.length > 0 || !path.isOrdered || skip + count > MAX_BOUNDED) return undefined
+  // One document is returned whatever its size.
+  const cap = count > 1 ? Math.min(PAGE_BYTES, bytes) / count : Number.MAX_SAFE_INTEGER
+  const { text, values } = pageStatement(collection, path, { skip, limit: count, cap })
+  const texts = connection.all(text, values)
+  return texts.includes(null) ? undefined : texts.map((found) => JSON.parse(String(found)) as StoredDocument)
 }
 
 /** Lists in slices, on a snapshot of the collection. */

@@ -1,8 +1,6 @@
 import { and, type Filter } from '../../../filter/filter.js'
-import type { Pattern } from '../../../filter/pattern/syntax/pattern.js'
-import { isStorableText } from '../../../json/domain.js'
 import { compileCondition } from '../../sql/compile-condition.js'
-import { type Bind, quoteName, type SqlDialect, type Statement, type Value } from '../../sql/dialect.js'
+import { type Bind, quoteName, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import type { ReadPath } from './read-path.js'
@@ -25,9 +23,7 @@ function writeOnce(path: ReadPath, name: string, values: readonly Value[], text:
 
 /** The values that leaves bind. */
 const valuesOf = (leaves: readonly Filter[]): readonly Value[] =>
-  leaves.flatMap((leaf) =>
-    'value' in leaf ? leaf.value : leaf.kind === 'match' ? (literalOf(leaf.pattern) ?? []) : [],
-  )
+  leaves.flatMap((leaf) => ('value' in leaf ? leaf.value : []))
 
 /** The table and the index that SQLite must use; the condition has only what the index can answer. */
 const fromOf = (collection: string, { index }: ReadPath): string =>
@@ -73,52 +69,16 @@ export const pageStatement = (
     return `SELECT ${column} ${from}${sqliteDialect.limit(skip, limit, bind)}`
   })
 
-/** The documents that a statement looks through at once, and the most bytes of each: about 5 ms in all. */
-const LOOKED_THROUGH = 1024
-export const SMALL = 2048
-
-/** The most units of a literal that a statement looks for. */
-const MAX_LITERAL = 64
-
-/** The text that a pattern consists of, if a statement may look for it; it is stored as it is compared. */
-export const literalOf = (pattern: Pattern): string | undefined =>
-  pattern.kind === 'text' && pattern.text.length <= MAX_LITERAL && isStorableText(pattern.text)
-    ? pattern.text
-    : undefined
-
-/** For documents that are small: a search through a long text could not pause. */
-const literalDialect: SqlDialect = {
-  ...sqliteDialect,
-  match(text, pattern, bind) {
-    const literal = literalOf(pattern)
-    return literal === undefined ? undefined : `instr(${text}, ${bind(literal)}) > 0`
-  },
-}
-
-/**
- * Selects the first documents of a path that meet its other conditions, one after another: a rule that hides documents
- * stands before what a caller asks. A NULL says that there is a larger document, or that there are more to look through.
- * `undefined` where SQLite cannot express the same conditions.
- */
-export function firstStatement(collection: string, path: ReadPath, limit: number): Statement | undefined {
-  let isExact = true
-  const { bounds, rest } = path
-  const values = [...valuesOf(rest), ...valuesOf(bounds), ...valuesOf(bounds), limit]
-  const statement = writeOnce(path, 'first', values, (bind, where) => {
-    const range = (): string => `${fromOf(collection, path)} WHERE ${where(bounds)}${orderOf(path)} LIMIT`
-    const steps = rest.map((condition) => {
-      const { sql, isExact: isAll } = compileCondition(condition, literalDialect, bind)
-      isExact &&= isAll
-      return `WHEN ${sql} IS NOT TRUE THEN 0`
-    })
-    const verdict = `CASE WHEN ${SIZE} > ${SMALL} THEN -1 ${steps.join(' ')} ELSE 1 END AS verdict`
-    const looked = `SELECT document, ${verdict} ${range()} ${LOOKED_THROUGH}`
-    const found = `SELECT iif(verdict > 0, document, NULL) FROM (${looked}) WHERE verdict`
-    const beyond = `SELECT NULL FROM (SELECT 1 ${range()} 1 OFFSET ${LOOKED_THROUGH})`
-    return `${found} UNION ALL ${beyond} LIMIT ${bind(limit)} + 0`
+/** Selects the ids of documents of a path in order, from the index alone. */
+export const idsStatement = (
+  collection: string,
+  path: ReadPath,
+  { skip, limit }: { readonly skip: number; readonly limit: number },
+): Statement =>
+  writeOnce(path, 'ids', [...valuesOf(path.bounds), limit, skip], (bind, where) => {
+    const from = `${fromOf(collection, path)} WHERE ${where(path.bounds)}${orderOf(path)}`
+    return `SELECT _id ${from}${sqliteDialect.limit(skip, limit, bind)}`
   })
-  return isExact ? statement : undefined
-}
 
 /** Counts the documents on a path, at most `most`, from the index alone. */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
@@ -127,19 +87,17 @@ export const countStatement = (collection: string, path: ReadPath, most: number)
     return `SELECT count(*) FROM (SELECT 1 ${from} LIMIT ${bind(most)} + 0)`
   })
 
-/**
- * Counts all documents on a path, which is faster than counting up to a limit; NULL where the collection may
- * have more than `most`.
- */
-export const countAllStatement = (collection: string, path: ReadPath, most: number): Statement =>
-  writeOnce(path, 'count all', [most, ...valuesOf(path.bounds)], (bind, where) => {
-    const table = sqliteDialect.table(collection)
-    const isSmall = `(SELECT coalesce(max(rowid), 0) FROM ${table}) <= ${bind(most)}`
-    const from = path.index === null ? `FROM ${table}` : fromOf(collection, path)
+/** Counts all documents on a path, which is faster than counting up to a limit. */
+export const countAllStatement = (collection: string, path: ReadPath): Statement =>
+  writeOnce(path, 'count all', valuesOf(path.bounds), (_, where) => {
     // Without conditions SQLite counts pages and not rows.
-    const bounds = path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`
-    return `SELECT CASE WHEN ${isSmall} THEN (SELECT count(*) ${from}${bounds}) END`
+    const from = path.index === null ? `FROM ${sqliteDialect.table(collection)}` : fromOf(collection, path)
+    return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`}`
   })
+
+/** Selects the most documents that a collection may have. */
+export const sizeStatement = (collection: string): string =>
+  `SELECT coalesce(max(rowid), 0) FROM ${sqliteDialect.table(collection)}`
 
 /** Measures the documents after a place, up to a number: their count, the last place, and their bytes. */
 export const rangeStatement = (collection: string): string =>

@@ -44,8 +44,11 @@ const MAX_WAIT = 5000
 /** The longest pause between attempts, in milliseconds. */
 const PAUSE = 15
 
-/** Creates the queue of a connection. */
-export function createWriteQueue(connection: Connection): WriteQueue {
+/** Creates the queue of a connection. `onWrite` hears of the steps of each write before the first is applied. */
+export function createWriteQueue(
+  connection: Connection,
+  onWrite: (steps: readonly WriteStep[]) => void,
+): WriteQueue {
   let waiting: Waiting[] = []
   let running: readonly Waiting[] = []
   let isScheduled = false
@@ -84,7 +87,10 @@ export function createWriteQueue(connection: Connection): WriteQueue {
       return undefined
     }
     running = takeShared(waiting)
-    for (const { steps } of running) watches.tell(steps)
+    for (const { steps } of running) {
+      watches.tell(steps)
+      onWrite(steps)
+    }
     const slice: Slice = { left: SLICE }
     goOn(commitShared(connection, running, slice), slice)
     return undefined

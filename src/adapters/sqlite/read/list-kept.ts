@@ -1,0 +1,112 @@
+import { and, ID } from '../../../filter/filter.js'
+import { isOn } from '../../../filter/index-order.js'
+import { compileJudge } from '../../../filter/matches.js'
+import type { Slice } from '../../../slices.js'
+import type { Listed } from '../../../storage.js'
+import { parseDocument } from '../../sql/judge-texts.js'
+import type { Connection } from '../connection/connection.js'
+import type { Kept, KeptDocuments } from './kept-documents.js'
+import { type ListPlan, PAGE_BYTES } from './read-list.js'
+import { MAX_BOUNDED, type Way } from './read-path.js'
+import { idsStatement, pageStatement } from './read-statements.js'
+
+/** Where lists of kept documents are read. */
+export interface KeptSource {
+  readonly connection: Connection
+  readonly kept: KeptDocuments
+}
+
+/** The steps that such a list may take at once: about 5 ms. */
+const STEPS = 100_000
+
+/** The steps of one document. */
+const DOCUMENT = 10
+
+/** The documents that are looked through at a time where not all match, and the most. */
+const SOME = 128
+const MOST = 1024
+
+/**
+ * Lists the first documents of a path by their ids, which an index has in order, where their documents are kept; others
+ * are read and kept. `undefined` where there is no such index, the matches are far apart or large, or somebody else has
+ * written.
+ */
+export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
+  const { query, path } = plan
+  const { skip, bytes = PAGE_BYTES } = query
+  const limit = Math.min(path.most, query.limit ?? path.most)
+  if (path.index === null || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
+  const slice = { left: STEPS }
+  const found =
+    path.rest.length > 0
+      ? findFirst(source, plan, skip + limit, slice)?.slice(skip)
+      : readSome(source, plan, { skip, limit, bytes }, slice)
+  if (!source.kept.isCurrent() || !found) return undefined
+  const size = found.reduce((sum, one) => sum + one.size, 0)
+  return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => document)
+}
+
+/** Finds the first matches, some documents at a time. */
+function findFirst(
+  source: KeptSource,
+  plan: ListPlan,
+  count: number,
+  slice: Slice,
+): readonly Kept[] | undefined {
+  const judge = compileJudge(and(plan.path.rest))
+  const found: Kept[] = []
+  if (count === 0) return found
+  for (let skip = 0; skip < MOST; skip += SOME) {
+    const some = readSome(source, plan, { skip, limit: SOME, bytes: PAGE_BYTES }, slice)
+    if (!some) return undefined
+    for (const one of some) {
+      const verdict = slice.left > 0 ? judge(one.document, slice) : undefined
+      if (verdict === undefined) return undefined
+      if (verdict && found.push(one) === count) return found
+    }
+    if (some.length < SOME) return found
+  }
+  return undefined
+}
+
+interface Range {
+  readonly skip: number
+  readonly limit: number
+}
+
+/** Reads some documents of a path; all of them, where one is not kept. */
+function readSome(
+  { connection, kept }: KeptSource,
+  { collection, path }: ListPlan,
+  { skip, limit, bytes }: Range & { readonly bytes: number },
+  slice: Slice,
+): readonly Kept[] | undefined {
+  const ids = readIds(connection, { collection, path }, { skip, limit })
+  slice.left -= ids.length * DOCUMENT
+  const known: Kept[] = []
+  for (const id of ids) {
+    const one = kept.get(collection, String(id))
+    if (!one) break
+    known.push(one)
+  }
+  if (known.length === ids.length) return known
+  // One document is returned whatever its size.
+  const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
+  const { text, values } = pageStatement(collection, path, { skip, limit, cap })
+  const texts = connection.all(text, values)
+  if (texts.includes(null)) return undefined
+  return texts
+    .map(String)
+    .map((found) =>
+      kept.put(collection, { document: parseDocument(found, slice), size: Buffer.byteLength(found) }),
+    )
+}
+
+/** The ids on a path; those that a query names may be of no document. */
+function readIds(connection: Connection, { collection, path }: Way, range: Range): readonly unknown[] {
+  const [bound] = path.bounds
+  if (bound?.kind === 'eq' && isOn(bound.field, ID) && range.skip === 0 && range.limit > 0)
+    return [bound.value]
+  const { text, values } = idsStatement(collection, path, range)
+  return connection.all(text, values)
+}

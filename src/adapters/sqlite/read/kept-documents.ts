@@ -12,7 +12,8 @@ export interface Kept {
  * written, and everything once another process has written.
  */
 export interface KeptDocuments {
-  get(collection: string, id: string): Kept | undefined
+  /** The documents of ids; `undefined` where one of them is not kept. */
+  find(collection: string, ids: readonly unknown[]): readonly Kept[] | undefined
   /** Freezes a document, and keeps it unless it is large. */
   put(collection: string, kept: Kept): Kept
   /** Forgets what steps are about to change. */
@@ -28,7 +29,8 @@ export interface KeptDocuments {
 const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
 
-type Collections = Map<string, Map<string, Kept>>
+/** By collection and `_id`. */
+type Collections = Map<string, Map<unknown, Kept>>
 
 /** Creates the documents that are kept of the file of a connection. */
 export function createKeptDocuments(connection: Connection): KeptDocuments {
@@ -47,16 +49,21 @@ export function createKeptDocuments(connection: Connection): KeptDocuments {
       bytes = 0
     }
     bytes += kept.size
-    const some = young.get(collection) ?? new Map<string, Kept>()
+    const some = young.get(collection) ?? new Map<unknown, Kept>()
     young.set(collection, some.set(kept.document._id, kept))
   }
   return {
-    get(collection, id) {
-      const recent = young.get(collection)?.get(id)
-      if (recent) return recent
-      const kept = old.get(collection)?.get(id)
-      if (kept) keep(collection, kept)
-      return kept
+    find(collection, ids) {
+      const [recent, earlier] = [young.get(collection), old.get(collection)]
+      const found: Kept[] = []
+      for (const id of ids) {
+        const known = recent?.get(id)
+        const kept = known ?? earlier?.get(id)
+        if (!kept) return undefined
+        if (!known) keep(collection, kept)
+        found.push(kept)
+      }
+      return found
     },
     put(collection, kept) {
       freeze(kept.document)

@@ -83,13 +83,8 @@ function readSome(
 ): readonly Kept[] | undefined {
   const ids = readIds(connection, { collection, path }, { skip, limit })
   slice.left -= ids.length * DOCUMENT
-  const known: Kept[] = []
-  for (const id of ids) {
-    const one = kept.get(collection, String(id))
-    if (!one) break
-    known.push(one)
-  }
-  if (known.length === ids.length) return known
+  const known = kept.find(collection, ids)
+  if (known) return known
   // One document is returned whatever its size.
   const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
   const { text, values } = pageStatement(collection, path, { skip, limit, cap })

@@ -14,7 +14,9 @@ import { choosePath, type ReadPath, readIndexesOf } from '../../src/adapters/sql
 import {
   countAllStatement,
   countStatement,
+  idsStatement,
   pageStatement,
+  rangeStatement,
   scanStatement,
   walkStatement,
 } from '../../src/adapters/sqlite/read/read-statements.js'
@@ -181,6 +183,21 @@ describe('SQLite', () => {
     expect(plan).not.toMatch(/TEMP B-TREE/)
     // An order alone is walked; what is fixed or bounded is sought.
     if (filter !== everything) expect(plan).toMatch(/^SEARCH /)
+    const ids = planOf(idsStatement('things', path, { skip: 0, limit: 21 }))
+    expect(ids).toMatch(/^\w+ c_things USING COVERING INDEX/)
+    expect(ids).not.toMatch(/TEMP B-TREE/)
+  })
+
+  test('a limit never decides how a statement runs, so that it is prepared once', () => {
+    const path = choose(is('eq', fields.n, 5), [])
+    const page = { skip: 1, limit: 2, cap: 3 }
+    for (const { text } of [
+      pageStatement('things', path, page),
+      idsStatement('things', path, page),
+      countStatement('things', path, 5),
+      { text: rangeStatement('things') },
+    ])
+      expect(text).not.toMatch(/(?:LIMIT|OFFSET) \?(?! \+ 0)/)
   })
 
   test('any number of ids is one parameter and sought', () => {

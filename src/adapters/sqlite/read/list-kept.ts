@@ -6,9 +6,9 @@ import type { Listed } from '../../../storage.js'
 import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { Kept, KeptDocuments } from './kept-documents.js'
-import { type ListPlan, PAGE_BYTES } from './read-list.js'
+import { type ListPlan, limitOf, PAGE_BYTES, type Page, readPage } from './read-list.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
-import { idsStatement, pageStatement } from './read-statements.js'
+import { idsStatement } from './read-statements.js'
 
 /** Where lists of kept documents are read. */
 export interface KeptSource {
@@ -34,7 +34,7 @@ const MOST = 1024
 export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined {
   const { query, path } = plan
   const { skip, bytes = PAGE_BYTES } = query
-  const limit = Math.min(path.most, query.limit ?? path.most)
+  const limit = limitOf(query, path)
   if (path.index === null || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
   const slice = { left: STEPS }
   const found =
@@ -69,39 +69,27 @@ function findFirst(
   return undefined
 }
 
-interface Range {
-  readonly skip: number
-  readonly limit: number
-}
-
 /** Reads some documents of a path; all of them, where one is not kept. */
 function readSome(
   { connection, kept }: KeptSource,
-  { collection, path }: ListPlan,
-  { skip, limit, bytes }: Range & { readonly bytes: number },
+  { collection, path }: Way,
+  page: Page,
   slice: Slice,
 ): readonly Kept[] | undefined {
-  const ids = readIds(connection, { collection, path }, { skip, limit })
+  const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
-  const known = kept.find(collection, ids)
-  if (known) return known
-  // One document is returned whatever its size.
-  const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
-  const { text, values } = pageStatement(collection, path, { skip, limit, cap })
-  const texts = connection.all(text, values)
-  if (texts.includes(null)) return undefined
-  return texts
-    .map(String)
-    .map((found) =>
-      kept.put(collection, { document: parseDocument(found, slice), size: Buffer.byteLength(found) }),
+  return (
+    kept.find(collection, ids) ??
+    readPage(connection, { collection, path }, page)?.map((text) =>
+      kept.put(collection, { document: parseDocument(text, slice), size: Buffer.byteLength(text) }),
     )
+  )
 }
 
 /** The ids on a path; those that a query names may be of no document. */
-function readIds(connection: Connection, { collection, path }: Way, range: Range): readonly unknown[] {
+function readIds(connection: Connection, { collection, path }: Way, page: Page): readonly unknown[] {
   const [bound] = path.bounds
-  if (bound?.kind === 'eq' && isOn(bound.field, ID) && range.skip === 0 && range.limit > 0)
-    return [bound.value]
-  const { text, values } = idsStatement(collection, path, range)
+  if (bound?.kind === 'eq' && isOn(bound.field, ID) && page.skip === 0 && page.limit > 0) return [bound.value]
+  const { text, values } = idsStatement(collection, path, page)
   return connection.all(text, values)
 }

@@ -9,7 +9,7 @@ import { costOf } from './candidates.js'
 import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match } from './matches.js'
-import { MAX_BOUNDED, type Way } from './read-path.js'
+import { MAX_BOUNDED, type ReadPath, type Way } from './read-path.js'
 import { pageStatement } from './read-statements.js'
 
 /** A list, and the path to its documents. */
@@ -31,14 +31,34 @@ export function listDirectly(
   connection: Connection,
   { collection, query, path }: ListPlan,
 ): Listed | undefined {
-  const { skip, limit, bytes = PAGE_BYTES } = query
-  const count = Math.min(path.most, limit ?? path.most)
-  if (path.rest.length > 0 || !path.isOrdered || skip + count > MAX_BOUNDED) return undefined
+  const { skip, bytes = PAGE_BYTES } = query
+  const limit = limitOf(query, path)
+  if (path.rest.length > 0 || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
+  const texts = readPage(connection, { collection, path }, { skip, limit, bytes })
+  return texts?.map((text) => JSON.parse(text) as StoredDocument)
+}
+
+/** The most documents that a list may have. */
+export const limitOf = ({ limit }: ListQuery, { most }: ReadPath): number => Math.min(most, limit ?? most)
+
+/** Some documents of a path, and the most bytes of them. */
+export interface Page {
+  readonly skip: number
+  readonly limit: number
+  readonly bytes: number
+}
+
+/** Reads the texts of some documents of a path; `undefined` where they are large. */
+export function readPage(
+  connection: Connection,
+  { collection, path }: Way,
+  { skip, limit, bytes }: Page,
+): readonly string[] | undefined {
   // One document is returned whatever its size.
-  const cap = count > 1 ? Math.min(PAGE_BYTES, bytes) / count : Number.MAX_SAFE_INTEGER
-  const { text, values } = pageStatement(collection, path, { skip, limit: count, cap })
+  const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
+  const { text, values } = pageStatement(collection, path, { skip, limit, cap })
   const texts = connection.all(text, values)
-  return texts.includes(null) ? undefined : texts.map((found) => JSON.parse(String(found)) as StoredDocument)
+  return texts.includes(null) ? undefined : texts.map(String)
 }
 
 /** Lists in slices, on a snapshot of the collection. */

@@ -1,7 +1,7 @@
 import type { StoredDocument, WriteStep } from '../../../storage.js'
 import type { Connection } from '../connection/connection.js'
 
-/** A document, frozen, and the bytes of its text. */
+/** A document, and the bytes of its text. */
 export interface Kept {
   readonly document: StoredDocument
   readonly size: number
@@ -14,7 +14,7 @@ export interface Kept {
 export interface KeptDocuments {
   /** The documents of ids; `undefined` where one of them is not kept. */
   find(collection: string, ids: readonly unknown[]): readonly Kept[] | undefined
-  /** Freezes a document, and keeps it unless it is large. */
+  /** Keeps a document unless it is large. */
   put(collection: string, kept: Kept): Kept
   /** Forgets what steps are about to change. */
   forget(steps: readonly WriteStep[]): void
@@ -66,7 +66,6 @@ export function createKeptDocuments(connection: Connection): KeptDocuments {
       return found
     },
     put(collection, kept) {
-      freeze(kept.document)
       if (kept.size <= MAX_SIZE) keep(collection, kept)
       return kept
     },
@@ -91,8 +90,13 @@ export function createKeptDocuments(connection: Connection): KeptDocuments {
   }
 }
 
-function freeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const inner of Object.values(value)) freeze(inner)
+/** A kept document for a caller, who cannot change it. */
+export function freeze(document: StoredDocument): StoredDocument {
+  if (!Object.isFrozen(document)) freezeAll(document)
+  return document
+}
+
+function freezeAll(value: object): void {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) freezeAll(inner)
   Object.freeze(value)
 }

@@ -5,7 +5,7 @@ import type { Slice } from '../../../slices.js'
 import type { Listed } from '../../../storage.js'
 import { parseDocument } from '../../sql/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import type { Kept, KeptDocuments } from './kept-documents.js'
+import { freeze, type Kept, type KeptDocuments } from './kept-documents.js'
 import { type ListPlan, limitOf, PAGE_BYTES, type Page, readPage } from './read-list.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
 import { idsStatement } from './read-statements.js'
@@ -23,7 +23,7 @@ const STEPS = 100_000
 const DOCUMENT = 10
 
 /** The documents that are looked through at a time where not all match, and the most. */
-const SOME = 128
+const SOME = 64
 const MOST = 1024
 
 /**
@@ -43,7 +43,7 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
       : readSome(source, plan, { skip, limit, bytes }, slice)
   if (!source.kept.isCurrent() || !found) return undefined
   const size = found.reduce((sum, one) => sum + one.size, 0)
-  return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => document)
+  return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => freeze(document))
 }
 
 /** Finds the first matches, some documents at a time. */

@@ -6,7 +6,13 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
-import { writeAll, writeFirst, writeSmall } from '../../src/adapters/postgres/read/page.js'
+import {
+  writeAll,
+  writeFirst,
+  writeJoined,
+  writeList,
+  writeSmall,
+} from '../../src/adapters/postgres/read/page.js'
 import type { Statement, Value } from '../../src/adapters/sql/dialect.js'
 import { createStatements, type Statements } from '../../src/adapters/sql/statements.js'
 import { structuresOf } from '../../src/adapters/sql/structures.js'
@@ -22,7 +28,7 @@ import {
 } from '../../src/adapters/sqlite/read/read-statements.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
-import { and, everything, type FieldRef, type Filter } from '../../src/filter/filter.js'
+import { and, everything, type FieldRef, type Filter, type Scalar } from '../../src/filter/filter.js'
 import { rangesAfter } from '../../src/query/cursor.js'
 import type { CollectionPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
@@ -279,7 +285,8 @@ describe('SQLite', () => {
 describe('PostgreSQL', () => {
   const postgres = usePostgres()
   const schema = newSchema()
-  const statements: Statements = createStatements(createPostgresDialect(schema))
+  const dialect = createPostgresDialect(schema)
+  const statements: Statements = createStatements(dialect)
   let client: pg.Client
 
   beforeAll(async () => {
@@ -303,7 +310,19 @@ describe('PostgreSQL', () => {
 
   test.each(lists)('%s uses an index and sorts nothing', async (_, filter, sort) => {
     const page = statements.page('things', { filter, sort, skip: 0, limit: 21 })
-    const written = [writeAll(page), writeSmall(page, 2 ** 20), writeFirst(page, 2 ** 24)]
+    const joined = createStatements({ ...dialect, parameter: (place) => `asked.v${place}` })
+    const { text } = joined.page('things', { filter, sort, skip: 0, limit: 21 })
+    const columns = page.values.map((value) => [value as Scalar])
+    const written: Statement[] = [
+      ...[writeAll(page.text), writeList(page.text, '65536', '2048'), writeFirst(page.text, '65536')].map(
+        (text) => ({ text, values: page.values }),
+      ),
+      writeSmall(page, 2 ** 20),
+      // Only queries without lists are read for several at once.
+      ...(page.values.some((value) => typeof value === 'object')
+        ? []
+        : [{ text: writeJoined(writeList(text, '65536', '2048'), page.values), values: columns }]),
+    ]
     for (const statement of written) {
       const plan = await planOf(statement)
       expect(plan).toMatch(/Index/)
@@ -314,10 +333,9 @@ describe('PostgreSQL', () => {
 
   test('what lies beyond a page is never written as text', async () => {
     const page = statements.page('things', { filter: everything, sort: [], skip: 0, limit: 5000 })
-    const { text, values } = writeFirst(page, 10_000)
     const { rows } = await client.query({
-      text: `EXPLAIN (ANALYZE, FORMAT JSON, COSTS OFF, TIMING OFF) ${text}`,
-      values: [...values],
+      text: `EXPLAIN (ANALYZE, FORMAT JSON, COSTS OFF, TIMING OFF) ${writeFirst(page.text, '10000')}`,
+      values: [...page.values],
     })
     const counts = JSON.stringify(rows[0]?.['QUERY PLAN']).matchAll(
       /"Node Type":"(WindowAgg|Limit)"[^{}[\]]*?"Actual Rows":([\d.]+)/g,

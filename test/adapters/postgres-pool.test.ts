@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createConnections } from '../../src/adapters/postgres/connection/connections.js'
 import type { PoolSource } from '../../src/adapters/postgres/connection/pool.js'
 import { MAX_PREPARED } from '../../src/adapters/postgres/connection/prepared.js'
+import { createWatch } from '../../src/adapters/postgres/connection/watch.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
 import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
@@ -185,9 +186,8 @@ describe('prepared statements', () => {
 
   test('of a thousand shapes leave room for others', { timeout: 60_000 }, async () => {
     const source = createSource()
-    const connections = createConnections(source)
-    const ask = (text: string) =>
-      connections.use(async (run) => (await run(text, [true])).rows, { signal: undefined })
+    const connections = createConnections(source, createWatch())
+    const ask = (text: string) => connections.use(async ({ run }) => (await run(text, [true])).rows, {})
     const connected = new Set<unknown>()
     source.pool.on('connect', (client) => connected.add(client))
     let most = 0
@@ -204,9 +204,8 @@ describe('prepared statements', () => {
   })
 
   test('are not made of what is asked once', { timeout: 60_000 }, async () => {
-    const connections = createConnections(createSource())
-    const ask = (text: string) =>
-      connections.use(async (run) => (await run(text, [true])).rows, { signal: undefined })
+    const connections = createConnections(createSource(), createWatch())
+    const ask = (text: string) => connections.use(async ({ run }) => (await run(text, [true])).rows, {})
     for (let i = 0; i < 1000; i++) await ask(`SELECT ${i} WHERE $1`)
     expect(await ask(listPrepared)).toEqual([])
   })

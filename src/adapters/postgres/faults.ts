@@ -50,6 +50,10 @@ const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database does not answer.', { cause })
 
+/** The error of a request that cannot wait. */
+export const overloaded = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many requests wait for the database.')
+
 /** The error for the caller: `storage_unavailable`, or the error itself where it is the service's fault. */
 export function explain(thrown: unknown): unknown {
   return isLost(thrown) || UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown

@@ -5,13 +5,15 @@ import type { SqlEngine } from '../sql/engine.js'
 import { findTaken } from '../sql/find-taken.js'
 import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
-import { type Connections, createConnections, retry } from './connection/connections.js'
+import { type Caller, type Connections, createConnections } from './connection/connections.js'
 import { drive } from './connection/drive.js'
 import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
+import { createWatch } from './connection/watch.js'
 import { createMissing } from './create-missing.js'
 import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
 import { createPostgresDialect } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
+import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
 import { writeSteps } from './write/write-steps.js'
 
@@ -50,57 +52,63 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const dialect = createPostgresDialect(schema)
   const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
   const indexes = new Map<string, readonly IndexPlan[]>()
-  let connections: Promise<Connections> | undefined
+  const watch = createWatch()
+  let connecting: Promise<Connections> | undefined
+  let connections: Connections | undefined
 
   const connect = async (): Promise<Connections> =>
-    createConnections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''))
+    createConnections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''), watch)
 
-  const use: Connections['use'] = async (work, how) => {
-    if (!connections) throw unavailable(new Error('the adapter is not open'))
-    return (await connections).use(work, how)
+  const use: Connections['use'] = (work, caller, mayBeLong) =>
+    connections?.use(work, caller, mayBeLong) ??
+    Promise.reject(unavailable(new Error('the adapter is not open')))
+
+  const create = createCreate(engine, use, watch)
+
+  const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
+    const [step, ...others] = steps
+    if (step && 'insert' in step && others.length === 0) return create(step, caller)
+    const mayBeLong = isLarge(steps)
+    return use(({ run }) => writeSteps(run, engine, steps), caller, mayBeLong)
   }
 
-  const write = async (
-    steps: readonly WriteStep[],
-    signal: AbortSignal | undefined,
-  ): Promise<WriteResult> => {
+  const write = async (steps: readonly WriteStep[], caller: Caller): Promise<WriteResult> => {
     if (steps.length === 0) return { ok: true, removed: 0 }
-    const how = { signal, mayBeLong: isLarge(steps) }
-    const attempt = (): Promise<Outcome> => use((run) => writeSteps(run, engine, steps), how)
-    const outcome = await retry(attempt, signal)
+    const outcome = await apply(steps, caller)
     if (!('taken' in outcome)) return outcome
     // Outside the transaction, which the refusal has ended.
     const { taken } = outcome
-    const fields = await use((run) => drive(run, findTaken(engine, taken)), { signal: undefined })
+    const fields = await use(({ run }) => drive(run, findTaken(engine, taken)), {})
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
   return {
     async open(plans) {
-      connections ??= connect().catch((thrown: unknown) => {
-        connections = undefined
+      connecting ??= connect().catch((thrown: unknown) => {
+        connecting = undefined
         throw thrown
       })
       try {
-        const create = (): Promise<void> =>
-          use((run) => createMissing(run, { schema, engine }, plans, migrate), { signal: undefined })
-        await retry(create, undefined)
+        const opened = await connecting
+        connections = opened
+        await opened.use(({ run }) => createMissing(run, { schema, engine }, plans, migrate), {})
         for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {
         // An error that is not a connection's tells the operator what to correct.
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
-    ...createReads({ engine, use, indexesOf: (collection) => indexes.get(collection) ?? [] }),
-    async write(steps, { signal }) {
+    ...createReads({ engine, use, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
+    async write(steps, caller) {
       try {
-        return await write(steps, signal)
+        return await write(steps, caller)
       } catch (thrown) {
-        throw signal?.aborted ? abandoned(thrown) : explain(thrown)
+        throw caller.signal?.aborted ? abandoned(thrown) : explain(thrown)
       }
     },
     async close() {
-      const closing = connections
+      const closing = connecting
+      connecting = undefined
       connections = undefined
       await (await closing)?.close()
     },

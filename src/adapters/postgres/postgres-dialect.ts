@@ -39,11 +39,14 @@ function typed(type: ValueType, json: string): string {
 
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
-/** A parameter with its type, which PostgreSQL cannot always infer. */
-function parameterOf(place: number, value: Value): string {
+/** The type of a value. */
+export function typeOf(value: Value): string {
   const [one, ending] = typeof value === 'object' ? [value[0], '[]'] : [value, '']
-  return `$${place}::${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
+  return `${PARAMETER_TYPES[typeof one] ?? 'text'}${ending}`
 }
+
+/** A parameter with its type, which PostgreSQL cannot always infer. */
+const parameterOf = (place: number, value: Value): string => `$${place}::${typeOf(value)}`
 
 /**
  * The bytes of a text, as an expression that an index may use. `decode` needs doubled backslashes, for which

@@ -4,7 +4,7 @@ import type { Slice, Sliced } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 
 /** The characters of JSON that are parsed in about one step. */
-const CHARACTERS = 6
+export const CHARACTERS = 6
 
 /** Parses a document, and takes the steps for it. */
 export function parseDocument(text: string, slice: Slice): StoredDocument {

@@ -1,7 +1,7 @@
 import { runSliced } from '../../../slices.js'
 import type { Answer, Asking, Question } from '../../sql/engine.js'
 import { findMatching } from '../../sql/judge-texts.js'
-import type { RunStatement } from './connections.js'
+import type { RunStatement } from './session.js'
 
 /** Runs the statements of work on one connection. */
 export async function drive<T>(run: RunStatement, asking: Asking<T>): Promise<T> {

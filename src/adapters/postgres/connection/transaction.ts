@@ -1,4 +1,4 @@
-import type { RunStatement } from './connections.js'
+import type { RunStatement } from './session.js'
 
 /**
  * Runs `work` in a transaction that `begin` opens, and commits where `isKept` is true. In every other case,

@@ -1,6 +1,6 @@
 import type { Statement } from '../../sql/dialect.js'
-import type { Rows, RunStatement } from '../connection/connections.js'
-import { pageOfIds, writeFirst, writeSmall } from './page.js'
+import type { RunStatement } from '../connection/session.js'
+import { pageOfIds, TEXTS, writeFirst, writeSmall } from './page.js'
 
 /** The documents of one batch. */
 export const BATCH = 500
@@ -10,9 +10,6 @@ export const BATCH_BYTES = 2 ** 20
 
 /** Selects a batch; documents that could make it too large are NULL. */
 export const writeBatch = (page: Statement): Statement => writeSmall(page, Math.floor(BATCH_BYTES / BATCH))
-
-/** Whether a batch has no NULL. */
-export const isWhole = ({ rows }: Rows): boolean => rows.every(({ document }) => document !== null)
 
 /** Reads the texts of all documents of a page, in order, in batches; inside a transaction with a snapshot. */
 export async function* readTexts(
@@ -31,8 +28,9 @@ export async function* readTexts(
       if (document === null && written.length === 0) {
         if (texts.length > 0) yield texts
         texts = []
-        const first = writeFirst(pageOfIds(table, large), BATCH_BYTES)
-        written.push(...textsOf(await run(first.text, first.values)))
+        const [first] = (await run(writeFirst(pageOfIds(table), '$2::float8', TEXTS), [large, BATCH_BYTES]))
+          .rows
+        written.push(...(JSON.parse(String(first?.documents)) as readonly string[]))
         large.splice(0, written.length)
       }
       texts.push(typeof document === 'string' ? document : (written.shift() ?? ''))
@@ -41,6 +39,3 @@ export async function* readTexts(
     if (rows.length < BATCH) return
   }
 }
-
-const textsOf = ({ rows }: Rows): readonly string[] =>
-  rows.flatMap(({ document }) => (typeof document === 'string' ? [document] : []))

@@ -1,10 +1,8 @@
-import type { Statement } from '../../sql/dialect.js'
+import type { Statement, Value } from '../../sql/dialect.js'
+import { typeOf } from '../postgres-dialect.js'
 
 /** Selects a page as text. Only the rows of the page are converted: below a sort, all rows would be. */
-export const writeAll = ({ text, values }: Statement): Statement => ({
-  text: `SELECT document::text AS document FROM (${text}) AS page`,
-  values,
-})
+export const writeAll = (page: string): string => `SELECT document::text AS document FROM (${page}) AS page`
 
 /**
  * Selects the documents of a page whose text has at most `most` bytes; the others are NULL. A stored document
@@ -20,26 +18,42 @@ export function writeSmall(page: Statement, most: number, stored = most): Statem
   }
 }
 
+/** The JSON of a list of the texts in `document`, as texts. */
+export const TEXTS = 'json_agg(document)::text'
+
+/** The JSON of a list of the documents whose texts are in `document`. */
+const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
+
 /**
- * Selects the first documents of a page, up to `bytes` of text but at least one; then the `_id`s of all
- * others, as one row. The sum is computed row by row and stops at the limit: later documents are never
- * converted.
+ * Selects a page as the JSON of one list, which is cheaper than rows. NULL where it has more than `bytes` of
+ * text, or a stored document of more than `stored`.
  */
-export function writeFirst(page: Statement, bytes: number): Statement {
-  const whole = `$${page.values.length + 1}::float8`
-  const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
-  const isGiven = 'place = 1 OR place < coalesce((SELECT place FROM beyond), place + 1)'
-  return {
-    text: `WITH page AS MATERIALIZED (SELECT _id, document, row_number() ${running} AS place FROM (${page.text}) AS listed),
-beyond AS MATERIALIZED (SELECT place FROM (SELECT place, sum(octet_length(document::text)) ${running} AS total FROM page) AS summed WHERE total > ${whole} LIMIT 1)
-SELECT document::text AS document, NULL AS rest FROM page WHERE ${isGiven}
-UNION ALL SELECT NULL, json_agg(_id)::text FROM page WHERE NOT (${isGiven})`,
-    values: [...page.values, bytes],
-  }
+export function writeList(page: string, bytes: string, stored: string): string {
+  const written = `SELECT CASE WHEN pg_column_size(document) <= ${stored} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
+  const fits = `count(document) = count(*) AND coalesce(sum(octet_length(document)), 0) <= ${bytes}`
+  return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents FROM (${written}) AS written`
 }
 
-/** Selects the documents of these ids, in their order. */
-export const pageOfIds = (table: string, ids: readonly string[]): Statement => ({
-  text: `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} ON _id = id ORDER BY place`,
-  values: [ids],
-})
+/** Selects one text for each row of `asked`, whose columns are the parameters. */
+export function writeJoined(text: string, values: readonly Value[]): string {
+  const parameters = values.map((value, i) => `$${i + 1}::${typeOf(value)}[]`)
+  const columns = values.map((_, i) => `v${i + 1}`)
+  return `SELECT place, (${text}) AS documents FROM unnest(${parameters.join(', ')}) WITH ORDINALITY AS asked (${columns.join(', ')}, place)`
+}
+
+/**
+ * Selects the first documents of a page as the JSON of one `list`: up to `bytes` of text, but at least one. Then
+ * a list of the `_id`s of all others. Documents are converted row by row, until the limit: later ones never.
+ */
+export function writeFirst(page: string, bytes: string, list = LIST): string {
+  const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
+  return `WITH page AS MATERIALIZED (${page}),
+written AS MATERIALIZED (SELECT document::text AS document FROM page),
+beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(document)) ${running} AS total FROM written) AS summed WHERE total > ${bytes} LIMIT 1)
+SELECT (SELECT ${list} FROM (SELECT document FROM written LIMIT (SELECT given FROM beyond)) AS first) AS documents,
+(SELECT json_agg(_id)::text FROM (SELECT _id FROM page OFFSET (SELECT given FROM beyond)) AS others WHERE EXISTS (SELECT FROM beyond)) AS rest`
+}
+
+/** Selects the documents of the ids in the first parameter, in their order. */
+export const pageOfIds = (table: string): string =>
+  `SELECT _id, document FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) JOIN ${table} ON _id = id ORDER BY place`

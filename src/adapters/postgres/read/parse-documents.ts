@@ -1,22 +1,41 @@
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { Listed, StoredDocument } from '../../../storage.js'
-import { parseDocument } from '../../sql/judge-texts.js'
-import type { Rows } from '../connection/connections.js'
+import type { Listed, MaybePromise, StoredDocument } from '../../../storage.js'
+import { CHARACTERS } from '../../sql/judge-texts.js'
+import type { Caller } from '../connection/connections.js'
 
-/** Parses the documents of rows, and the `_id`s in the row that names them. */
-export const parseListed = async ({ rows }: Rows, signal?: AbortSignal): Promise<Listed> =>
+/** What a read brought: JSON texts, each of one document or a list of documents. */
+export interface Texts {
+  readonly texts: readonly string[]
+  /** A list of the `_id`s of the documents beyond. */
+  readonly rest?: string | null | undefined
+}
+
+/** Parses the documents that a read brought. */
+export const parseListed = (texts: Texts, caller: Caller): MaybePromise<Listed> =>
   runSliced(
-    (slice) => parseAll(rows, slice),
-    () => signal,
+    (slice) => parseAll(texts, slice),
+    () => caller.signal,
   )
 
-function* parseAll(rows: Rows['rows'], slice: Slice): Sliced<Listed> {
+function* parseAll({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
   const documents: StoredDocument[] = []
-  let rest: readonly string[] | undefined
-  for (const row of rows) {
-    if (typeof row.document === 'string') documents.push(parseDocument(row.document, slice))
-    else if (typeof row.rest === 'string') rest = JSON.parse(row.rest) as readonly string[]
-    if (slice.left <= 0) yield
+  for (const text of texts) {
+    const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]
+    if (!Array.isArray(parsed)) documents.push(parsed)
+    // A list is taken as it is where there is no other.
+    else if (texts.length === 1) return withRest(parsed, rest)
+    else for (const document of parsed) documents.push(document)
   }
-  return rest ? Object.assign(documents, { rest }) : documents
+  return withRest(documents, rest)
+}
+
+const withRest = (documents: StoredDocument[], rest: Texts['rest']): Listed =>
+  rest ? Object.assign(documents, { rest: JSON.parse(rest) as readonly string[] }) : documents
+
+/** Parses a text, and takes the steps for it first. */
+export function* parseText(text: string, slice: Slice): Sliced<unknown> {
+  const steps = text.length / CHARACTERS
+  if (slice.left < steps) yield
+  slice.left -= steps
+  return JSON.parse(text) as unknown
 }

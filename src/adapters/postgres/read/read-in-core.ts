@@ -3,7 +3,8 @@ import { compileJudge } from '../../../filter/matches.js'
 import { runSliced } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import { judgeTexts, type Take } from '../../sql/judge-texts.js'
-import type { RunStatement } from '../connection/connections.js'
+import type { Caller } from '../connection/connections.js'
+import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { readTexts } from './batch.js'
 
@@ -13,7 +14,7 @@ export interface CoreReading {
   /** Selects all possible matches, in order. */
   readonly page: Statement
   readonly filter: Filter
-  readonly signal: AbortSignal | undefined
+  readonly caller: Caller
 }
 
 /**
@@ -22,7 +23,7 @@ export interface CoreReading {
  */
 export const readInCore = (
   run: RunStatement,
-  { table, page, filter, signal }: CoreReading,
+  { table, page, filter, caller }: CoreReading,
   take: Take,
 ): Promise<void> =>
   inTransaction(
@@ -31,10 +32,10 @@ export const readInCore = (
     async () => {
       const judge = compileJudge(filter)
       for await (const texts of readTexts(run, table, page)) {
-        signal?.throwIfAborted()
+        caller.signal?.throwIfAborted()
         const goesOn = await runSliced(
           (slice) => judgeTexts(texts, judge, take, slice),
-          () => signal,
+          () => caller.signal,
         )
         if (!goesOn) return
       }

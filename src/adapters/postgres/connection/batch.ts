@@ -1,0 +1,132 @@
+import { ServiceError } from '../../../errors.js'
+import { overloaded } from '../faults.js'
+import type { Caller } from './connections.js'
+import { type Crowd, createCrowd } from './crowd.js'
+import { MAX_WAITING } from './queue.js'
+import type { Watch } from './watch.js'
+
+/** How items are done. */
+export interface Work<Item, Result> {
+  /**
+   * Does several items in one statement. Gives the result of each, in their order; `undefined` for one that
+   * has to be done alone. A `ServiceError` is the answer to all of them; any other error says that nothing was
+   * done.
+   */
+  together(items: readonly Item[], caller: Caller): Promise<readonly (Result | undefined)[]>
+  alone(item: Item, caller: Caller): Promise<Result>
+}
+
+/** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
+export type Batch<Item, Result> = (item: Item, caller: Caller) => Promise<Result>
+
+/** An item, and who waits for it. */
+interface Member<Item, Result> {
+  readonly item: Item
+  readonly caller: Caller
+  readonly resolve: (result: Result | Promise<Result>) => void
+  readonly reject: (thrown: unknown) => void
+}
+
+/** The most items that are done together. */
+const MOST_TOGETHER = 32
+
+/** How many statements are under way at once, not counting those that take long. */
+const MOST_UNDER_WAY = 4
+
+/** Creates a batch. */
+export function createBatch<Item, Result>(
+  watch: Watch,
+  { together, alone }: Work<Item, Result>,
+): Batch<Item, Result> {
+  let waiting: Member<Item, Result>[] = []
+  let underWay = 0
+  let isDue = false
+
+  const doAlone = ({ item, caller, resolve }: Member<Item, Result>): Promise<unknown> => {
+    const doing = alone(item, caller)
+    resolve(doing)
+    return doing
+  }
+  const doTogether = async (members: readonly Member<Item, Result>[], crowd: Crowd): Promise<void> => {
+    let results: readonly (Result | undefined)[] = []
+    try {
+      results = await together(
+        members.map(({ item }) => item),
+        crowd,
+      )
+    } catch (thrown) {
+      if (thrown instanceof ServiceError) {
+        for (const { reject } of members) reject(thrown)
+        return
+      }
+    }
+    for (const [i, member] of members.entries()) {
+      const result = results[i]
+      if (result !== undefined) member.resolve(result)
+      else if (!crowd.hasLeft(member)) void doAlone(member)
+    }
+  }
+  const run = (members: readonly Member<Item, Result>[]): void => {
+    const [only] = members
+    const crowd = createCrowd(members)
+    let isCounted = true
+    underWay += 1
+    const discount = (): void => {
+      if (isCounted) underWay -= 1
+      isCounted = false
+      begin()
+    }
+    const slow = {
+      onLongWait(): void {
+        crowd.listen()
+        discount()
+      },
+    }
+    const end = (): void => {
+      watch.delete(slow)
+      crowd.end()
+      discount()
+    }
+    watch.add(slow)
+    const doing = only && members.length === 1 ? doAlone(only) : doTogether(members, crowd)
+    doing.then(end, end)
+  }
+  const begin = (): void => {
+    while (waiting.length > 0 && underWay < MOST_UNDER_WAY) {
+      const members = waiting.slice(0, MOST_TOGETHER)
+      waiting = waiting.slice(MOST_TOGETHER)
+      run(members)
+    }
+  }
+  const beginDue = (): void => {
+    isDue = false
+    begin()
+  }
+
+  return (item, caller) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length >= MAX_WAITING) throw overloaded()
+      waiting.push({ item, caller, resolve, reject })
+      if (isDue) return
+      isDue = true
+      atEndOfTurn(beginDue)
+    })
+}
+
+/** Creates a batch for each collection, when it is first asked for. */
+export function createBatches<Item, Result>(
+  watch: Watch,
+  workOf: (collection: string) => Work<Item, Result>,
+): (collection: string) => Batch<Item, Result> {
+  const batches = new Map<string, Batch<Item, Result>>()
+  return (collection) => {
+    const known = batches.get(collection)
+    if (known) return known
+    const batch = createBatch(watch, workOf(collection))
+    batches.set(collection, batch)
+    return batch
+  }
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const atEndOfTurn = setImmediate

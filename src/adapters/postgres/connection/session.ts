@@ -1,0 +1,99 @@
+import type { Value } from '../../sql/dialect.js'
+import { classify, isLost, isUnprepared } from '../faults.js'
+import type { PoolSource, PostgresClient } from './pool.js'
+import { createPreparedStatements } from './prepared.js'
+import { createRowQuery, type Row } from './row-query.js'
+
+/** The result of a statement. */
+export interface Rows {
+  readonly rows: readonly { readonly [column: string]: unknown }[]
+  readonly rowCount: number
+}
+
+/** Runs one statement on a connection. */
+export type RunStatement = (text: string, values?: readonly (Value | null)[]) => Promise<Rows>
+
+/** A connection that is in use. */
+export interface Session {
+  readonly client: PostgresClient
+  readonly run: RunStatement
+  /** Runs a statement. Gives the columns of its rows as text. */
+  readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly Row[]>
+  /** Whether the connection cannot be used again. */
+  isLost: boolean
+}
+
+/** Opens and closes sessions on the clients of one pool. */
+export interface Sessions {
+  open(client: PostgresClient): Session
+  /** Whether another job may use the session. */
+  isUsable(session: Session): boolean
+  close(session: Session): void
+}
+
+/** Creates the sessions of a pool. */
+export function createSessions(source: PoolSource): Sessions {
+  const prepared = createPreparedStatements()
+  if (!source.isOwn) prepared.stop()
+  const isUsable = ({ isLost, client }: Session): boolean => !isLost && !prepared.isFull(client)
+  return {
+    open(client) {
+      client.on('error', ignore)
+      const failed = (cause: unknown): unknown => {
+        const thrown = classify(cause)
+        if (isLost(thrown)) session.isLost = true
+        // A pooler in between does not keep prepared statements.
+        if (isUnprepared(thrown)) prepared.stop()
+        return thrown
+      }
+      const send: RunStatement = async (text, values = []) => {
+        // A text of several statements has no values and cannot be prepared.
+        const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
+        const query = {
+          text,
+          ...(values.length > 0 ? { values: [...values] } : {}),
+          ...(name ? { name } : {}),
+        }
+        try {
+          return toRows(await client.query(query))
+        } catch (cause) {
+          throw failed(cause)
+        }
+      }
+      const readOwn = (text: string, values: readonly Value[]): Promise<readonly Row[]> =>
+        new Promise((resolve, reject) => {
+          const query = createRowQuery(text, values, (thrown, rows) => {
+            if (rows) resolve(rows)
+            else reject(failed(thrown))
+          })
+          query.name = prepared.nameOf(client, text) ?? ''
+          void client.query(query)
+        })
+      const readAny = async (text: string, values: readonly Value[]): Promise<readonly Row[]> => {
+        const { rows } = await send(text, values)
+        return rows.map((row) => Object.values(row).map((value) => (value === null ? null : String(value))))
+      }
+      const session: Session = {
+        client,
+        isLost: false,
+        run: send,
+        // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
+        readRows: source.isOwn && 'connection' in client ? readOwn : readAny,
+      }
+      return session
+    },
+    isUsable,
+    close(session) {
+      session.client.removeListener('error', ignore)
+      session.client.release(!isUsable(session))
+    },
+  }
+}
+
+/** A lost connection makes its statement fail; without a listener it would also end the process. */
+export const ignore = (): void => {}
+
+function toRows(result: unknown): Rows {
+  const { rows, rowCount } = result as { readonly rows?: Rows['rows']; readonly rowCount?: number | null }
+  return { rows: rows ?? [], rowCount: rowCount ?? 0 }
+}

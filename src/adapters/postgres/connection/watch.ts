@@ -1,0 +1,58 @@
+/** Something that may wait for the database longer than usual. */
+export interface Waiting {
+  /** Is called at most once, when it has waited long. */
+  onLongWait(): void
+}
+
+/**
+ * Watches what waits. Most of it is over at once, and needs no timer and no signal of its own: both are costly.
+ */
+export interface Watch {
+  add(waiting: Waiting): void
+  delete(waiting: Waiting): void
+  /** Takes all for what has waited long. */
+  hurry(): void
+}
+
+/** Milliseconds between two looks: what is still there at the second one has waited long. */
+const PAUSE = 100
+
+/** Creates a watch. Its timer runs while something waits. */
+export function createWatch(): Watch {
+  let fresh = new Set<Waiting>()
+  let seen = new Set<Waiting>()
+  let isLooking = false
+  const call = (all: ReadonlySet<Waiting>): void => {
+    for (const waiting of all) waiting.onLongWait()
+  }
+  const lookLater = (): void => {
+    isLooking = true
+    later(look, PAUSE).unref()
+  }
+  const look = (): void => {
+    const late = seen
+    seen = fresh
+    fresh = new Set()
+    isLooking = false
+    if (seen.size > 0) lookLater()
+    call(late)
+  }
+  return {
+    add(waiting) {
+      fresh.add(waiting)
+      if (!isLooking) lookLater()
+    },
+    delete(waiting) {
+      if (!fresh.delete(waiting)) seen.delete(waiting)
+    },
+    hurry() {
+      const all = [seen, fresh]
+      seen = new Set()
+      fresh = new Set()
+      all.forEach(call)
+    },
+  }
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout

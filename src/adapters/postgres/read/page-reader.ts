@@ -1,0 +1,111 @@
+import type { Scalar } from '../../../filter/filter.js'
+import type { Value } from '../../sql/dialect.js'
+import { createBatch } from '../connection/batch.js'
+import type { Caller, Connections } from '../connection/connections.js'
+import type { Session } from '../connection/session.js'
+import type { Watch } from '../connection/watch.js'
+import { explain, isLost } from '../faults.js'
+import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
+import type { Texts } from './parse-documents.js'
+
+/** A page of documents; its values come with each read. */
+export interface Page {
+  readonly text: string
+  /** Values like those of each read. */
+  readonly values: readonly Value[]
+  /** The most documents of the page. */
+  readonly most: number
+  /** The most bytes of text to read. */
+  readonly bytes: number | undefined
+  readonly mayBeLong: boolean
+  /** Writes the text with the columns of `asked` as values, where the page can be read for several at once. */
+  readonly join?: (() => string) | undefined
+}
+
+/** Reads a page with some values. */
+export type ReadPage = (values: readonly Value[], caller: Caller) => Promise<Texts>
+
+/** How many times larger the text of a document usually is, at most, than its stored form. */
+const COMPRESSION = 16
+
+/** The bytes for each document of a page that is likely to fit as a whole. */
+const LIKELY_SHARE = 200 * COMPRESSION
+
+/** The most documents of a page that is read with others, its bytes, and those of a stored document. */
+const JOINED = { most: 32, bytes: 65_536, stored: 8192 }
+
+/** Creates what reads a page. Small pages that are asked for together are read together. */
+export function createPageReader(use: Connections['use'], watch: Watch, page: Page): ReadPage {
+  const { values, most, mayBeLong, join } = page
+  const readAlone = createReadAlone(page)
+  const alone: ReadPage = (values, caller) => use((session) => readAlone(session, values), caller, mayBeLong)
+  if (!join || mayBeLong || most > JOINED.most) return alone
+
+  const { bytes, stored } = JOINED
+  const text = writeJoined(writeList(join(), String(bytes), String(Math.min(stored, bytes / most))), values)
+  return createBatch<readonly Value[], Texts>(watch, {
+    alone,
+    async together(asked, caller) {
+      const { distinct, places } = findDistinct(asked)
+      const columns = values.map((_, i) => distinct.map((values) => values[i] as Scalar))
+      const rows = await use(({ readRows }) => readRows(text, columns), caller).catch((thrown: unknown) => {
+        throw isLost(thrown) ? explain(thrown) : thrown
+      })
+      const lists = new Map(rows.map(([place, list]) => [Number(place), list]))
+      return places.map((place) => {
+        const list = lists.get(place)
+        return typeof list === 'string' ? { texts: [list] } : undefined
+      })
+    },
+  })
+}
+
+/** Those who ask for the same read it once. Places are counted from 1. */
+function findDistinct(asked: readonly (readonly Value[])[]) {
+  const distinct: (readonly Value[])[] = []
+  const known = new Map<string, number>()
+  const places = asked.map((values) => {
+    const key = JSON.stringify(values)
+    const place = known.get(key) ?? distinct.push(values)
+    known.set(key, place)
+    return place
+  })
+  return { distinct, places }
+}
+
+function createReadAlone({
+  text,
+  values: { length },
+  most,
+  bytes,
+}: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
+  if (most <= 1 || bytes === undefined) {
+    const all = writeAll(text)
+    return async ({ readRows }, values) => ({
+      texts: (await readRows(all, values)).map(([document]) => String(document)),
+    })
+  }
+  // A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice.
+  const share = Math.floor(bytes / most)
+  const [whole, stored] = [1, 2].map((i) => `$${length + i}::float8`)
+  const list = share < LIKELY_SHARE ? undefined : writeList(text, `${whole}`, `${stored}`)
+  let first: string | undefined
+  return async ({ readRows }, values) => {
+    if (list !== undefined) {
+      const [[found] = []] = await readRows(list, [...values, bytes, share / COMPRESSION])
+      if (typeof found === 'string') return { texts: [found] }
+    }
+    first ??= writeFirst(text, `${whole}`)
+    return readFirst(readRows, first, [...values, bytes])
+  }
+}
+
+/** Reads the first documents of a page. */
+export async function readFirst(
+  readRows: Session['readRows'],
+  text: string,
+  values: readonly Value[],
+): Promise<Texts> {
+  const [[list, rest] = []] = await readRows(text, values)
+  return { texts: [list ?? '[]'], rest }
+}

@@ -1,0 +1,78 @@
+import { createBoundedMap } from '../../../filter/bounded-map.js'
+import { canHold } from '../../../filter/compare.js'
+import type { Filter, Scalar } from '../../../filter/filter.js'
+import { conditionsOf } from '../../../filter/index-order.js'
+import type { IndexPlan, ListQuery } from '../../../storage.js'
+import type { Value } from '../../sql/dialect.js'
+import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
+
+/** A query whose plan is looked for. */
+export type Query = Omit<ListQuery, 'signal'>
+
+/** A query, ready to be read. */
+export interface Planned<Plan> {
+  /** All of it but its values. */
+  readonly plan: Plan
+  readonly values: readonly Value[]
+}
+
+/** How plans are made. */
+export interface Planning<Plan> {
+  /** The indexes of a collection that a read can use. */
+  indexesOf(collection: string): readonly IndexPlan[]
+  compile(collection: string, query: Query, options: CompileOptions): FilteredStatement
+  /** `isSimple`: the plan is for other values, too. */
+  plan(statement: FilteredStatement, collection: string, query: Query, isSimple: boolean): Plan
+}
+
+/** The most plans that are remembered. */
+const MAX_REMEMBERED = 256
+
+/** Plans a query of a collection. */
+export type PlanQuery<Plan> = (collection: string, query: Query, options?: CompileOptions) => Planned<Plan>
+
+/** Creates what plans queries. It remembers plans, because making one costs as much as reading. */
+export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>): PlanQuery<Plan> {
+  type Known = { readonly plan: Plan; readonly indexes: readonly IndexPlan[] }
+  const remembered = createBoundedMap<string, Known>(MAX_REMEMBERED)
+  return (collection, query, options = {}) => {
+    const shape = findShape(collection, query)
+    const indexes = indexesOf(collection)
+    const known = shape && remembered.get(shape.key)
+    if (shape && known?.indexes === indexes) return { plan: known.plan, values: shape.values }
+    const statement = compile(collection, query, options)
+    const made = plan(statement, collection, query, shape !== undefined)
+    if (shape) remembered.set(shape.key, { plan: made, indexes })
+    return { plan: made, values: statement.values }
+  }
+}
+
+/**
+ * What decides the plan of a query that joins comparisons, and the values that its statement binds, in order;
+ * `undefined` for any other query.
+ */
+function findShape(collection: string, { filter, sort, skip, limit, bytes }: Query) {
+  if (skip !== 0) return undefined
+  const values: Value[] = []
+  let key = `${collection} ${limit} ${bytes}`
+  for (const condition of conditionsOf(filter)) {
+    const value = findValue(condition)
+    if (value === undefined || !('field' in condition)) return undefined
+    const { kind, field } = condition
+    if (field.each || !canHold(field.type, value)) return undefined
+    key += `\n${kind} ${field.type} ${field.path}`
+    values.push(value)
+  }
+  for (const { field, descending } of sort) {
+    if (field.each) return undefined
+    key += `\n${descending ? 'descending' : 'ascending'} ${field.type} ${field.path}`
+  }
+  if (limit !== null) values.push(limit)
+  return { key, values }
+}
+
+/** The value of a comparison. A pattern that is plain text is bound like one. */
+function findValue(condition: Filter): Scalar | undefined {
+  if ('value' in condition) return condition.value
+  return condition.kind === 'match' && condition.pattern.kind === 'text' ? condition.pattern.text : undefined
+}

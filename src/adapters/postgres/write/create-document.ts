@@ -1,0 +1,78 @@
+import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { Outcome } from '../../sql/apply-steps.js'
+import type { SqlEngine } from '../../sql/engine.js'
+import { createBatches, type Work } from '../connection/batch.js'
+import type { Caller, Connections } from '../connection/connections.js'
+import type { Watch } from '../connection/watch.js'
+import { explainWrite, isLost, isRepeatable } from '../faults.js'
+import { isLarge } from './is-large.js'
+
+/** The most characters of a document that is created with others. */
+const SMALL = 8192
+
+/** Milliseconds for which documents that are created together wait for the write of somebody else. */
+const PATIENCE = 50
+
+/** Creates a document. */
+export type Create = (
+  step: Extract<WriteStep, { readonly insert: StoredDocument }>,
+  caller: Caller,
+) => Promise<Outcome>
+
+/** A document that is to be created. */
+interface Fresh {
+  readonly id: string
+  readonly text: string
+  readonly mayBeLong?: boolean
+}
+
+const DONE: Outcome = { ok: true, removed: 0 }
+
+/** How documents are created in a collection. */
+function createIn(
+  collection: string,
+  { dialect, takenBy }: SqlEngine,
+  use: Connections['use'],
+): Work<Fresh, Outcome> {
+  const table = dialect.table(collection)
+  const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
+  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone.
+  const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
+  const all = `WITH patience AS MATERIALIZED (${patience}),
+created AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING _id)
+SELECT json_agg(_id)::text FROM created`
+  return {
+    async together(fresh, caller) {
+      const list = `[${fresh.map(({ text }) => text).join(',')}]`
+      const creating = use(({ readRows }) => readRows(all, [list]), caller)
+      const [[ids] = []] = await creating.catch((thrown: unknown) => {
+        throw isLost(thrown) ? explainWrite(thrown) : thrown
+      })
+      const created = new Set(JSON.parse(ids ?? '[]') as readonly string[])
+      // Which value is taken is found out alone.
+      return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
+    },
+    alone({ id, text, mayBeLong }, caller) {
+      const toOutcome = (thrown: unknown): Outcome => {
+        const index = takenBy(thrown)
+        if (index === undefined) throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
+        const document = JSON.parse(text) as StoredDocument
+        return { taken: { step: 0, collection, document, isNew: true, index } }
+      }
+      return use(({ readRows }) => readRows(one, [id, text]).then(() => DONE, toOutcome), caller, mayBeLong)
+    },
+  }
+}
+
+/** Creates what creates documents: small ones that arrive together are created together. */
+export function createCreate(engine: SqlEngine, use: Connections['use'], watch: Watch): Create {
+  const workOf = (collection: string): Work<Fresh, Outcome> => createIn(collection, engine, use)
+  const batches = createBatches(watch, workOf)
+  return (step, caller) => {
+    const { in: collection, insert } = step
+    const text = JSON.stringify(insert)
+    const fresh = { id: insert._id, text }
+    if (text.length <= SMALL) return batches(collection)(fresh, caller)
+    return workOf(collection).alone({ ...fresh, mayBeLong: isLarge([step]) }, caller)
+  }
+}

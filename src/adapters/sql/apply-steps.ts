@@ -25,15 +25,23 @@ export type Suspects = (step: WriteStep) => Iterable<string> | undefined
 
 /** Applies steps in turn, inside a transaction that the caller rolls back where the outcome is not ok. */
 export function* applySteps(
-  { statements, takenBy }: SqlEngine,
+  { statements, takenBy, insertMany }: SqlEngine,
   steps: readonly WriteStep[],
   suspects: Suspects = () => undefined,
 ): Asking<Outcome> {
   const held = yield* holdRequired(statements, steps)
+  const isHeld = (place: number): boolean => held.places.has(place)
   let removed = 0
+  let next = 0
   for (const [i, step] of steps.entries()) {
     if (i === held.missing) return { ok: false, step: i, reason: 'missing' }
-    if (held.places.has(i)) continue
+    if (i < next || isHeld(i)) continue
+    if (insertMany && 'insert' in step) {
+      const inserts = insertMany(steps, i, isHeld)
+      next = inserts.next
+      yield inserts
+      continue
+    }
     try {
       const outcome = yield* applyStep(statements, step, suspects)
       if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }

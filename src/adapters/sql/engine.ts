@@ -1,6 +1,13 @@
 import type { Filter } from '../../filter/filter.js'
+import type { WriteStep } from '../../storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Statements } from './statements.js'
+
+/** A statement that inserts the documents of several steps. */
+export interface Inserts extends Statement {
+  /** The place behind the last of them. */
+  readonly next: number
+}
 
 /** The differences between engines, except how they run statements. */
 export interface SqlEngine {
@@ -11,6 +18,13 @@ export interface SqlEngine {
    * error.
    */
   readonly takenBy: (thrown: unknown) => string | undefined
+  /**
+   * Writes a statement for as many inserts from a place on as fit; where it is refused, the steps are applied
+   * again one by one.
+   */
+  readonly insertMany?:
+    | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
+    | undefined
   /** Whether an error says that a value is too long for an index. */
   readonly isTooLong: (thrown: unknown) => boolean
 }

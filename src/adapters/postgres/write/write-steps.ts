@@ -7,9 +7,24 @@ import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
+import { createInsertMany } from './insert-many.js'
 
-/** Applies steps in turn, in a transaction unless they are a single statement. */
+/** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
+  run: RunStatement,
+  engine: SqlEngine,
+  steps: readonly WriteStep[],
+): Promise<Outcome> {
+  try {
+    return await writeOnce(run, { ...engine, insertMany: createInsertMany(engine.dialect) }, steps)
+  } catch (thrown) {
+    if (engine.takenBy(thrown) === undefined) throw thrown
+    return writeOnce(run, engine, steps)
+  }
+}
+
+/** Applies steps in a transaction, unless they are a single statement. */
+async function writeOnce(
   run: RunStatement,
   engine: SqlEngine,
   steps: readonly WriteStep[],

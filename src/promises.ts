@@ -11,4 +11,6 @@ export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
 export const whenReady = <T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
-): MaybePromise<U> => (isPromise(value) ? value.then(next) : next(value))
+): MaybePromise<U> =>
+  // What a storage gives may have a `then` that returns nothing.
+  isPromise(value) ? Promise.resolve(value).then(next) : next(value)

@@ -85,17 +85,19 @@ export interface Start extends Beginning {
 }
 
 /**
- * Reads the start of a walk where an index gives its order; otherwise `undefined`. A storage that answers
- * without a promise is asked for two batches, any other for one.
+ * Reads the start of a walk where an index gives its order; otherwise `undefined`. A storage that answers the
+ * first batch without a promise is asked for a second one.
  */
 export function readStart(reader: Reader, walk: Walk): MaybePromise<Start> | undefined {
   if (!reader.isOrdered(walk)) return undefined
   const first = readNext(reader, walk, BATCH)
   if (isPromise(first) || first.isWhole) return first
   const place = goOn(walk, first)
-  const second = place && readNext(reader, place, 2 * BATCH)
-  if (!second || isPromise(second)) return first
-  return { ...second, documents: [...first.documents, ...second.documents] }
+  if (!place) return first
+  return whenReady(readNext(reader, place, 2 * BATCH), (second) => ({
+    ...second,
+    documents: [...first.documents, ...second.documents],
+  }))
 }
 
 /** Reads the next documents of a walk, at most `size`. */

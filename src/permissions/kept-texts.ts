@@ -11,6 +11,9 @@ export interface KeptText {
 /** The most bytes that a service keeps. Beyond that, it forgets all of them. */
 const MAX_BYTES = 64 * 1024 * 1024
 
+/** The bytes that a text takes beside its own. */
+const OVERHEAD = 256
+
 /** A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing. */
 const MAX_TEXT = 64 * 1024
 
@@ -28,42 +31,45 @@ export type KeepTexts = (write: (document: StoredDocument) => string) => FindTex
  * Writing a text costs much more than copying its bytes.
  */
 export function createTextStore(): KeepTexts {
+  const forgetting = new Set<() => void>()
   let kept = 0
-  let present = 0
   let block: Bytes = new Uint8Array(0)
   const encoder = new TextEncoder()
 
   const encode = (text: string): Bytes => {
     // A character has at most three bytes.
-    if (text.length * 3 > block.length) block = new Uint8Array(BLOCK)
+    if (text.length * 3 > block.length) {
+      block = new Uint8Array(BLOCK)
+      kept += BLOCK
+    }
     const { written } = encoder.encodeInto(text, block)
     const bytes = block.subarray(0, written)
     block = block.subarray(written)
     return bytes
   }
+  const makeRoom = (): void => {
+    kept += OVERHEAD
+    if (kept <= MAX_BYTES) return
+    for (const forget of forgetting) forget()
+    forgetting.clear()
+    kept = 0
+  }
   return (write) => {
-    let texts = new WeakMap<StoredDocument, KeptText>()
-    let generation = present
+    let texts: WeakMap<StoredDocument, KeptText> | undefined
+    const forget = (): void => {
+      texts = undefined
+    }
     const add = (document: StoredDocument): KeptText | undefined => {
       if (!Object.isFrozen(document)) return undefined
       const written = write(document)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
       const text: KeptText = { bytes: encode(written) }
-      if (kept + text.bytes.length > MAX_BYTES) {
-        kept = 0
-        present += 1
-      } else {
-        kept += text.bytes.length
-        texts.set(document, text)
-      }
+      makeRoom()
+      texts ??= new WeakMap()
+      texts.set(document, text)
+      forgetting.add(forget)
       return text
     }
-    return (document) => {
-      if (generation !== present) {
-        texts = new WeakMap()
-        generation = present
-      }
-      return texts.get(document) ?? add(document)
-    }
+    return (document) => texts?.get(document) ?? add(document)
   }
 }

@@ -1,5 +1,5 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
-import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
 import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
@@ -28,21 +28,24 @@ export interface GateOptions {
 
 /** The rules of callers who are alike in what they are. */
 interface Standing {
+  /** Stands for the rules. */
+  readonly key: string
   readonly rules: readonly Rule[]
   /** The values that the rules depend on; `null` where they depend on the time. */
   readonly variables: readonly string[] | null
-  /** The accesses by the values of the variables: one where there are none. */
-  readonly accesses: BoundedMap<string, Kept>
 }
+
+/** The most standings that are kept: callers may have any of the roles together. */
+const MAX_STANDINGS = 256
 
 interface Kept {
   readonly access: ReadAccess
   readonly size: number
 }
 
-/** The most accesses that are kept for one standing, in units of text of the values that they depend on. */
-const MAX_ACCESSES = 256 * 1024
-/** What an access takes beside these values. */
+/** The accesses that are kept, in units of text of what they depend on. */
+const MAX_ACCESSES = 512 * 1024
+/** What an access takes beside that. */
 const OVERHEAD = 1024
 
 /**
@@ -54,39 +57,38 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   const findView = createViews(collection, rules, options.keepTexts)
   const compile = (mine: readonly Rule[], asking: Asking, key?: number): ReadAccess =>
     compileAccess(collection, { rules: mine.map((rule) => bindRule(rule, asking)), findView, key })
-  const standings = new Map<string, Standing>()
+  const standings = createBoundedMap<string, Standing>(MAX_STANDINGS)
   const standingOf = (caller: KnownCaller | null): Standing => {
     const mine = rules.filter(({ subject }) => appliesTo(subject, caller))
     const key = keyOf(rules, mine)
-    const standing = standings.get(key) ?? createStanding(mine)
+    const known = standings.get(key)
+    if (known) return known
+    const standing = createStanding(key, mine)
     standings.set(key, standing)
     return standing
   }
   const anonymous = standingOf(null)
+  const accesses = createBoundedMap<string, Kept>(MAX_ACCESSES, ({ size }) => size)
   return (asking) => {
     const standing = asking.caller === null ? anonymous : standingOf(asking.caller)
-    const { rules: mine, variables, accesses } = standing
+    const { rules: mine, variables } = standing
     if (mine.length === 0) return null
     if (variables === null) return compile(mine, asking)
-    const values = variables.length === 0 ? '' : writeValues(variables, asking.binding)
-    const known = accesses.get(values)
+    const key = variables.length === 0 ? standing.key : standing.key + writeValues(variables, asking.binding)
+    const known = accesses.get(key)
     if (known) return known.access
     const access = compile(mine, asking, options.createKey())
-    accesses.set(values, { access, size: OVERHEAD + values.length })
+    accesses.set(key, { access, size: OVERHEAD + key.length })
     return access
   }
 }
 
-function createStanding(rules: readonly Rule[]): Standing {
+function createStanding(key: string, rules: readonly Rule[]): Standing {
   const variables = rules.flatMap((rule) => [
     ...(rule.subject === OWNER ? [USER_ID] : []),
     ...(rule.where.kind === 'bound' ? rule.where.variables : []),
   ])
-  return {
-    rules,
-    variables: variables.includes(NOW) ? null : [...new Set(variables)],
-    accesses: createBoundedMap(MAX_ACCESSES, ({ size }) => size),
-  }
+  return { key, rules, variables: variables.includes(NOW) ? null : [...new Set(variables)] }
 }
 
 function appliesTo(subject: string, caller: KnownCaller | null): boolean {

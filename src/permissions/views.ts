@@ -1,5 +1,6 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
 import { compareText } from '../json/compare-text.js'
 import { orderNames } from '../json/order-names.js'
 import { isObject } from '../json/own-properties.js'
@@ -31,13 +32,16 @@ export type FindView = (matching: readonly Rule[]) => View
 export const keyOf = (rules: readonly Rule[], chosen: readonly Rule[]): string =>
   rules.map((rule) => (chosen.includes(rule) ? '1' : '0')).join('')
 
+/** The most views that are kept: documents may match any of the rules together. */
+const MAX_VIEWS = 1024
+
 /** Creates the views of a collection: one for each set of `rules` that a document matches, on first use. */
 export function createViews(
   collection: ShownCollection,
   rules: readonly Rule[],
   keepTexts: KeepTexts,
 ): FindView {
-  const views = new Map<string, View>()
+  const views = createBoundedMap<string, View>(MAX_VIEWS)
   return (matching) => {
     const key = keyOf(rules, matching)
     const known = views.get(key)

@@ -1,6 +1,7 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
+import { isObject } from '../json/own-properties.js'
 import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { Asking, KnownCaller } from './caller.js'
@@ -108,6 +109,10 @@ const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.r
 
 const bindRule = (rule: Rule, asking: Asking): BoundRule => ({ rule, where: bindRuleWhere(rule, asking) })
 
-/** The values of variables as text; of those that have none, nothing. */
+/** The values of variables as text; nothing of those that have none. */
 const writeValues = (variables: readonly string[], binding: Binding): string =>
-  JSON.stringify(variables.map((variable) => bindValue(variable, binding)?.value ?? null))
+  writeValue(variables.map((variable) => bindValue(variable, binding)?.value ?? null))
+
+/** A value as text. That of a host may have a `toJSON`, and look like another; no condition compares an object. */
+const writeValue = (value: unknown): string =>
+  Array.isArray(value) ? `[${value.map(writeValue).join()}]` : isObject(value) ? '{}' : JSON.stringify(value)

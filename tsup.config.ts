@@ -68,7 +68,7 @@ const code: Options = {
   clean: true,
   silent: true,
   // The package is downloaded more often than its bundles are read; maps without sources would be of no use to anybody.
-  minify: true,
+  minify: 'terser',
   async onSuccess() {
     await writeFile('dist/config.schema.json', JSON.stringify(publishedConfigSchema()))
     // Types are written once: a module may take those of CommonJS, not the reverse.

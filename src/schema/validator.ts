@@ -50,15 +50,23 @@ export interface ValidatorOptions {
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
-  const checks = fields.map((field) => compileCheck(field, options.parsePattern))
+  const checks = fields.flatMap((field): (readonly [string, Check])[] => {
+    const check = compileCheck(field, options.parsePattern)
+    return check ? [[field.name, check]] : []
+  })
   const declared = new Set(fields.map(({ name }) => name))
   const inSlices: BodyValidator['inSlices'] = function* (
     body,
     slice,
     { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {},
   ) {
-    const byPath = new Map<string, Fault>(known.map((fault) => [fault.path, fault]))
+    let faults: Map<string, Fault> | undefined
+    const collect = (): Map<string, Fault> => {
+      faults ??= new Map(known.map((fault) => [fault.path, fault]))
+      return faults
+    }
     const add: AddFault = (fault) => {
+      const byPath = collect()
       if (!isRelevant(fault)) return byPath.size < limit
       const path = fault.path.slice(0, MAX_PATH)
       if (byPath.size < limit && !byPath.has(path)) byPath.set(path, { ...fault, path })
@@ -72,16 +80,17 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
     const report = createReport((path, code: string, message: string) => add({ path, code, message }))
     yield* searchUnstorable(body, report, slice)
     for (const violation of validate(body)) add(describeViolation(violation))
-    for (const [i, { name }] of fields.entries()) {
-      const check = checks[i]
-      if (check && Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
+    for (const [name, check] of checks) {
+      if (Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
     }
-    return [...byPath.values()]
+    return known.length > 0 || faults ? [...collect().values()] : NONE
   }
   const atOnce = (body: JsonObject, faults?: FaultOptions): readonly Fault[] =>
     runAtOnce((slice) => inSlices(body, slice, faults))
   return Object.assign(atOnce, { inSlices })
 }
+
+const NONE: readonly Fault[] = []
 
 /** Adds a fault; false when there is no room for another. */
 type AddFault = (fault: Fault) => boolean

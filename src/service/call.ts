@@ -11,7 +11,7 @@ import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Hasher, Logger, MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
 import type { Deadline } from './deadline.js'
-import { createKeptPages, type KeptPages } from './read/kept-pages.js'
+import { createKeptPages, type KeptPages } from './kept-pages.js'
 import type { Store } from './store.js'
 
 /** What all calls share: created once, never changed. */

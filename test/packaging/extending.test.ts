@@ -115,6 +115,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   'a node of filters': [
     'adapters/sql/compile-condition.ts',
     'adapters/sqlite/read/candidates.ts',
+    'adapters/sqlite/read/path-finder.ts',
     'filter/filter.ts',
     'filter/matches.ts',
     'testing/adapter/check/print-query.ts',

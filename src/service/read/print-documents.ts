@@ -5,9 +5,9 @@ import { project } from '../../query/projection.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
+import type { KeptPage } from '../kept-pages.js'
 import { createPace, stepsToWrite } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
-import type { KeptPage } from './kept-pages.js'
 import { PIECE } from './text-stream.js'
 
 /** An access and a query. */

@@ -41,12 +41,17 @@ export function prepareWritten(
   const isReadable = access?.isReadable(document) ?? false
   const text = access && isReadable ? access.write(document) : JSON.stringify({ _id })
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
-  const unread = Object.entries(given).filter(
-    ([name]) => !isReadable || isHash(name) || !access?.isShown(document, name),
+  const unread = Object.keys(given).filter(
+    (name) => !isReadable || isHash(name) || !access?.isShown(document, name),
   )
-  checkDocumentSize(call, { text, unread: Object.fromEntries(unread), before, at })
+  checkDocumentSize(call, { text, unread: pick(given, unread), before, at })
   return { _id, text, ignored }
 }
+
+const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
+  names.length === 0 ? NONE : Object.fromEntries(names.map((name) => [name, values[name]]))
+
+const NONE: JsonObject = {}
 
 /** The parts that count for a document's size. */
 interface Sized {
@@ -99,8 +104,8 @@ function boundBytes(value: unknown): number {
     for (const element of value) bytes += boundBytes(element) + 1
     return bytes
   }
-  for (const [name, property] of Object.entries(value)) {
-    bytes += name.length * MAX_ESCAPED + 4 + boundBytes(property)
+  for (const name of Object.keys(value)) {
+    bytes += name.length * MAX_ESCAPED + 4 + boundBytes((value as JsonObject)[name])
   }
   return bytes
 }

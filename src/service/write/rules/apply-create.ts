@@ -2,6 +2,7 @@ import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { bindSet } from '../../../permissions/write-rules.js'
+import { isAnywhere } from '../../../query/where.js'
 import { applyDefaultsInSlices, normalisePropertiesInSlices } from '../../../schema/normalise.js'
 import { MAX_FAULTS } from '../../../schema/validator.js'
 import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
@@ -38,11 +39,13 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   if (!set) return { kind: 'refused' }
   const given = rule.set.size > 0 ? { ...kept.body, ...set } : kept.body
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
-  const known = new Set(own.map(({ path }) => path))
-  const others = draft.judgeReferences(fields).filter(({ path }) => !known.has(path))
-  const faults = [...own, ...others].slice(0, MAX_FAULTS)
-  if (faults.length > 0) return blame(trial, faults)
-  return call.judge.admits(rule, { ...fields, ...draft.system })
+  const broken = draft.judgeReferences(fields)
+  if (own.length + broken.length > 0) {
+    const known = new Set(own.map(({ path }) => path))
+    const others = broken.filter(({ path }) => !known.has(path))
+    return blame(trial, [...own, ...others].slice(0, MAX_FAULTS))
+  }
+  return isAnywhere(rule.check) || call.judge.admits(rule, { ...fields, ...draft.system })
     ? { kind: 'fits', fields, given }
     : { kind: 'refused' }
 }
@@ -66,6 +69,7 @@ function* judgeInSlices(
   const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
   const missing = required.filter((name) => !Object.hasOwn(fields, name)).map(toPointerPart)
   const found = yield* validate.inSlices(fields, slice)
+  if (missing.length === 0) return { fields, faults: found }
   const faults = [
     ...missing.map((path): Fault => ({ path, code: 'required', message: 'is required' })),
     ...found.filter(({ path }) => !missing.includes(path)),

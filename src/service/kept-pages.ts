@@ -1,7 +1,7 @@
-import { createBoundedMap } from '../../filter/bounded-map.js'
-import type { Bytes } from '../../json/bytes.js'
-import type { Query } from '../../query/compile-query.js'
-import type { StoredDocument } from '../../storage.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
+import type { Bytes } from '../json/bytes.js'
+import type { Query } from '../query/compile-query.js'
+import type { StoredDocument } from '../storage.js'
 
 /** The text of a page, with what follows from it. */
 export interface KeptPage {

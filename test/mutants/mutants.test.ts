@@ -2,13 +2,16 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { isEqualJson } from '../../src/json/equality.js'
 import type * as Grants from '../../src/permissions/grants.js'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
+import type * as Views from '../../src/permissions/views.js'
 import type * as WriteRules from '../../src/permissions/write-rules.js'
 import type * as CompileQuery from '../../src/query/compile-query.js'
+import type * as QueryReader from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
 import type * as ListDocuments from '../../src/service/read/list-documents.js'
 import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
 import { readFields } from '../../src/service/write/stored-document.js'
 import type * as Written from '../../src/service/write/written.js'
+import { checkKept } from '../support/kept-answers.js'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { checkWrites } from '../support/write-laws.js'
 import { checkRole, checkWrite, roleCases, writeCases } from '../support/write-rules.js'
@@ -25,6 +28,8 @@ const WRITE_RULES = '../../src/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/service/read/list-documents.js'
 const APPLY_UPDATE = '../../src/service/write/rules/apply-update.js'
 const WRITTEN = '../../src/service/write/written.js'
+const QUERY_READER = '../../src/query/query-reader.js'
+const VIEWS = '../../src/permissions/views.js'
 
 type Access = ReadGate.ReadAccess
 
@@ -113,6 +118,83 @@ const readMutants: readonly Mutant[] = [
         ...real,
         countDocuments: (...[call, access, filter]: Parameters<typeof real.countDocuments>) =>
           real.countDocuments(call, { ...access, restrict: (asked) => asked }, filter),
+      }
+    },
+  ],
+]
+
+/** What is computed for one request is kept for others that it is wrong for. */
+const keepMutants: readonly Mutant[] = [
+  [
+    'compiled queries are kept by their text alone',
+    QUERY_READER,
+    async (original) => {
+      const real = (await original()) as typeof QueryReader
+      return {
+        ...real,
+        createQueryReader: (...args: Parameters<typeof real.createQueryReader>): QueryReader.ReadQuery => {
+          const read = real.createQueryReader(...args)
+          return (text, allowed, readable) =>
+            read(text, allowed, Object.create(readable, { key: { value: 1 } }))
+        },
+      }
+    },
+  ],
+  [
+    'accesses are kept without the values of their variables',
+    READ_GATE,
+    async (original) => {
+      const real = (await original()) as typeof ReadGate
+      return {
+        ...real,
+        createReadGate: (...args: Parameters<typeof real.createReadGate>): ReadGate.ReadGate => {
+          const gate = real.createReadGate(...args)
+          const kept = new Map<string, Access | null>()
+          return (asking) => {
+            const key = JSON.stringify(asking.caller?.roles)
+            const access = kept.get(key) ?? gate(asking)
+            kept.set(key, access)
+            return access
+          }
+        },
+      }
+    },
+  ],
+  [
+    'accesses are kept though they depend on the time',
+    READ_GATE,
+    async (original) => {
+      const real = (await original()) as typeof ReadGate
+      return {
+        ...real,
+        createReadGate: (...args: Parameters<typeof real.createReadGate>): ReadGate.ReadGate => {
+          const gate = real.createReadGate(...args)
+          const kept = new Map<string, Access | null>()
+          return (asking) => {
+            const key = JSON.stringify(asking.caller)
+            const access = kept.get(key) ?? gate(asking)
+            kept.set(key, access)
+            return access
+          }
+        },
+      }
+    },
+  ],
+  [
+    'views are kept without the rules that a document matches',
+    VIEWS,
+    async (original) => {
+      const real = (await original()) as typeof Views
+      return {
+        ...real,
+        createViews: (...args: Parameters<typeof real.createViews>): Views.FindView => {
+          const find = real.createViews(...args)
+          let kept: Views.View | undefined
+          return (matching) => {
+            kept ??= find(matching)
+            return kept
+          }
+        },
       }
     },
   ],
@@ -341,6 +423,7 @@ test('the real gates, taken through the same hands, pass', async () => {
   const create = await createMutant(['nothing is broken', READ_GATE, breakAccess(() => ({}))])
   await checkLists(20, create)
   await checkNonInterference(20, create)
+  await checkKept({ create, rounds: 1 })
   for (const broken of [breakDraft(() => ({})), judgeHidden(() => false)]) {
     const unbroken = await createMutant(['nothing is broken', APPLY_UPDATE, broken])
     for (const world of TELLING) await checkWrites(world, { create: unbroken })
@@ -359,6 +442,17 @@ describe('reading', () => {
       (await fails(checkNonInterference(200, create)))
     expect(isFound).toBe(true)
   })
+})
+
+describe('keeping', () => {
+  test.each(keepMutants)(
+    '%s: noticed',
+    async (...mutant) => {
+      const create = await createMutant(mutant)
+      expect(await fails(checkKept({ create, rounds: 2 }))).toBe(true)
+    },
+    240_000,
+  )
 })
 
 describe('writing', () => {

@@ -394,19 +394,16 @@ const updateMutants: readonly Mutant[] = [
   ],
 ]
 
+const replaced = new Set<string>()
 afterEach(() => {
-  vi.doUnmock(READ_GATE)
-  vi.doUnmock(COMPILE_QUERY)
-  vi.doUnmock(GRANTS)
-  vi.doUnmock(WRITE_RULES)
-  vi.doUnmock(LIST_DOCUMENTS)
-  vi.doUnmock(APPLY_UPDATE)
-  vi.doUnmock(WRITTEN)
+  for (const module of replaced) vi.doUnmock(module)
+  replaced.clear()
   vi.resetModules()
 })
 
 async function createMutant([, module, replace]: Mutant) {
   vi.resetModules()
+  replaced.add(module)
   vi.doMock(module, replace as never)
   const { createCollectionService } = await import('../../src/create-collection-service.js')
   return createCollectionService

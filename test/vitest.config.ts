@@ -40,6 +40,7 @@ const ALONE = [
   'test/adapters/sqlite.test.ts',
   'test/mutants/*.test.ts',
   'test/security/stored-hashes.test.ts',
+  'test/unit/http/kept-work.test.ts',
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))

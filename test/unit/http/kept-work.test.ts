@@ -1,0 +1,122 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { planScan } from '../../../src/adapters/memory/plan-scan.js'
+import { compileAccess } from '../../../src/permissions/read-access.js'
+import { compileQuery } from '../../../src/query/compile-query.js'
+import { parseQueryString } from '../../../src/query/query-string.js'
+import { createTestService, type SendOptions } from '../../support/service.js'
+import { idOf } from '../../support/stored.js'
+
+/** What an equal request has computed is not computed again. */
+
+vi.mock('../../../src/adapters/memory/plan-scan.js', { spy: true })
+vi.mock('../../../src/permissions/read-access.js', { spy: true })
+vi.mock('../../../src/query/compile-query.js', { spy: true })
+vi.mock('../../../src/query/query-string.js', { spy: true })
+
+const config = {
+  collections: {
+    notes: {
+      schema: { text: { type: 'string' }, n: { type: 'integer', index: true }, team: { type: 'string' } },
+      permissions: {
+        '*': { read: { omit: ['team'], where: { n: { $lt: 9 } } } },
+        user: { read: { where: { team: '$user.team' } } },
+        late: { read: { where: { createdAt: { $lt: '$now' } } } },
+      },
+    },
+  },
+}
+
+const documents = {
+  notes: Array.from({ length: 10 }, (_, i) => ({ _id: idOf(i + 1), text: `text ${i}`, n: i, team: 'red' })),
+}
+
+const open = () => createTestService(config, { documents, authenticate: () => null })
+
+/** How often each of the functions was called since this was asked last. */
+function takeCounts() {
+  const counts = [parseQueryString, compileQuery, compileAccess, planScan].map(
+    (counting) => vi.mocked(counting).mock.calls.length,
+  )
+  vi.clearAllMocks()
+  const [parsed, compiled, accesses, plans] = counts
+  return { parsed, compiled, accesses, plans }
+}
+
+afterEach(() => void vi.clearAllMocks())
+
+const NOTHING = { parsed: 0, compiled: 0, accesses: 0, plans: 0 }
+
+const red: SendOptions = { caller: { id: 'ann', team: 'red' } }
+
+test.each([
+  '/notes?limit=5',
+  '/notes?q[n][$gte]=2&sort[n]=-1&limit=3&total=true',
+  '/notes/count?q[text]=text 1',
+  '/notes',
+])('a second equal query parses, compiles and plans nothing: %s', async (path) => {
+  for (const caller of [{}, red]) {
+    const { send } = open()
+    const { text } = await send(`GET ${path}`, caller)
+    expect(takeCounts()).toMatchObject({ compiled: 1 })
+    expect((await send(`GET ${path}`, caller)).text).toBe(text)
+    expect(takeCounts()).toEqual(NOTHING)
+  }
+})
+
+test('the text and the tag of a document are written once for all who see the same of it', async () => {
+  const { send } = open()
+  const first = await send(`GET /notes/${idOf(1)}`, red)
+  const write = vi.spyOn(JSON, 'stringify')
+  for (const id of ['ann', 'ben', 'cay']) {
+    const again = await send(`GET /notes/${idOf(1)}`, { caller: { id, team: 'red' } })
+    expect([again.text, again.headers.get('etag')]).toEqual([first.text, first.headers.get('etag')])
+  }
+  const written = write.mock.calls.filter(([value]) => (value as { _id?: string } | null)?._id !== undefined)
+  expect(written).toEqual([])
+  write.mockRestore()
+})
+
+test('callers who are alike share what is compiled; others do not', async () => {
+  const { send } = open()
+  const ask = (caller: SendOptions['caller']) => send('GET /notes?limit=5', { caller: caller ?? null })
+  await ask({ id: 'ann', team: 'red' })
+  takeCounts()
+  await ask({ id: 'ben', team: 'red', roles: ['nothing'], age: 5 })
+  expect(takeCounts()).toEqual(NOTHING)
+  await ask({ id: 'ann', team: 'blue' })
+  expect(takeCounts()).toMatchObject({ compiled: 1, accesses: 1 })
+  await ask({ id: 'ann' })
+  expect(takeCounts()).toMatchObject({ compiled: 1, accesses: 1 })
+})
+
+test('what depends on the time is compiled for each request', async () => {
+  const { send } = open()
+  const late: SendOptions = { caller: { id: 'ann', team: 'red', roles: ['late'] } }
+  for (let times = 0; times < 3; times++) {
+    await send('GET /notes?limit=5', late)
+    expect(takeCounts()).toMatchObject({ parsed: 1, compiled: 1, accesses: 1 })
+  }
+})
+
+test('another service with another index has the plans made anew', async () => {
+  const service = open()
+  const path = '/notes?sort[text]=1&limit=5'
+  const { text } = await service.send(`GET ${path}`)
+  takeCounts()
+  const schema = { ...config.collections.notes.schema, text: { type: 'string', index: true } }
+  const other = createTestService(
+    { collections: { notes: { schema, permissions: {} } } },
+    { adapter: service.adapter, authenticate: () => null },
+  )
+  await other.handler.ready()
+  expect((await service.send(`GET ${path}`)).text).toBe(text)
+  expect(takeCounts()).toEqual({ ...NOTHING, plans: 1 })
+})
+
+test('a query that is refused is refused again', async () => {
+  const { send } = open()
+  const refused = await Promise.all([1, 2].map(() => send('GET /notes?q[team]=red')))
+  expect(refused.map(({ status }) => status)).toEqual([400, 400])
+  expect((await send('GET /notes?q[team]=red', red)).status).toBe(200)
+  expect((await send('GET /notes?q[team]=red')).status).toBe(400)
+})

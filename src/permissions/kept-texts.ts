@@ -11,8 +11,8 @@ export interface KeptText {
 /** The most bytes that a service keeps. Beyond that, it forgets all of them. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The bytes that a text takes beside its own. */
-const OVERHEAD = 256
+/** The bytes that a text takes beside its own, and what writes texts. */
+const OVERHEAD = { text: 256, write: 2048 }
 
 /** A longer text is not kept: a few would fill the store, and copying one costs nearly as much as writing. */
 const MAX_TEXT = 64 * 1024
@@ -48,7 +48,7 @@ export function createTextStore(): KeepTexts {
     return bytes
   }
   const makeRoom = (): void => {
-    kept += OVERHEAD
+    kept += OVERHEAD.text
     if (kept <= MAX_BYTES) return
     for (const forget of forgetting) forget()
     forgetting.clear()
@@ -59,15 +59,19 @@ export function createTextStore(): KeepTexts {
     const forget = (): void => {
       texts = undefined
     }
+    const begin = (): WeakMap<StoredDocument, KeptText> => {
+      forgetting.add(forget)
+      kept += OVERHEAD.write
+      return new WeakMap()
+    }
     const add = (document: StoredDocument): KeptText | undefined => {
       if (!Object.isFrozen(document)) return undefined
       const written = write(document)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
       const text: KeptText = { bytes: encode(written) }
       makeRoom()
-      texts ??= new WeakMap()
+      texts ??= begin()
       texts.set(document, text)
-      forgetting.add(forget)
       return text
     }
     return (document) => texts?.get(document) ?? add(document)

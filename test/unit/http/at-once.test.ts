@@ -126,3 +126,17 @@ test('bytes that were handed out stay what they are when documents change', asyn
   for (let n = 0; n < 40; n++) await ask('GET', `/notes?limit=20&skip=${n}`)
   expect([one, list].map((answer) => String(Buffer.from(answer?.body as Uint8Array)))).toEqual(before)
 })
+
+test('what a host does to the bytes of a response changes no other', async () => {
+  const { handler } = await open()
+  const get = (path: string): Promise<Response> => handler(new Request(`http://service.test${path}`))
+  for (const path of [`/notes/${idOf(1)}`, '/notes?limit=3']) {
+    const before = await (await get(path)).text()
+    new Uint8Array(await (await get(path)).arrayBuffer()).fill(0)
+    for (const response of [await get(path), (await get(path)).clone()]) {
+      const { value } = (await response.body?.getReader().read()) ?? {}
+      value?.fill(0)
+    }
+    expect(await (await get(path)).text()).toBe(before)
+  }
+})

@@ -1,9 +1,9 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/filter/filter.js'
 import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/storage.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 
 const ref = (path: string, type: FieldRef['type']): FieldRef => ({ path, type, each: false })
@@ -53,7 +53,7 @@ let sent: Sent[]
 let adapter: StorageAdapter
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: postgres.url })
+  pool = newPool({ connectionString: postgres.url })
   const watched = watchPool(pool)
   sent = watched.sent
   adapter = createPostgresAdapter({ pool: watched.pool, schema })

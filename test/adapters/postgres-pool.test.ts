@@ -8,7 +8,8 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
 import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
 import type { CollectionPlan, ListQuery, StorageAdapter } from '../../src/storage.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
 
 const postgres = usePostgres()
 
@@ -19,7 +20,7 @@ afterEach(async () => {
 
 const open = async (max?: number): Promise<{ pool: pg.Pool; adapter: StorageAdapter; schema: string }> => {
   const schema = newSchema()
-  const pool = new pg.Pool({ connectionString: postgres.url, application_name: schema, ...(max && { max }) })
+  const pool = newPool({ connectionString: postgres.url, application_name: schema, ...(max && { max }) })
   const adapter = createPostgresAdapter({ pool, schema })
   opened.push(pool)
   await adapter.open(['slow', 'quick'].map((name): CollectionPlan => ({ name, indexes: [] })))
@@ -46,10 +47,6 @@ async function lock(schema: string, collection = 'slow') {
     },
     release: () => client.query('ROLLBACK'),
   }
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 const n: FieldRef = { path: 'n', type: 'integer', each: false }
@@ -178,7 +175,7 @@ test('a pattern on which PostgreSQL works for long is given up with its request'
 
 describe('prepared statements', () => {
   const createSource = (): PoolSource & { readonly pool: pg.Pool } => {
-    const pool = new pg.Pool({ connectionString: postgres.url, max: 1 })
+    const pool = newPool({ connectionString: postgres.url, max: 1 })
     opened.push(pool)
     return { pool, isOwn: true, end: () => pool.end() }
   }

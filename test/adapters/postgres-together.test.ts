@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, type FieldRef, isId } from '../../src/filter/filter.js'
 import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/storage.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 
 /** What arrives together is done together, and each is answered as if it had come alone. */
@@ -29,7 +30,7 @@ let sent: Sent[]
 let adapter: StorageAdapter
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: postgres.url })
+  pool = newPool({ connectionString: postgres.url })
   client = new pg.Client({ connectionString: postgres.url })
   await client.connect()
 }, 60_000)
@@ -76,10 +77,6 @@ const done = { ok: true, removed: 0 }
 const taken = (...fields: string[]) => ({ ok: false, step: 0, reason: 'unique', fields })
 
 const inserts = (): readonly Sent[] => sent.filter(({ text }) => text.includes('INSERT INTO'))
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
-}
 
 /** Statements on the collection that wait for a lock. */
 async function findWaiting(): Promise<readonly number[]> {

@@ -1,11 +1,12 @@
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { newSchema } from '../support/postgres.js'
+import { newPool, newSchema } from '../support/postgres.js'
+import { until } from '../support/until.js'
 import { watchPool } from '../support/watched-pool.js'
 import { useOwnPostgres } from './support/own-postgres.js'
-import { type Answered, expectNoFaults, openService, type Service, until } from './support/service.js'
+import { type Answered, expectNoFaults, openService, type Service } from './support/service.js'
 import { isLong, type Store } from './support/stores.js'
 
 /** Connections that are lost, hang, run out, or are somebody else's. */
@@ -248,8 +249,7 @@ async function startProxy() {
 describe('a network that swallows everything', () => {
   /** A service on a pool that can be looked into, all of whose connections are there. */
   async function openThrough(connectionString: string, max: number) {
-    const pool = new pg.Pool({ connectionString, max })
-    pool.on('error', () => {})
+    const pool = newPool({ connectionString, max })
     const adapter = createPostgresAdapter({ pool, schema: newSchema() })
     const service = openService(adapter, { requestSeconds: 1 })
     await service.handler.ready()
@@ -321,7 +321,7 @@ describe('a network that swallows everything', () => {
 
 describe("a host's pool", () => {
   test('is used as it is, and not ended', { timeout: 60_000 }, async () => {
-    const pool = new pg.Pool({ connectionString: postgres.url, max: 1, application_name: 'the host' })
+    const pool = newPool({ connectionString: postgres.url, max: 1, application_name: 'the host' })
     const schema = newSchema()
     const service = openService(createPostgresAdapter({ pool, schema }))
     expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
@@ -344,7 +344,7 @@ describe("a host's pool", () => {
 describe('opening', () => {
   test('an unchanged configuration asks one question', { timeout: 60_000 }, async () => {
     const schema = newSchema()
-    const pool = new pg.Pool({ connectionString: postgres.url })
+    const pool = newPool({ connectionString: postgres.url })
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
     const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { startPostgres, type TestPostgres } from '../../support/start-postgres.mjs'
-import { until } from './service.js'
+import { until } from '../../support/until.js'
 
 /** A PostgreSQL that nobody else uses, so that it may be stopped and its connections counted. */
 export interface OwnPostgres {

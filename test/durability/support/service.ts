@@ -115,19 +115,3 @@ export function expectNoFaults(): void {
 }
 
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-/** The clock of the machine, also where a test has put one of its own in its place. */
-const wait = setTimeout
-
-/** Waits until something holds, however long that takes within reason. */
-export async function until(
-  holds: () => Promise<boolean> | boolean,
-  what: string,
-  seconds = 50,
-): Promise<void> {
-  const end = performance.now() + seconds * 1000
-  while (!(await holds())) {
-    if (performance.now() > end) expect.fail(`still not after ${seconds} seconds: ${what}`)
-    await new Promise((resolve) => wait(resolve, 20))
-  }
-}

@@ -89,7 +89,7 @@ class DeadlineStore implements Store {
     return whenReady(attempt(), ({ steps, done, refuse = refuseTaken }) => {
       if (steps.length === 0) return done
       this.#deadline.enter('write')
-      return whenReady(this.#adapter.write(steps, new Signal(this.#deadline)), (result) =>
+      return whenReady(this.#adapter.write(steps, signalOf(this.#deadline)), (result) =>
         result.ok ? done : whenReady(refuse(result), () => this.write(attempt, left - 1)),
       )
     })
@@ -133,7 +133,7 @@ class StoreReader implements Reader {
   count(filter: Filter): MaybePromise<number> {
     const { storage, restrict } = this.#allowed
     this.#deadline.enter('read')
-    return this.#adapter.count(storage.name, restrict(filter), new Signal(this.#deadline))
+    return this.#adapter.count(storage.name, restrict(filter), signalOf(this.#deadline))
   }
 
   isOrdered(query: StoreQuery): boolean {
@@ -142,7 +142,7 @@ class StoreReader implements Reader {
   }
 
   async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
-    const asked = new Asked(this.#deadline, query, this.#narrow(query))
+    const asked = ask(this.#deadline, query, this.#narrow(query))
     if (this.#adapter.stream) yield* this.#adapter.stream(this.#allowed.storage.name, asked)
     else yield await this.list(query)
   }
@@ -155,39 +155,27 @@ class StoreReader implements Reader {
 
   #ask(query: StoreQuery, filter: Filter): MaybePromise<Listed> {
     this.#deadline.enter('read')
-    return this.#adapter.list(this.#allowed.storage.name, new Asked(this.#deadline, query, filter))
+    return this.#adapter.list(this.#allowed.storage.name, ask(this.#deadline, query, filter))
   }
 }
 
 /** A signal is costly: it is created only for an adapter that reads it. */
-class Signal {
-  readonly #deadline: Deadline
+const signalOf = (deadline: Deadline): { readonly signal: AbortSignal } => ({
+  get signal() {
+    return deadline.signal
+  },
+})
 
-  constructor(deadline: Deadline) {
-    this.#deadline = deadline
-  }
-
-  get signal(): AbortSignal {
-    return this.#deadline.signal
-  }
-}
-
-class Asked extends Signal implements ListQuery {
-  readonly filter: Filter
-  readonly sort: ListQuery['sort']
-  readonly skip: number
-  readonly limit: number | null
-  readonly bytes: number
-
-  constructor(deadline: Deadline, query: StoreQuery, filter: Filter) {
-    super(deadline)
-    this.filter = filter
-    this.sort = query.sort ?? UNSORTED
-    this.skip = query.skip ?? 0
-    this.limit = query.limit ?? null
-    this.bytes = query.bytes ?? Number.POSITIVE_INFINITY
-  }
-}
+const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery => ({
+  filter,
+  sort: query.sort ?? UNSORTED,
+  skip: query.skip ?? 0,
+  limit: query.limit ?? null,
+  ...(query.bytes === undefined ? undefined : { bytes: query.bytes }),
+  get signal() {
+    return deadline.signal
+  },
+})
 
 const UNSORTED: ListQuery['sort'] = []
 

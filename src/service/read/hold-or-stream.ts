@@ -27,6 +27,7 @@ export async function holdOrStream(
   const current: Deadline = {
     signal: stream.signal,
     onOver(listener) {
+      if (stream.signal.aborted) listener()
       stream.signal.addEventListener('abort', listener, { once: true })
       return () => stream.signal.removeEventListener('abort', listener)
     },

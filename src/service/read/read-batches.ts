@@ -129,8 +129,8 @@ export async function* readBatches(
   start: Start | undefined,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
   const { filter, sort, skip, limit, after } = walk
-  const range = after ? or(rangesAfter(sort, after)) : everything
   if (!start) {
+    const range = after ? or(rangesAfter(sort, after)) : everything
     yield* reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
     return
   }

@@ -89,14 +89,3 @@ export function createKeptDocuments(connection: Connection): KeptDocuments {
     },
   }
 }
-
-/** A kept document for a caller, who cannot change it. */
-export function freeze(document: StoredDocument): StoredDocument {
-  if (!Object.isFrozen(document)) freezeAll(document)
-  return document
-}
-
-function freezeAll(value: object): void {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) freezeAll(inner)
-  Object.freeze(value)
-}

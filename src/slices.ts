@@ -31,6 +31,9 @@ export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 /** Runs work to its end at once; for the same cases as `endless`. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
+/** The steps of writing so many characters of JSON. */
+export const stepsToWrite = (characters: number): number => 10 + characters / 16
+
 /** Work that waits for its turn. */
 interface Waiting {
   /** The slices that it has had. */

@@ -1,4 +1,5 @@
 import type { Bytes } from '../json/bytes.js'
+import { type Slice, stepsToWrite } from '../slices.js'
 import type { StoredDocument } from '../storage.js'
 
 /** The JSON text of a document as some callers may read it, in UTF-8. */
@@ -20,8 +21,11 @@ const MAX_TEXT = 64 * 1024
 /** Texts lie side by side in blocks: a buffer for each would cost more than the text. */
 const BLOCK = 4 * MAX_TEXT
 
-/** The text of a document, written or kept; `undefined` for a document that can still change. */
-export type FindText = (document: StoredDocument) => KeptText | undefined
+/**
+ * The text of a document, written or kept; `undefined` for a document that can still change. Takes the steps
+ * of writing it from `slice`.
+ */
+export type FindText = (document: StoredDocument, slice: Slice) => KeptText | undefined
 
 /** Creates a keeper for what one `write` writes; each has its own. */
 export type KeepTexts = (write: (document: StoredDocument) => string) => FindText
@@ -64,9 +68,10 @@ export function createTextStore(): KeepTexts {
       kept += OVERHEAD.write
       return new WeakMap()
     }
-    const add = (document: StoredDocument): KeptText | undefined => {
+    const add: FindText = (document, slice) => {
       if (!Object.isFrozen(document)) return undefined
       const written = write(document)
+      slice.left -= stepsToWrite(written.length)
       if (written.length > MAX_TEXT) return { bytes: encoder.encode(written) }
       const text: KeptText = { bytes: encode(written) }
       makeRoom()
@@ -74,6 +79,6 @@ export function createTextStore(): KeepTexts {
       texts.set(document, text)
       return text
     }
-    return (document) => texts?.get(document) ?? add(document)
+    return (document, slice) => texts?.get(document) ?? add(document, slice)
   }
 }

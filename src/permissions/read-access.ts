@@ -3,6 +3,7 @@ import { and, type Filter, isEverything, type Leaf, or } from '../filter/filter.
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { Readable } from '../query/reading.js'
+import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
 import type { Document } from '../types.js'
 import { includesProperty, type PropertySet, type Rule } from './grants.js'
@@ -19,7 +20,7 @@ export interface AccessibleCollection {
 
 /**
  * What one caller may read of a collection: the only source of the documents and fields in any answer.
- * Storage is asked with `filter`, queries are compiled against it as their `Readable`, documents leave
+ * Storage is asked through `restrict`, queries are compiled against it as their `Readable`, documents leave
  * through `show`.
  */
 export interface ReadAccess extends Readable {
@@ -33,8 +34,11 @@ export interface ReadAccess extends Readable {
   show(document: StoredDocument): Document
   /** The same as JSON text. */
   write(document: StoredDocument): string
-  /** The same in bytes, which are kept; `undefined` for a document that can still change. */
-  keep(document: StoredDocument): KeptText | undefined
+  /**
+   * The same in bytes, which are kept; `undefined` for a document that can still change. Takes the steps of
+   * writing them from `slice`.
+   */
+  keep(document: StoredDocument, slice: Slice): KeptText | undefined
   /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
   isShown(document: StoredDocument, name: string): boolean
 }
@@ -94,7 +98,7 @@ export function compileAccess(
     },
     show: (document) => viewOf(document).show(document),
     write: (document) => JSON.stringify(viewOf(document).show(document)),
-    keep: (document) => viewOf(document).keep(document),
+    keep: (document, slice) => viewOf(document).keep(document, slice),
     isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
   }
 }

@@ -22,6 +22,3 @@ export function createPace(signal: () => AbortSignal): Pace {
     }, signal)
   }
 }
-
-/** The steps of writing so many characters of JSON. */
-export const stepsToWrite = (characters: number): number => 10 + characters / 16

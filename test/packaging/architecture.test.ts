@@ -34,7 +34,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   fields: ['json', 'types', 'filter'],
   schema: ['json', 'errors', 'types', 'slices', 'filter', 'fields'],
   query: ['json', 'errors', 'types', 'filter', 'storage', 'fields', 'schema'],
-  permissions: ['json', 'types', 'filter', 'storage', 'fields', 'schema', 'query'],
+  permissions: ['json', 'types', 'slices', 'filter', 'storage', 'fields', 'schema', 'query'],
   config: ['json', 'errors', 'types', 'filter', 'storage', 'fields', 'schema', 'query', 'permissions'],
   auth: ['json', 'errors', 'types', 'filter', 'storage', 'fields'],
   service: [

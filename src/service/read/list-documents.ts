@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
-import { createPrinter, printAtOnce, type Reading } from './print-documents.js'
+import { createPrinter, printShort, type Reading } from './print-documents.js'
 import { readBatches, readPage, readPageBatches, readStart, type Start } from './read-batches.js'
 import type { Text } from './text-stream.js'
 
@@ -42,12 +42,14 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
   return whenReady(readPage(call.store.read(access), query, limit), (page) => {
     const passed = (after?.passed ?? skip) + page.size
     const next = page.last && { next: { last: page.last, passed } }
-    const short = page.rest.length === 0 ? printAtOnce(call, page.documents, reading) : undefined
-    if (short !== undefined) return { ...hold(short), ...next }
-    const json = write(call, reading, false, (current) =>
-      readPageBatches(current.store.read(access), query, page),
-    )
-    return json.then((text) => ({ json: text, ...next }))
+    const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
+    return whenReady(printing, (short) => {
+      if (short !== undefined) return { ...hold(short), ...next }
+      const json = write(call, reading, false, (current) =>
+        readPageBatches(current.store.read(access), query, page),
+      )
+      return json.then((text) => ({ json: text, ...next }))
+    })
   })
 }
 
@@ -61,8 +63,8 @@ function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   const starting = readStart(call.store.read(access), query)
   if (!starting) return writeBehind()
   return whenReady(starting, (start) => {
-    const short = start.isWhole ? printAtOnce(call, start.documents, reading) : undefined
-    return short === undefined ? writeBehind(start) : hold(short)
+    const printing = start.isWhole ? printShort(call, start.documents, reading) : undefined
+    return whenReady(printing, (short) => (short === undefined ? writeBehind(start) : hold(short)))
   })
 }
 

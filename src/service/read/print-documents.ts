@@ -1,12 +1,14 @@
 import { type Bytes, joinArray } from '../../json/bytes.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
+import { whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
 import { project } from '../../query/projection.js'
+import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
-import type { JsonObject } from '../../types.js'
-import type { Call } from '../call.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
+import { type Call, runWithin } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
-import { createPace, stepsToWrite } from '../pace.js'
+import { createPace } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
 import { PIECE } from './text-stream.js'
 
@@ -59,30 +61,35 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
   for (const document of documents) yield select(document, reading)
 }
 
-/** The most characters of a text that is written without a pause. */
-const MAX_AT_ONCE = 1024 * 1024
+/** The most bytes of a short array. */
+const MAX_SHORT = 1024 * 1024
 
 /**
  * The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. Of
  * documents that cannot change, the page is kept.
  */
-export function printAtOnce(
-  { service }: Call,
+export function printShort(
+  call: Call,
   documents: readonly StoredDocument[],
   reading: Reading,
-): string | KeptPage | undefined {
+): MaybePromise<string | KeptPage | undefined> {
+  const { pages } = call.service
   const { query, access } = reading
   if (query.expand.length > 0) return undefined
   const [first] = documents
   if (first === undefined || query.projection !== null || !Object.isFrozen(first))
     return joinTexts(documents, reading)
-  const known = service.pages.find(query, documents)
+  const known = pages.find(query, documents)
   if (known) return known
-  const json = joinKept(documents, access)
-  if (!json) return joinTexts(documents, reading)
-  const page = { documents: [...documents], json }
-  service.pages.keep(query, page)
-  return page
+  return whenReady(
+    runWithin(call, (slice) => joinKept(documents, access, slice)),
+    (json) => {
+      if (!json) return joinTexts(documents, reading)
+      const page = { documents: [...documents], json }
+      pages.keep(query, page)
+      return page
+    },
+  )
 }
 
 function joinTexts(documents: readonly StoredDocument[], reading: Reading): string | undefined {
@@ -98,14 +105,19 @@ function joinTexts(documents: readonly StoredDocument[], reading: Reading): stri
 }
 
 /** The same of kept texts, which are only copied. */
-function joinKept(documents: readonly StoredDocument[], { keep }: ReadAccess): Bytes | undefined {
+function* joinKept(
+  documents: readonly StoredDocument[],
+  { keep }: ReadAccess,
+  slice: Slice,
+): Sliced<Bytes | undefined> {
   const parts: Bytes[] = []
   let length = 1
   for (const document of documents) {
-    const text = keep(document)
+    if (slice.left <= 0) yield
+    const text = keep(document, slice)
     if (!text) return undefined
     length += 1 + text.bytes.length
-    if (length > MAX_AT_ONCE) return undefined
+    if (length > MAX_SHORT) return undefined
     parts.push(text.bytes)
   }
   return joinArray(parts, length)

@@ -1,5 +1,6 @@
 import type { KeptText } from '../../permissions/kept-texts.js'
 import { whenReady } from '../../promises.js'
+import { endless } from '../../slices.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { holdOrStream, printAlone } from './hold-or-stream.js'
@@ -19,7 +20,7 @@ export const readDocument = (call: Call, reading: Reading, id: string): MaybePro
     call.store.read(access).find(id),
     (document) =>
       document && {
-        whole: access.keep(document) ?? access.write(document),
+        whole: access.keep(document, endless()) ?? access.write(document),
         asked: query.projection ? printOne(document, reading) : undefined,
       },
   )

@@ -21,8 +21,8 @@ const documents = {
   notes: Array.from({ length: 40 }, (_, i) => ({ _id: idOf(i + 1), text: `text ${i}`, n: i % 4 })),
 }
 
-async function open() {
-  const adapter = spyOn(createMemoryAdapter({ documents }))
+async function open(stored: typeof documents = documents) {
+  const adapter = spyOn(createMemoryAdapter({ documents: stored }))
   const { handler } = createTestService(config, { adapter })
   await handler.ready()
   adapter.calls.length = 0
@@ -107,6 +107,16 @@ test('what has to wait has one timer and one listener', async () => {
   expect(answer).toBeInstanceOf(Promise)
   expect((await answer).status).toBe(201)
   expect([timer.mock.calls.length, stop.mock.calls.length, heard]).toEqual([1, 1, ['/notes']])
+})
+
+test('a long page lets others run while it is written, not when it is kept', async () => {
+  const text = 'x'.repeat(30_000)
+  const { ask } = await open({ notes: documents.notes.slice(0, 20).map((note) => ({ ...note, text })) })
+  const first = ask('GET', '/notes?limit=20')
+  expect(first).toBeInstanceOf(Promise)
+  const { body } = await first
+  expect(ask('GET', '/notes?limit=20&sort[n]=1')).toMatchObject({ status: 200 })
+  expect(ask('GET', '/notes?limit=20')).toMatchObject({ status: 200, body })
 })
 
 test('close waits for nothing, and nothing is answered behind it', async () => {

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest'
 import type { StoredDocument } from '../../../src/index.js'
-import { createTextStore } from '../../../src/permissions/kept-texts.js'
+import { createTextStore, type KeptText } from '../../../src/permissions/kept-texts.js'
+import type { Slice } from '../../../src/slices.js'
 
 function count() {
   const written: string[] = []
-  const keep = createTextStore()((document) => {
+  const find = createTextStore()((document) => {
     written.push(document._id)
     return JSON.stringify(document)
   })
+  const slice: Slice = { left: 0 }
+  const keep = (document: StoredDocument): KeptText | undefined => find(document, slice)
   const read = (document: StoredDocument): string => new TextDecoder().decode(keep(document)?.bytes)
-  return { keep, read, written }
+  return { keep, read, written, slice }
 }
 
 const documentOf = (_id: string, text = ''): StoredDocument => ({ _id, _version: 1, text })
@@ -19,6 +22,16 @@ test('the text of a frozen document is written once', () => {
   const document = Object.freeze(documentOf('a'))
   expect([read(document), read(document)]).toEqual([JSON.stringify(document), JSON.stringify(document)])
   expect(written).toEqual(['a'])
+})
+
+test('only what is written takes steps', () => {
+  const { read, slice } = count()
+  const document = Object.freeze(documentOf('a', 'x'.repeat(1600)))
+  read(document)
+  const { left } = slice
+  expect(left).toBeLessThan(-100)
+  read(document)
+  expect(slice.left).toBe(left)
 })
 
 test('another document with the same content has a text of its own', () => {

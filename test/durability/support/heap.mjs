@@ -114,7 +114,10 @@ const KINDS = {
   'queries of nobody': [MANY, (i) => ask(anonymous, `/notes?q[text]=${i}&limit=5`)],
   'queries of one caller': [10_000, (i) => ask(signedIn, `/notes/count?q[text]=${i}&q[n][$gt]=3`)],
   patterns: [6000, (i) => ask(anonymous, `/notes?q[text][$regex]=a${i}[b-z]&limit=1`)],
-  callers: [isLong ? 100_000 : 40_000, (i) => ask(as({ id: `caller ${i}`, teams: [`t${i}`] }), '/notes?limit=5&sort[n]=-1')],
+  callers: [
+    isLong ? 100_000 : 40_000,
+    (i) => ask(as({ id: `caller ${i}`, teams: [`t${i}`] }), '/notes?limit=5&sort[n]=-1'),
+  ],
   'callers of many teams': [
     100,
     (i) => ask(as({ id: 'a', teams: Array.from({ length: 2000 }, (_, j) => `${i} ${j}`) }), '/notes?limit=5'),

@@ -43,18 +43,21 @@ export class ServiceError extends Error {
   readonly errors: readonly Fault[]
   /** Seconds after which another attempt makes sense. */
   readonly retryAfter: number | undefined
+  /** The index of the operation that was refused, in a batch. */
+  readonly operation: number | undefined
   readonly [SERVICE_ERROR] = true
 
   constructor(
     code: ErrorCode,
     detail: string,
-    options: { errors?: readonly Fault[]; cause?: unknown; retryAfter?: number } = {},
+    options: { errors?: readonly Fault[]; cause?: unknown; retryAfter?: number; operation?: number } = {},
   ) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'ServiceError'
     this.code = code
     this.errors = options.errors ?? []
     this.retryAfter = options.retryAfter
+    this.operation = options.operation
   }
 }
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.js'
+import { type Fault, ServiceError } from '../errors.js'
 import { MAX_DEPTH } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
@@ -12,19 +12,28 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 const BYTES_A_STEP = 8
 
 /** Parses a body in its turn: of many large bodies that arrive together, one is parsed at a time. */
-export const parseInTurn = (bytes: Uint8Array, signal: () => AbortSignal): MaybePromise<JsonObject> =>
+export const parseInTurn = (
+  bytes: Uint8Array,
+  depth: number,
+  signal: () => AbortSignal,
+): MaybePromise<JsonObject> =>
   runSliced(function* (slice) {
     slice.left -= bytes.length / BYTES_A_STEP
     if (slice.left <= 0) yield
-    return parseBody(bytes)
+    return parseBody(bytes, depth)
   }, signal)
 
-/** Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4). */
-export function parseBody(bytes: Uint8Array): JsonObject {
+/**
+ * Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).
+ *
+ * @param depth how deep in the body documents begin; where that is not 0, `__proto__` is not looked for
+ */
+export function parseBody(bytes: Uint8Array, depth = 0): JsonObject {
   const text = decode(bytes)
-  if (isNestedTooDeep(text)) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)
+  if (isNestedTooDeep(text, MAX_DEPTH + depth))
+    throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep.`)
   const body = parse(text)
-  refuseProto(body, text)
+  if (depth === 0) refuseProto(body, text)
   if (!isObject(body)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   return body
 }
@@ -48,7 +57,7 @@ function parse(text: string): unknown {
 }
 
 /** Counts brackets outside strings, before any recursive code sees the body. */
-function isNestedTooDeep(text: string): boolean {
+function isNestedTooDeep(text: string, most: number): boolean {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
@@ -58,7 +67,7 @@ function isNestedTooDeep(text: string): boolean {
       case 0x5b: // [
       case 0x7b: // {
         depth++
-        if (depth > MAX_DEPTH) return true
+        if (depth > most) return true
         break
       case 0x5d: // ]
       case 0x7d: // }
@@ -73,12 +82,18 @@ function isNestedTooDeep(text: string): boolean {
 function refuseProto(body: unknown, text: string): void {
   if (!text.includes('__proto__') && !text.includes('\\u')) return
   const path = findProto(body)
-  if (path !== undefined)
-    throw invalid([{ path, code: 'forbidden_name', message: 'is not a name that a property may have' }])
+  if (path !== undefined) throw invalid([forbidProto(path)])
 }
 
-/** The path from a value to the first `__proto__` inside it. */
-function findProto(value: unknown): string | undefined {
+/** The fault of a `__proto__`. */
+export const forbidProto = (path: string): Fault => ({
+  path,
+  code: 'forbidden_name',
+  message: 'is not a name that a property may have',
+})
+
+/** The path from a value to the first `__proto__` inside it; `undefined` for none. */
+export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
     const found = name === '__proto__' ? '' : findProto(inner)

@@ -4,6 +4,9 @@ import type { KeptText } from '../permissions/kept-texts.js'
 import type { Document } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
+/** A request whose headers may set conditions. */
+type Conditional = Pick<IncomingRequest, 'header'>
+
 /** A strong entity tag: the digest of the whole document as its caller may read it, without a projection. */
 export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(shown))
 
@@ -24,6 +27,9 @@ const TAG_LIST =
 
 const MAX_HEADER = 8192
 
+/** Whether a text is a list of entity tags, or `*`. */
+export const isTags = (text: string): boolean => text.trim() === '*' || isTagList(text)
+
 const isTagList = (header: string): boolean => header.length <= MAX_HEADER && TAG_LIST.test(header)
 
 /** The tags of a header; `*` for any. Throws `precondition_failed` for other text, which cannot hold. */
@@ -39,27 +45,37 @@ function readTags(header: string): '*' | readonly string[] {
  * Reads the condition that a writing request sets on the document's state (RFC 9110 §13.1): If-Match compares
  * strongly, If-None-Match weakly.
  */
-export function readExpectation(incoming: IncomingRequest): (shown: Document) => boolean {
+export function readExpectation(incoming: Conditional): (shown: Document) => boolean {
   const match = incoming.header('if-match')
   const noneMatch = incoming.header('if-none-match')
   if (match === undefined && noneMatch === undefined) return () => true
   return (shown) => {
     const etag = etagOf(shown)
-    const tags = match === undefined ? '*' : readTags(match)
-    const isMatched = tags === '*' || tags.includes(etag)
-    return isMatched && (noneMatch === undefined || !isListed(noneMatch, etag))
+    return isMatched(match, etag) && (noneMatch === undefined || !isListed(noneMatch, etag))
   }
 }
 
+/** The condition of If-Match alone. */
+export function readMatch(request: Conditional): (shown: Document) => boolean {
+  const match = request.header('if-match')
+  return (shown) => match === undefined || isMatched(match, etagOf(shown))
+}
+
+/** Whether a document has a tag of an If-Match header, if there is one. Throws `precondition_failed`. */
+export function isMatched(match: string | undefined, etag: string): boolean {
+  const tags = match === undefined ? '*' : readTags(match)
+  return tags === '*' || tags.includes(etag)
+}
+
 /** Whether a PUT may only create: it expects that no document exists yet (RFC 9110 §13.1.2). */
-export const expectsNothing = (incoming: IncomingRequest): boolean =>
+export const expectsNothing = (incoming: Conditional): boolean =>
   incoming.header('if-none-match')?.trim() === '*'
 
 /** Whether the client of a reading request has the document already. */
-export function isKnown(incoming: IncomingRequest, etag: string): boolean {
+export function isKnown(incoming: Conditional, etag: string): boolean {
   const header = incoming.header('if-none-match')
   // An unreadable header is ignored: the answer is then the whole document.
-  const isReadable = header !== undefined && (header.trim() === '*' || isTagList(header))
+  const isReadable = header !== undefined && isTags(header)
   return isReadable && isListed(header, etag)
 }
 

@@ -59,10 +59,14 @@ export const isAnswerable = ({ code }: ServiceError): boolean =>
 
 /** An error as `application/problem+json` (RFC 9457, CONTRACT.md §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
-  const { code, errors } = error
+  const { code, errors, operation } = error
   const [status, title] = STATUS[code]
   const detail = STORAGE_DETAILS[code] ?? error.message
-  const problem = { title, status, code, detail, requestId, ...(errors.length > 0 ? { errors } : {}) }
+  const problem = {
+    ...{ title, status, code, detail, requestId },
+    ...(operation === undefined ? {} : { operation }),
+    ...(errors.length > 0 ? { errors } : {}),
+  }
   return {
     status,
     headers: { 'content-type': 'application/problem+json', ...headersOf(error) },

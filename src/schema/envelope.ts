@@ -1,5 +1,6 @@
 import type { Fault } from '../errors.js'
 import type { JsonSchema } from '../json/json-schema.js'
+import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { JsonObject } from '../types.js'
 import { compileJsonSchema } from './json-schema.js'
@@ -27,40 +28,48 @@ export const envelope = (properties: EnvelopeSchema['properties']): EnvelopeSche
  * decides how many properties and elements a body has, so the validator stops once it has enough faults.
  */
 export function compileEnvelope(schema: EnvelopeSchema): (body: JsonObject) => readonly Fault[] {
-  const names = Object.keys(schema.properties)
   const shells = Object.entries(schema.properties).map(([name, { items, ...shell }]) => [name, shell])
-  const validate = compileJsonSchema({
-    ...schema,
-    properties: Object.fromEntries(shells),
-    additionalProperties: true,
-  })
+  const judge = compileLevel({ ...schema, properties: Object.fromEntries(shells) })
   const lists = Object.entries(schema.properties).flatMap(([name, { items }]) =>
-    items === undefined ? [] : [{ name, validateElement: compileJsonSchema(items as JsonSchema) }],
+    items === undefined ? [] : [{ name, judgeElement: compileLevel(items as JsonSchema) }],
   )
   return (body) => {
-    const faults: Fault[] = validate(body).map(describeViolation)
-    const known = new Set(faults.map(({ path }) => path))
-    for (const name of Object.keys(body)) {
-      if (faults.length >= MAX_FAULTS) return faults
-      if (!names.includes(name)) faults.push(unknownName(name, names))
-    }
-    for (const { name, validateElement } of lists) {
+    const faults: Fault[] = []
+    judge(body, '', faults)
+    for (const { name, judgeElement } of lists) {
       const elements = body[name]
       const at = toPointerPart(name)
-      if (!Array.isArray(elements) || known.has(at)) continue
-      for (let i = 0; i < elements.length; i++) {
-        for (const violation of validateElement(elements[i])) {
-          if (faults.length >= MAX_FAULTS) return faults
-          faults.push(describeViolation({ ...violation, path: `${at}/${i}${violation.path}` }))
-        }
-      }
+      if (!Array.isArray(elements) || faults.some(({ path }) => path === at)) continue
+      for (let i = 0; i < elements.length && faults.length < MAX_FAULTS; i++)
+        judgeElement(elements[i], `${at}/${i}`, faults)
     }
     return faults
   }
 }
 
-const unknownName = (name: string, known: readonly string[]): Fault => ({
-  path: toPointerPart(name).slice(0, MAX_PATH),
+/** Adds the faults of a value at a place, until there are enough. */
+type JudgeLevel = (value: unknown, at: string, faults: Fault[]) => void
+
+/** Compiles the check of one level; of a closed object, the names are counted one by one. */
+function compileLevel(schema: JsonSchema): JudgeLevel {
+  const { properties } = schema
+  const names = isObject(properties) ? Object.keys(properties) : undefined
+  const validate = compileJsonSchema(names ? { ...schema, additionalProperties: true } : schema)
+  return (value, at, faults) => {
+    for (const violation of validate(value)) {
+      if (faults.length >= MAX_FAULTS) return
+      faults.push(describeViolation({ ...violation, path: at + violation.path }))
+    }
+    if (!names || !isObject(value)) return
+    for (const name of Object.keys(value)) {
+      if (faults.length >= MAX_FAULTS) return
+      if (!names.includes(name)) faults.push(unknownName(at, name, names))
+    }
+  }
+}
+
+const unknownName = (at: string, name: string, known: readonly string[]): Fault => ({
+  path: (at + toPointerPart(name)).slice(0, MAX_PATH),
   code: 'unknown_property',
   message: `is unknown here${suggest(name, known) || `; allowed: ${known.join(', ')}`}`,
 })

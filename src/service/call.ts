@@ -57,6 +57,12 @@ export function compileRules({
   }
 }
 
+/** What the operations of a batch have in common. */
+export interface Shared {
+  /** The documents that were deleted because others were. */
+  cascaded: number
+}
+
 /** The parts of a call. */
 interface CallParts {
   readonly deadline: Deadline
@@ -64,6 +70,8 @@ interface CallParts {
   readonly caller: KnownCaller | null
   /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
+  /** Of a call in a batch. */
+  readonly shared?: Shared | undefined
 }
 
 /** One request on its way through the service: its caller, its deadline, and its access. */
@@ -86,16 +94,18 @@ class RequestCall implements Call {
   readonly store: Store
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
+  readonly shared: Shared | undefined
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
-  constructor(service: Service, { deadline, store, caller, session }: CallParts) {
+  constructor(service: Service, { deadline, store, caller, session, shared }: CallParts) {
     this.service = service
     this.deadline = deadline
     this.store = store
     this.caller = caller
     this.session = session
+    this.shared = shared
   }
 
   get binding(): Binding {
@@ -131,8 +141,8 @@ class RequestCall implements Call {
   }
 
   get #parts(): CallParts {
-    const { deadline, store, caller, session } = this
-    return { deadline, store, caller, session }
+    const { deadline, store, caller, session, shared } = this
+    return { deadline, store, caller, session, shared }
   }
 }
 

@@ -180,6 +180,6 @@ const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =
 const UNSORTED: ListQuery['sort'] = []
 
 /** A value that is taken stays taken. After any other failure another attempt may succeed. */
-const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
+export const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {
   if (reason === 'unique') throw conflict(fields)
 }

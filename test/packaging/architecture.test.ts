@@ -156,6 +156,7 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
   'service/read': ['service'],
   'service/write': ['service'],
   'service/accounts': ['service', 'service/write'],
+  'service/batch': ['service', 'service/read', 'service/write', 'service/accounts'],
   'service/start': ['service', 'service/write'],
 }
 

@@ -21,7 +21,10 @@ export interface ExchangeOptions {
 }
 
 /** The parts of an exchange that are its own. */
-type Own = Pick<Exchange, 'call' | 'incoming' | 'query' | 'prefix'> & {
+type Own = Pick<Exchange, 'call' | 'prefix'> & {
+  readonly incoming: IncomingRequest
+  /** The query string as it was sent, without the question mark. */
+  readonly query: string
   readonly endpoint: Endpoint<keyof Place>
 }
 
@@ -34,16 +37,16 @@ const NO_PARAMETERS: readonly ParameterName[] = []
 /** A class, so that a request does not create a function for each of these. */
 class RequestExchange implements Exchange {
   readonly call: Call
-  readonly incoming: IncomingRequest
-  readonly query: string
   readonly prefix: string
+  readonly #incoming: IncomingRequest
+  readonly #query: string
   readonly #endpoint: Endpoint<keyof Place>
   readonly #options: ExchangeOptions
 
   constructor({ call, incoming, query, prefix, endpoint }: Own, options: ExchangeOptions) {
     this.call = call
-    this.incoming = incoming
-    this.query = query
+    this.#incoming = incoming
+    this.#query = query
     this.prefix = prefix
     this.#endpoint = endpoint
     this.#options = options
@@ -54,29 +57,33 @@ class RequestExchange implements Exchange {
     return hasAccountRoutes ? routes.accountPaths : []
   }
 
+  header(name: string): string | undefined {
+    return this.#incoming.header(name)
+  }
+
   client(): string | undefined {
-    return this.#options.readClient(this.incoming)
+    return this.#options.readClient(this.#incoming)
   }
 
   readQuery(access: ReadAccess): LinkedQuery {
     const { readQuery } = this.call.service
-    return readQuery(this.query, this.#endpoint.parameters ?? NO_PARAMETERS, access)
+    return readQuery(this.#query, this.#endpoint.parameters ?? NO_PARAMETERS, access)
   }
 
   refuseQuery(): void {
-    parseQueryString(this.query, NO_PARAMETERS, this.call.service.plan.limits)
+    parseQueryString(this.#query, NO_PARAMETERS, this.call.service.plan.limits)
   }
 
   async readBody(): Promise<JsonObject> {
-    const { incoming, call } = this
-    const { deadline, service } = call
+    const { deadline, service } = this.call
+    const incoming = this.#incoming
     this.refuseQuery()
     checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), this.#options)
     deadline.enter('body')
     const bytes = await incoming.readBody(service.plan.limits.bodyBytes, deadline)
     // The body has arrived: from here on the request waits for the service.
     deadline.enter('read')
-    const body = await parseInTurn(bytes, () => deadline.signal)
+    const body = await parseInTurn(bytes, this.#endpoint.depth ?? 0, () => deadline.signal)
     const faults = this.#options.routes.judgeBody(this.#endpoint, body)
     if (faults.length > 0) throw invalid(faults)
     return body

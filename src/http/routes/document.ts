@@ -1,13 +1,13 @@
 import { whenReady } from '../../promises.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../service/authorize.js'
 import { type Read, readDocument, readExpanded } from '../../service/read/read-document.js'
-import { notFound } from '../../service/refusals.js'
+import { notFound, unexpected } from '../../service/refusals.js'
 import { createClaimed } from '../../service/write/create-document.js'
 import { deleteDocument } from '../../service/write/delete-document.js'
 import { refuseUnauthorized } from '../../service/write/find-target.js'
 import { type Change, updateDocument } from '../../service/write/update-document.js'
 import type { Answer } from '../answer.js'
-import { etagOfText, expectsNothing, isKnown, readExpectation } from '../etag.js'
+import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
 import { answerCreated, answerText, answerWritten, NOTHING } from './answers.js'
 import type { Endpoint, Exchange, Place } from './route.js'
 
@@ -23,7 +23,9 @@ export const read: DocumentEndpoint = {
     const reading = { access, query: exchange.readQuery(access) }
     // Expanded documents may change without this one, so there is no ETag.
     return reading.query.expand.length > 0
-      ? readExpanded(call, reading, id).then((expanded) => answerText(200, expanded ?? absent()))
+      ? readExpanded(call, reading, id, readMatch(exchange)).then((expanded) =>
+          answerText(200, expanded ?? absent()),
+        )
       : whenReady(readDocument(call, reading, id), (found) => answerRead(exchange, found ?? absent()))
   },
 }
@@ -32,9 +34,10 @@ const absent = (): never => {
   throw notFound()
 }
 
-function answerRead({ incoming }: Exchange, { whole, asked }: Read): Answer {
+function answerRead(exchange: Exchange, { whole, asked }: Read): Answer {
   const etag = etagOfText(whole)
-  if (isKnown(incoming, etag)) return { status: 304, headers: { etag }, body: null }
+  if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
+  if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
   return answerText(200, asked ?? (typeof whole === 'string' ? whole : whole.bytes), { etag })
 }
 
@@ -46,16 +49,16 @@ export const patch: DocumentEndpoint = {
 /** `PUT /:collection/:id`. */
 export const put: DocumentEndpoint = {
   run: (exchange, place) =>
-    expectsNothing(exchange.incoming) ? claim(exchange, place) : update(exchange, place, 'put'),
+    expectsNothing(exchange) ? claim(exchange, place) : update(exchange, place, 'put'),
 }
 
 /** `DELETE /:collection/:id`. */
 export const remove: DocumentEndpoint = {
   async run(exchange, { collection, id }) {
-    const { call, incoming } = exchange
+    const { call } = exchange
     const permit = authorizeWrite(call, collection, 'delete')
     if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
-    const isExpected = readExpectation(incoming)
+    const isExpected = readExpectation(exchange)
     exchange.refuseQuery()
     await deleteDocument(call, { ...permit, id, isExpected })
     return NOTHING
@@ -67,10 +70,10 @@ async function update(
   { collection, id }: DocumentPlace,
   mode: Change['mode'],
 ): Promise<Answer> {
-  const { call, incoming } = exchange
+  const { call } = exchange
   const permit = authorizeWrite(call, collection, 'update')
   if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
-  const isExpected = readExpectation(incoming)
+  const isExpected = readExpectation(exchange)
   const body = await exchange.readBody()
   return answerWritten(await updateDocument(call, { ...permit, id, isExpected }, { mode, body }))
 }
@@ -80,9 +83,9 @@ async function update(
  * is checked later.
  */
 async function claim(exchange: Exchange, { collection, id }: DocumentPlace): Promise<Answer> {
-  const { call, incoming } = exchange
+  const { call } = exchange
   const permit = authorizeClaim(call, collection)
-  const isExpected = incoming.header('if-match') === undefined
+  const isExpected = exchange.header('if-match') === undefined
   const body = await exchange.readBody()
   return answerCreated(exchange, collection, await createClaimed(call, permit, { id, isExpected }, body))
 }

@@ -1,5 +1,6 @@
 import type { Fault } from '../../errors.js'
 import { compileEnvelope } from '../../schema/envelope.js'
+import { MAX_FAULTS } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
 import type { JsonObject } from '../../types.js'
 import { decodePart } from '../target.js'
@@ -45,9 +46,10 @@ export function createRoutes(service: Service): Routes {
   const validators = new Map(
     open
       .flatMap(({ methods }) => Object.values(methods))
-      .flatMap((endpoint) =>
-        endpoint.envelope ? [[endpoint, compileEnvelope(endpoint.envelope(service))] as const] : [],
-      ),
+      .flatMap((endpoint) => {
+        const judge = compileJudge(endpoint, service)
+        return judge ? [[endpoint, judge] as const] : []
+      }),
   )
   const all = plant(open, service)
   const others = plant(
@@ -64,6 +66,19 @@ export function createRoutes(service: Service): Routes {
           .filter(({ path, isOpen }) => isAccountPath(path) && isOpen?.(accounts) !== false)
           .map(({ path }) => path)
       : [],
+  }
+}
+
+type JudgeBody = (body: JsonObject) => readonly Fault[]
+
+/** Compiles the check of a body that is no document: against its schema, then for what that cannot say. */
+function compileJudge({ envelope, judge }: Endpoint<keyof Place>, service: Service): JudgeBody | undefined {
+  const validate = envelope && compileEnvelope(envelope(service))
+  if (!validate || !judge) return validate
+  return (body) => {
+    const faults = validate(body)
+    const known = new Set(faults.map(({ path }) => path))
+    return [...faults, ...judge(body, service).filter(({ path }) => !known.has(path))].slice(0, MAX_FAULTS)
   }
 }
 

@@ -1,11 +1,12 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import type { ParameterName } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import type { Answer, IncomingRequest } from '../answer.js'
+import type { Answer } from '../answer.js'
 
 /** The methods that the service answers, beside HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
@@ -29,13 +30,12 @@ type NamedBy<Path extends string> =
 /** One request, as its endpoint sees it. */
 export interface Exchange {
   readonly call: Call
-  readonly incoming: IncomingRequest
-  /** The query string as it was sent, without the question mark. */
-  readonly query: string
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
   /** The paths that this handler answers below `/auth`. */
   readonly accountPaths: readonly string[]
+  /** A header of the request, by its name in lower case. */
+  header(name: string): string | undefined
   /** The client's address; `undefined` where nobody knows it. */
   client(): string | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
@@ -55,6 +55,10 @@ export interface Endpoint<Named extends keyof Place = never> {
   readonly parameters?: readonly ParameterName[]
   /** The JSON Schema of the body, where the body is not a document. */
   readonly envelope?: (service: Service) => EnvelopeSchema
+  /** The faults of a body that its schema cannot name. */
+  readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
+  /** How deep in the body documents begin. Default: the body is one. */
+  readonly depth?: number
   /** Answers the request, in the order of faults of CONTRACT.md §2. */
   run(exchange: Exchange, place: Pick<Place, Named>): MaybePromise<Answer>
 }

@@ -1,4 +1,5 @@
 import { login, logout, logoutAll, me, register } from './accounts.js'
+import { batch } from './batch.js'
 import { bulk, count, create, list } from './collection.js'
 import { patch, put, read, remove } from './document.js'
 import { root } from './root.js'
@@ -7,6 +8,7 @@ import { type Route, route } from './route.js'
 /** All routes. The first path that fits is taken. HEAD is answered like GET, and OPTIONS everywhere. */
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
+  route('/_batch', { POST: batch }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
   route('/auth/login', { POST: login }),
   route('/auth/logout', { POST: logout }),

@@ -22,13 +22,22 @@ import { readStamp, renewStamp } from '../write/stored-document.js'
  * user. A new secret changes the stamp, which ends all sessions from before.
  */
 export async function findSession(
-  { now }: Service,
+  service: Service,
   store: Store,
-  { users }: AuthPlan,
+  auth: AuthPlan,
   token: string,
 ): Promise<Session> {
   if (!isToken(token)) throw invalidToken()
-  const id = digestToken(token)
+  return resumeSession(service, store, auth, digestToken(token))
+}
+
+/** The same of the session with an id. */
+export async function resumeSession(
+  { now }: Service,
+  store: Store,
+  { users }: AuthPlan,
+  id: string,
+): Promise<Session> {
   const stored = await store.own(SESSIONS).first(sessionFilter(id))
   const session = stored && readSession(stored, now())
   const user = session && (await store.own(users.name).find(session.userId))

@@ -1,8 +1,9 @@
 import type { KeptText } from '../../permissions/kept-texts.js'
 import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
-import type { MaybePromise } from '../../types.js'
+import type { Document, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
+import { unexpected } from '../refusals.js'
 import { holdOrStream, printAlone } from './hold-or-stream.js'
 import { createPrinter, printOne, type Reading } from './print-documents.js'
 import type { Text } from './text-stream.js'
@@ -26,11 +27,21 @@ export const readDocument = (call: Call, reading: Reading, id: string): MaybePro
   )
 }
 
-/** The same with the documents that its references name in place of their ids. */
-export async function readExpanded(call: Call, reading: Reading, id: string): Promise<Text | undefined> {
-  const document = await call.store.read(reading.access).find(id)
-  return (
-    document &&
-    holdOrStream(call, (current) => printAlone(document, createPrinter(current, reading, { isOnce: true })))
+/**
+ * The same with the documents that its references name in place of their ids. Throws `precondition_failed`
+ * where the document is not as `isExpected` says.
+ */
+export async function readExpanded(
+  call: Call,
+  reading: Reading,
+  id: string,
+  isExpected: (shown: Document) => boolean,
+): Promise<Text | undefined> {
+  const { access } = reading
+  const document = await call.store.read(access).find(id)
+  if (!document) return undefined
+  if (!isExpected(access.show(document))) throw unexpected()
+  return holdOrStream(call, (current) =>
+    printAlone(document, createPrinter(current, reading, { isOnce: true })),
   )
 }

@@ -31,13 +31,13 @@ type Doomed = ReadonlyMap<string, ReadonlySet<string>>
  * with the service's own authority.
  */
 async function findDoomed(
-  { service, store }: Call,
+  { service, store, shared }: Call,
   { name }: Collection,
   { _id }: StoredDocument,
 ): Promise<Doomed> {
   const doomed = new Map([[name, new Set([_id])]])
   let wave: readonly (readonly [collection: string, ids: readonly string[]])[] = [[name, [_id]]]
-  let count = 0
+  let count = shared?.cascaded ?? 0
   while (wave.length > 0) {
     const next: [string, string[]][] = []
     for (const [collection, ids] of wave) {
@@ -55,6 +55,7 @@ async function findDoomed(
     }
     wave = next
   }
+  if (shared) shared.cascaded = count
   return doomed
 }
 

@@ -1,3 +1,8 @@
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 
 /** Hashes a valid secret. Throws `overloaded`. */
@@ -5,6 +10,22 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
   deadline.enter('hash')
   return service.hasher.hash(secret, deadline.signal)
 }
+
+/** The faults of secrets in a batch: one hash after another would take too long (CONTRACT.md §2, "Batch"). */
+export const refuseSecrets = (
+  { shared }: Call,
+  { hashes }: Collection,
+  given: JsonObject,
+): readonly Fault[] =>
+  shared
+    ? hashes
+        .filter(({ name }) => (readOwn(given, name) ?? null) !== null)
+        .map(({ name }) => ({
+          path: toPointerPart(name),
+          code: 'not_in_batch',
+          message: 'cannot be set in a batch',
+        }))
+    : []
 
 /** Hashes secrets by field; `null` removes one. A hash from an earlier attempt is used again. */
 export async function hashSecrets(

@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors.js'
 import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
+import { createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import type { Ignoring } from './rules/choose-rule.js'
 
@@ -82,35 +83,12 @@ export function checkDocumentSize({ service }: Call, { text, unread, before, at 
 }
 
 /** The most bytes that one write stores (CONTRACT.md §6). */
-const MAX_STORED = 16 * 1024 * 1024
+export const MAX_STORED = 16 * 1024 * 1024
 
 /**
  * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.
  */
 export function checkStoredSize(documents: readonly StoredDocument[]): void {
-  if (sum(documents.map(boundBytes)) <= MAX_STORED) return
-  if (sum(documents.map((document) => countBytes(JSON.stringify(document)))) <= MAX_STORED) return
-  throw new ServiceError('document_too_large', 'The documents of one write have more than 16 MiB together.')
+  const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
+  for (const document of documents) budget.take(document)
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
-
-/** The most bytes that the JSON of a value can have, computed without writing it. */
-function boundBytes(value: unknown): number {
-  if (typeof value === 'string') return value.length * MAX_ESCAPED + 2
-  if (typeof value !== 'object' || value === null) return MAX_NUMBER
-  let bytes = 2
-  if (Array.isArray(value)) {
-    for (const element of value) bytes += boundBytes(element) + 1
-    return bytes
-  }
-  for (const name of Object.keys(value)) {
-    bytes += name.length * MAX_ESCAPED + 4 + boundBytes((value as JsonObject)[name])
-  }
-  return bytes
-}
-
-/** `\u001f`: no character takes more. */
-const MAX_ESCAPED = 6
-/** `-1.2345678901234567e-100`, with room to spare. */
-const MAX_NUMBER = 32

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../fields/timestamp.js'
-import type { Clock } from '../../permissions/caller.js'
+import { formatTimestamp } from '../fields/timestamp.js'
+import type { Clock } from '../permissions/caller.js'
 
 /** Creates a clock that gives `now`, in milliseconds since 1970, in stored form. */
 export const createClock =

@@ -1,0 +1,133 @@
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { isObject } from '../../json/own-properties.js'
+import type { EnvelopeSchema } from '../../schema/envelope.js'
+import { suggest } from '../../schema/names.js'
+import type { Service } from '../../service/call.js'
+import type { JsonObject } from '../../types.js'
+import { findProto, forbidProto } from '../body.js'
+import { isTags } from '../etag.js'
+import { decodePart } from '../target.js'
+
+/** What an operation of each method names, and what it takes beside its path. */
+const METHODS = {
+  GET: { names: 'document', takesBody: false, takesConditions: true },
+  POST: { names: 'collection', takesBody: true, takesConditions: false },
+  PUT: { names: 'document', takesBody: true, takesConditions: true },
+  PATCH: { names: 'document', takesBody: true, takesConditions: true },
+  DELETE: { names: 'document', takesBody: false, takesConditions: true },
+} as const
+
+type MethodName = keyof typeof METHODS
+
+/** The operation of a batch: a method at a place, with its conditions and its body. */
+export interface Operation {
+  readonly method: MethodName
+  readonly collection: Collection
+  /** Empty for a POST. */
+  readonly id: string
+  /** By the name of the header. */
+  readonly conditions: { readonly [name: string]: string | undefined }
+  readonly body: JsonObject
+}
+
+/** The JSON Schema of an operation. */
+export const OPERATION_SCHEMA = {
+  type: 'object',
+  properties: {
+    method: { type: 'string', enum: Object.keys(METHODS) },
+    path: { type: 'string' },
+    ifMatch: { type: 'string' },
+    ifNoneMatch: { type: 'string' },
+    body: { type: 'object' },
+  },
+  required: ['method', 'path'],
+  additionalProperties: false,
+} as const satisfies EnvelopeSchema
+
+/** The faults of operations that their schema cannot name (CONTRACT.md §2, "Batch"). */
+export function judgeOperations({ operations }: JsonObject, service: Service): readonly Fault[] {
+  if (!Array.isArray(operations)) return []
+  return operations.flatMap((operation, i) =>
+    isObject(operation)
+      ? judgeOperation(operation, service).map((fault) => ({
+          ...fault,
+          path: `/operations/${i}${fault.path}`,
+        }))
+      : [],
+  )
+}
+
+function judgeOperation(operation: JsonObject, service: Service): readonly Fault[] {
+  const { method, path, body } = operation
+  const known = isMethod(method) ? METHODS[method] : undefined
+  const faults: Fault[] = []
+  if (typeof path === 'string') faults.push(...judgePath(path, known?.names, service))
+  if (known?.takesBody && body === undefined) faults.push(fault('/body', 'required', 'is required'))
+  if (known && !known.takesBody && body !== undefined)
+    faults.push(fault('/body', 'not_allowed', `is not sent with ${String(method)}`))
+  for (const name of ['ifMatch', 'ifNoneMatch'] as const) {
+    const text = operation[name]
+    if (text === undefined) continue
+    if (known && !known.takesConditions)
+      faults.push(fault(`/${name}`, 'not_allowed', 'is not sent with POST'))
+    else if (typeof text === 'string' && !isTags(text))
+      faults.push(fault(`/${name}`, 'wrong_format', 'must be entity tags, or *'))
+  }
+  const proto = findProto(body)
+  if (proto !== undefined) faults.push(forbidProto(`/body${proto}`))
+  return faults
+}
+
+const fault = (path: string, code: string, message: string): Fault => ({ path, code, message })
+
+const isMethod = (method: unknown): method is MethodName =>
+  typeof method === 'string' && Object.hasOwn(METHODS, method)
+
+const FORMS = 'must be /<collection> with POST, or /<collection>/<id> with another method'
+
+function judgePath(
+  path: string,
+  names: 'collection' | 'document' | undefined,
+  { plan }: Service,
+): readonly Fault[] {
+  const parts = readPath(path)
+  if (!parts) return [fault('/path', 'wrong_format', FORMS)]
+  const [collection, id] = parts
+  if (!plan.collections.has(collection)) {
+    const hint = suggest(collection, [...plan.collections.keys()])
+    return [fault('/path', 'not_allowed', `must name a collection${hint}`)]
+  }
+  if (id !== undefined && NO_IDS.includes(id))
+    return [fault('/path', 'not_allowed', `must not end in /${id}: a batch takes operations on one document`)]
+  const found = id === undefined ? 'collection' : 'document'
+  return names === undefined || names === found ? [] : [fault('/path', 'not_allowed', FORMS)]
+}
+
+/** What stands in the place of an id in other paths. */
+const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
+
+/** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
+function readPath(path: string): readonly [collection: string, id?: string] | undefined {
+  const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
+  if (first !== '' || /[?#]/.test(path)) return undefined
+  const parts = written.map(decodePart)
+  const areNames = parts.every((part) => part && part !== '.' && part !== '..' && !part.includes('/'))
+  const [collection, id, ...rest] = parts
+  if (!areNames || collection === undefined || rest.length > 0) return undefined
+  return id === undefined ? [collection] : [collection, id]
+}
+
+/** Reads an operation without faults. */
+export function readOperation(operation: JsonObject, { plan }: Service): Operation {
+  const { method, path, body, ifMatch, ifNoneMatch } = operation
+  const [name = '', id = ''] = readPath(String(path)) ?? []
+  const collection = plan.collections.get(name)
+  if (!collection || !isMethod(method)) throw new Error('an operation was not checked')
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+  return {
+    ...{ method, collection, id },
+    conditions: { 'if-match': text(ifMatch), 'if-none-match': text(ifNoneMatch) },
+    body: isObject(body) ? body : {},
+  }
+}

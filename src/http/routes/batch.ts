@@ -1,0 +1,101 @@
+import type { ReadAccess } from '../../permissions/read-access.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
+import { envelope } from '../../schema/envelope.js'
+import { runBatch } from '../../service/batch/run-batch.js'
+import type { Call } from '../../service/call.js'
+import type { JsonObject } from '../../types.js'
+import { type Answer, isStream } from '../answer.js'
+import { answerText } from './answers.js'
+import { judgeOperations, OPERATION_SCHEMA, type Operation, readOperation } from './batch-operations.js'
+import { create } from './collection.js'
+import { patch, put, read, remove } from './document.js'
+import type { Endpoint, Exchange } from './route.js'
+
+/** What runs an operation: the endpoint that would answer it alone. */
+const ENDPOINTS: { readonly [method in Operation['method']]: Endpoint<'collection' | 'id'> } = {
+  GET: read,
+  POST: create,
+  PUT: put,
+  PATCH: patch,
+  DELETE: remove,
+}
+
+/** `POST /_batch` (CONTRACT.md §2, "Batch"). */
+export const batch: Endpoint = {
+  // Inside the body, `operations`, and an operation.
+  depth: 3,
+  envelope: ({ plan }) =>
+    envelope({
+      operations: { type: 'array', minItems: 1, maxItems: plan.limits.bulk, items: OPERATION_SCHEMA },
+    }),
+  judge: judgeOperations,
+  async run(exchange) {
+    const { operations } = await exchange.readBody()
+    const { call, prefix } = exchange
+    // The envelope has checked that these are objects.
+    const read = (operations as readonly JsonObject[]).map((one) => readOperation(one, call.service))
+    const results = await runBatch(
+      call,
+      read.map((operation) => (own) => answerOperation(own, prefix, operation)),
+    )
+    return answerText(200, `{"results":[${results.join()}]}`)
+  },
+}
+
+const answerOperation = async (call: Call, prefix: string, operation: Operation): Promise<string> =>
+  printResult(
+    await ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation),
+  )
+
+/** An answer as a part of the batch's answer. */
+function printResult({ status, headers, body }: Answer): string {
+  if (isStream(body)) throw new Error('the answer to an operation is not a stream')
+  const { etag, location, 'ignored-properties': ignored } = headers
+  const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
+  return [
+    `{"status":${status}`,
+    ...(etag === undefined ? [] : [`"etag":${JSON.stringify(etag)}`]),
+    ...(location === undefined ? [] : [`"location":${JSON.stringify(location)}`]),
+    // The list of strings of a header is that of JSON, for names have nothing to escape.
+    ...(ignored === undefined ? [] : [`"ignored":[${ignored}]`]),
+    ...(text === null ? [] : [`"body":${text}`]),
+  ]
+    .join()
+    .concat('}')
+}
+
+const decoder = new TextDecoder()
+
+const NO_PARAMETERS: readonly never[] = []
+
+/** An operation as its endpoint sees it: without a query, with the body and the conditions of its own. */
+class OperationExchange implements Exchange {
+  readonly call: Call
+  readonly prefix: string
+  readonly accountPaths: readonly string[] = NO_PARAMETERS
+  readonly #operation: Operation
+
+  constructor(call: Call, prefix: string, operation: Operation) {
+    this.call = call
+    this.prefix = prefix
+    this.#operation = operation
+  }
+
+  header(name: string): string | undefined {
+    return this.#operation.conditions[name]
+  }
+
+  client(): undefined {
+    return undefined
+  }
+
+  readQuery(access: ReadAccess): LinkedQuery {
+    return this.call.service.readQuery('', NO_PARAMETERS, access)
+  }
+
+  refuseQuery(): void {}
+
+  async readBody(): Promise<JsonObject> {
+    return this.#operation.body
+  }
+}

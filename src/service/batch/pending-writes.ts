@@ -1,0 +1,94 @@
+import { type Filter, isId, not, or } from '../../filter/filter.js'
+import { compileFilter, type Predicate } from '../../filter/matches.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Attempt } from '../store.js'
+
+/** A write that waits, and the operation that made it. */
+interface PendingWrite extends Pick<Attempt<unknown>, 'steps' | 'refuse'> {
+  readonly operation: number
+  /** The number of steps before its first one. */
+  readonly start: number
+}
+
+interface Removed {
+  readonly filter: Filter
+  readonly matches: Predicate
+}
+
+/** What the pending writes have done to one collection. */
+interface Changes {
+  /** By `_id`: what stands there now, `null` where it was removed. */
+  readonly documents: Map<string, StoredDocument | null>
+  /** What else was removed: documents that nobody has read. */
+  readonly removed: Removed[]
+}
+
+/** The writes of a batch before they take effect, and the storage as it would be behind them. */
+export class PendingWrites {
+  readonly #writes: PendingWrite[] = []
+  readonly #collections = new Map<string, Changes>()
+
+  get steps(): readonly WriteStep[] {
+    return this.#writes.flatMap(({ steps }) => steps)
+  }
+
+  add(operation: number, { steps, refuse }: Pick<Attempt<unknown>, 'steps' | 'refuse'>): void {
+    const last = this.#writes.at(-1)
+    const start = last ? last.start + last.steps.length : 0
+    this.#writes.push({ operation, start, steps, ...(refuse ? { refuse } : {}) })
+    for (const step of steps) this.#apply(step)
+  }
+
+  /** The write that a step belongs to. */
+  writeOf(step: number): PendingWrite | undefined {
+    return this.#writes.find(({ start, steps }) => step >= start && step < start + steps.length)
+  }
+
+  /** Takes back the writes of an operation and of those behind it. */
+  rewind(operation: number): void {
+    const kept = this.#writes.filter((write) => write.operation < operation)
+    this.#writes.length = 0
+    this.#collections.clear()
+    for (const write of kept) this.add(write.operation, write)
+  }
+
+  /** What stands at an `_id`: `null` where it was removed, `undefined` where the storage knows. */
+  find(collection: string, id: string): StoredDocument | null | undefined {
+    return this.#collections.get(collection)?.documents.get(id)
+  }
+
+  /** Whether a stored document was removed by a filter. */
+  isRemoved(collection: string, document: StoredDocument): boolean {
+    return this.#collections.get(collection)?.removed.some(({ matches }) => matches(document)) ?? false
+  }
+
+  /** Matches the stored documents that stand as they are. */
+  untouched(collection: string): readonly Filter[] {
+    const { documents, removed } = this.#collections.get(collection) ?? NO_CHANGES
+    return [
+      ...(documents.size > 0 ? [not(or(Array.from(documents.keys(), isId)))] : []),
+      ...removed.map(({ filter }) => not(filter)),
+    ]
+  }
+
+  /** The documents that were written and still stand. */
+  written(collection: string): readonly StoredDocument[] {
+    const { documents } = this.#collections.get(collection) ?? NO_CHANGES
+    return [...documents.values()].filter((document) => document !== null)
+  }
+
+  #apply(step: WriteStep): void {
+    const changes: Changes = this.#collections.get(step.in) ?? { documents: new Map(), removed: [] }
+    this.#collections.set(step.in, changes)
+    if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
+    else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
+    else if ('remove' in step) {
+      const matches = compileFilter(step.remove)
+      for (const [id, document] of changes.documents)
+        if (document && matches(document)) changes.documents.set(id, null)
+      changes.removed.push({ filter: step.remove, matches })
+    }
+  }
+}
+
+const NO_CHANGES: Changes = { documents: new Map(), removed: [] }

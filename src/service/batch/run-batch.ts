@@ -1,0 +1,136 @@
+import { isServiceError, ServiceError } from '../../errors.js'
+import { nothing } from '../../filter/filter.js'
+import type { WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import { callerOf } from '../accounts/account.js'
+import { resumeSession } from '../accounts/sessions.js'
+import { createByteBudget } from '../byte-budget.js'
+import { type Call, createCall, type Service, type Shared } from '../call.js'
+import { createClock } from '../clock.js'
+import { createPace } from '../pace.js'
+import { type Attempt, refuseTaken, type WriteFailure } from '../store.js'
+import { MAX_STORED } from '../write/written.js'
+import { BatchStore } from './batch-store.js'
+
+/** One operation of a batch, which answers with a JSON text as it would alone. */
+export type Operation = (call: Call) => MaybePromise<string>
+
+/** The steps of judging an operation before it gets slices of its own. */
+const STEPS_AN_OPERATION = 5000
+
+/**
+ * Runs operations one after another, each on what those before it have left, and lets all of them take effect
+ * at once, or none (CONTRACT.md §2, "Batch"). Returns their answers. Throws the error of the first operation
+ * that is refused, with its index, and `overloaded` where others keep changing what was read.
+ */
+export function runBatch(call: Call, operations: readonly Operation[]): MaybePromise<readonly string[]> {
+  const now = call.service.now()
+  const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
+  return call.store.write(() => judgeAll(call, service, operations))
+}
+
+async function judgeAll(
+  call: Call,
+  service: Service,
+  operations: readonly Operation[],
+): Promise<Attempt<readonly string[]>> {
+  const budget = createByteBudget(MAX_STORED, 'What a batch reads, stores and answers has 16 MiB at most.')
+  const store = new BatchStore(call.store, budget)
+  const pace = createPace(() => call.deadline.signal)
+  const shared: Shared = { cascaded: 0 }
+  const answers: string[] = []
+  let own = call
+  for (const [i, operation] of operations.entries()) {
+    store.operation = i
+    try {
+      own = await callNow(own, { service, store, shared })
+      const answer = await operation(own)
+      budget.take(answer)
+      answers.push(answer)
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown
+      if (i === 0) throw at(i, thrown)
+      return planRefusal(store, call, at(i, thrown))
+    }
+    await pace(STEPS_AN_OPERATION)
+  }
+  return plan(store, answers)
+}
+
+/** A call of the caller as the operations before have left them. */
+async function callNow(
+  last: Call,
+  {
+    service,
+    store,
+    shared,
+  }: { readonly service: Service; readonly store: BatchStore; readonly shared: Shared },
+): Promise<Call> {
+  const { deadline, session, caller } = last
+  const { accounts } = service
+  if (!session || !accounts) {
+    return last.shared ? last : createCall(service, { deadline, store, caller, session, shared })
+  }
+  const present = await resumeSession(service, store, accounts, session.id)
+  if (last.shared && present.user === session.user) return last
+  const now = callerOf(accounts, present.user)
+  return createCall(service, { deadline, store, caller: now, session: present, shared })
+}
+
+/** The codes of errors that are no answers to an operation. */
+const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
+
+const isRefusal = (thrown: unknown): thrown is ServiceError =>
+  isServiceError(thrown) && !FAILURES.includes(thrown.code)
+
+/** The error of an operation as that of its batch. */
+const at = (operation: number, { code, message, errors, cause, retryAfter }: ServiceError): ServiceError =>
+  new ServiceError(code, message, {
+    errors: errors.map((fault) => ({ ...fault, path: `/operations/${operation}/body${fault.path}` })),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...{ cause, operation },
+  })
+
+/** Plans the write of a batch whose operations were all granted. */
+function plan(store: BatchStore, answers: readonly string[]): Attempt<readonly string[]> {
+  const { conditions } = store
+  return {
+    steps: [...conditions, ...store.pending.steps],
+    done: answers,
+    refuse: (failure) => refuse(store, { ...failure, step: failure.step - conditions.length }),
+  }
+}
+
+/**
+ * Plans the refusal of a batch. It stands if the writes before it would take effect: only the storage knows. So
+ * they are tried, with a last step that always fails.
+ */
+function planRefusal(
+  store: BatchStore,
+  { service }: Call,
+  refusal: ServiceError,
+): Attempt<readonly string[]> {
+  const { steps, done, refuse } = plan(store, [])
+  const [collection = ''] = service.plan.collections.keys()
+  const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
+  return {
+    steps: [...steps, last],
+    done,
+    refuse(failure) {
+      if (failure.step === steps.length) throw refusal
+      return refuse?.(failure)
+    },
+  }
+}
+
+/** Lets the operation of a failed step refuse it; without one, the batch is judged anew. */
+async function refuse(store: BatchStore, failure: WriteFailure): Promise<void> {
+  const write = store.pending.writeOf(failure.step)
+  if (!write) return
+  store.rewind(write.operation)
+  try {
+    await (write.refuse ?? refuseTaken)({ ...failure, step: failure.step - write.start })
+  } catch (thrown) {
+    throw isRefusal(thrown) ? at(write.operation, thrown) : thrown
+  }
+}

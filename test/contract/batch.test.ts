@@ -1,0 +1,469 @@
+import { describe, expect, test } from 'vitest'
+import { everything } from '../../src/filter/filter.js'
+import type { Caller, ServiceOptions, StorageAdapter, WriteStep } from '../../src/index.js'
+import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
+import { idOf, openStored } from '../support/stored.js'
+
+// CONTRACT.md §2, "Batch"
+
+type Json = { readonly [name: string]: unknown }
+
+const storages = useStorages()
+const opened = closeAfterEach()
+
+const ann: Caller = { id: 'ann' }
+const BATCH = 'POST /_batch'
+
+const config = {
+  collections: {
+    teams: {
+      schema: { name: { type: 'string', unique: true, required: true }, size: { type: 'integer' } },
+      permissions: { user: true },
+    },
+    members: {
+      schema: {
+        team: { type: 'reference', collection: 'teams', onDelete: 'cascade' },
+        role: { type: 'string', enum: ['admin', 'guest'] },
+        hidden: { type: 'string' },
+      },
+      permissions: {
+        user: {
+          read: { omit: ['hidden'] },
+          create: { omit: ['hidden'] },
+          update: { where: { role: 'guest' } },
+          delete: true,
+        },
+      },
+    },
+    plans: {
+      schema: { team: { type: 'reference', collection: 'teams' } },
+      permissions: { user: true },
+    },
+  },
+} as const
+
+async function open(
+  adapter: StorageAdapter,
+  stored: { [name: string]: readonly Json[] } = {},
+  options: ServiceOptions & { config?: Json } = {},
+): Promise<TestService> {
+  const { config: other = config, ...rest } = options
+  const service = await openStored(other, stored, { authenticate: () => null, adapter, ...rest })
+  opened.push(service)
+  return service
+}
+
+const post = (path: string, body: Json) => ({ method: 'POST', path, body })
+const patch = (path: string, body: Json, more: Json = {}) => ({ method: 'PATCH', path, body, ...more })
+const get = (path: string, more: Json = {}) => ({ method: 'GET', path, ...more })
+const remove = (path: string) => ({ method: 'DELETE', path })
+const claim = (path: string, body: Json) => ({ method: 'PUT', path, ifNoneMatch: '*', body })
+
+const run = ({ send }: TestService, ...operations: readonly Json[]): Promise<Sent> =>
+  send(BATCH, { caller: ann, body: { operations } })
+
+const statuses = ({ body }: Sent): unknown =>
+  body.results?.map(({ status }: { status: number }) => status) ?? body
+
+const refusalOf = ({ status, body }: Sent): unknown => [status, body.code, body.operation]
+
+const storedIn = async ({ adapter }: TestService, name: string): Promise<number> =>
+  adapter.count(name, everything, {})
+
+const TEAM = `/teams/${idOf(1)}`
+
+describe.each(storages)('a batch, in %s,', (_, create) => {
+  test('sees in each operation what the earlier ones did', async () => {
+    const service = await open(create())
+    const sent = await run(
+      service,
+      claim(TEAM, { name: 'one' }),
+      post('/members', { team: idOf(1), role: 'admin' }),
+      patch(TEAM, { size: 1 }),
+      get(TEAM),
+      claim(`/teams/${idOf(2)}`, { name: 'two' }),
+      patch(TEAM, { name: 'other' }),
+      patch(`/teams/${idOf(2)}`, { name: 'one' }),
+      remove(TEAM),
+      claim(TEAM, { name: 'again' }),
+    )
+    expect(statuses(sent)).toEqual([201, 201, 200, 200, 201, 200, 200, 204, 201])
+    expect(sent.body.results[3].body).toMatchObject({ name: 'one', size: 1 })
+    // The member went with its team, which is there anew.
+    expect(await service.list('/teams?sort[name]=1', 'name', { caller: ann })).toEqual(['again', 'one'])
+    expect(await storedIn(service, 'members')).toBe(0)
+  })
+
+  test('has one time', async () => {
+    let time = Date.parse('2026-11-20T08:00:00.000Z')
+    const service = await open(create(), {}, { now: () => time++ })
+    const { body } = await run(service, ...[1, 2, 3].map((n) => post('/teams', { name: `${n}` })))
+    const times = body.results.flatMap(({ body: { createdAt, updatedAt } }: { body: Json }) => [
+      createdAt,
+      updatedAt,
+    ])
+    expect(new Set(times).size).toBe(1)
+  })
+
+  test.each<[what: string, last: Json, refusal: readonly unknown[]]>([
+    ['a fault', post('/teams', {}), [400, 'validation_failed', 2]],
+    [
+      'a value that is taken in the storage',
+      post('/teams', { name: 'stored' }),
+      [409, 'unique_violation', 2],
+    ],
+    ['a value that an operation took', post('/teams', { name: 'new' }), [409, 'unique_violation', 2]],
+    ['a document that is not there', get(`/teams/${idOf(9)}`), [404, 'not_found', 2]],
+    ['a condition', patch(TEAM, { size: 2 }, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],
+    ['the condition of a read', get(TEAM, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],
+    ['a rule', patch(`/members/${idOf(3)}`, { role: 'guest' }), [403, 'forbidden', 2]],
+    ['a reference', post('/members', { team: idOf(9) }), [400, 'validation_failed', 2]],
+    ['a document in use', remove(TEAM), [409, 'reference_in_use', 2]],
+  ])('that is refused by %s leaves nothing', async (_what, last, refusal) => {
+    const service = await open(create(), {
+      teams: [{ _id: idOf(1), name: 'stored' }],
+      members: [{ _id: idOf(3), role: 'admin' }],
+    })
+    const before = [post('/teams', { name: 'new' }), post('/plans', { team: idOf(1) })]
+    const sent = await run(service, ...before, last, post('/teams', {}))
+    expect(refusalOf(sent)).toEqual(refusal)
+    for (const { path } of sent.body.errors ?? []) expect(path).toMatch(/^\/operations\/2\/body/)
+    expect([await storedIn(service, 'teams'), await storedIn(service, 'plans')]).toEqual([1, 0])
+  })
+
+  test('answers for the first operation that is refused, though only the storage knows of it', async () => {
+    const service = await open(create(), { teams: [{ _id: idOf(1), name: 'stored' }] })
+    const taken = post('/teams', { name: 'stored' })
+    expect(
+      refusalOf(await run(service, post('/plans', { team: idOf(1) }), taken, post('/teams', {}))),
+    ).toEqual([409, 'unique_violation', 1])
+    const inUse = await run(service, post('/plans', { team: idOf(1) }), remove(TEAM), post('/teams', {}))
+    expect(refusalOf(inUse)).toEqual([409, 'reference_in_use', 1])
+    // A document that is created under its `_id` for the second time.
+    const twice = await run(service, claim(TEAM, { name: 'x' }), post('/teams', {}))
+    expect(refusalOf(twice)).toEqual([412, 'precondition_failed', 0])
+  })
+
+  test('frees what its operations free', async () => {
+    const service = await open(create(), {
+      teams: [{ _id: idOf(1), name: 'one' }],
+      plans: [{ _id: idOf(5), team: idOf(1) }],
+    })
+    expect(
+      statuses(
+        await run(service, remove(`/plans/${idOf(5)}`), remove(TEAM), post('/teams', { name: 'one' })),
+      ),
+    ).toEqual([204, 204, 201])
+    expect(await storedIn(service, 'teams')).toBe(1)
+  })
+
+  test('reads what was written in it with the eyes of its caller', async () => {
+    const service = await open(create())
+    const { body } = await run(
+      service,
+      { method: 'PUT', path: `/members/${idOf(4)}`, ifNoneMatch: '*', body: { role: 'guest', hidden: 'x' } },
+      get(`/members/${idOf(4)}`),
+    )
+    expect(body.results[0].ignored).toEqual(['hidden'])
+    expect(Object.keys(body.results[1].body)).toEqual(['_id', 'role', 'createdAt', 'updatedAt', 'createdBy'])
+  })
+
+  test('counts its cascades together', async () => {
+    const members = Array.from({ length: 1001 }, (__, i) => ({
+      _id: idOf(i + 10),
+      team: idOf(i < 600 ? 1 : 2),
+    }))
+    const teams = [1, 2].map((n) => ({ _id: idOf(n), name: `${n}` }))
+    const service = await open(create(), { teams, members })
+    const removals = [remove(TEAM), remove(`/teams/${idOf(2)}`)]
+    expect(refusalOf(await run(service, ...removals))).toEqual([409, 'cascade_too_large', 1])
+    expect(await storedIn(service, 'members')).toBe(1001)
+    expect(statuses(await run(service, remove(`/members/${idOf(10)}`), ...removals))).toEqual([204, 204, 204])
+    expect([await storedIn(service, 'members'), await storedIn(service, 'teams')]).toEqual([0, 0])
+  })
+
+  test('takes 16 MiB together', async () => {
+    const text = 'x'.repeat(900_000)
+    const notes = Array.from({ length: 17 }, (__, i) => ({ _id: idOf(i + 1), text }))
+    const service = await open(
+      create(),
+      { notes },
+      {
+        config: {
+          collections: { notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } },
+        },
+      },
+    )
+    const reads = notes.map(({ _id }) => get(`/notes/${_id}`))
+    // Each is read, and answered.
+    expect(statuses(await run(service, ...reads.slice(0, 9)))).toHaveLength(9)
+    expect(refusalOf(await run(service, ...reads))).toEqual([413, 'document_too_large', 9])
+  })
+})
+
+/** Slips a write in before each of the first writes of a batch. */
+function slipIn(adapter: StorageAdapter, times: number, write: () => Promise<unknown>): StorageAdapter {
+  let left = times
+  return {
+    ...adapter,
+    async write(steps: readonly WriteStep[], options) {
+      const isBatch = steps.some((step) => 'require' in step && step.version !== undefined)
+      if (isBatch && left > 0) {
+        left -= 1
+        await write()
+      }
+      return adapter.write(steps, options)
+    },
+  }
+}
+
+describe.each(storages)('while others write, a batch in %s', (_, create) => {
+  const stored = {
+    teams: [
+      { _id: idOf(1), name: 'one', size: 0 },
+      { _id: idOf(2), name: 'two', size: 0 },
+    ],
+  }
+
+  /** A service over whose storage a write slips in. */
+  async function openUnder(times: number, write: (service: TestService) => Promise<unknown>) {
+    const adapter = create()
+    const service: TestService = await open(
+      slipIn(adapter, times, () => write(other)),
+      stored,
+    )
+    const other = createTestService(config, { adapter, authenticate: () => null })
+    return service
+  }
+  const grow = ({ send }: TestService) => send(`PATCH ${TEAM}`, { caller: ann, body: { size: 7 } })
+
+  test('judges everything anew where what it read has changed', async () => {
+    const service = await openUnder(1, grow)
+    const sent = await run(service, get(TEAM), patch(`/teams/${idOf(2)}`, { size: 1 }))
+    expect(statuses(sent)).toEqual([200, 200])
+    expect(sent.body.results[0].body.size).toBe(7)
+  })
+
+  test('gives up after ten attempts', async () => {
+    const service = await openUnder(99, grow)
+    const sent = await service.send(BATCH, {
+      caller: ann,
+      mayFail: true,
+      body: { operations: [get(TEAM), patch(`/teams/${idOf(2)}`, { size: 1 })] },
+    })
+    expect(refusalOf(sent)).toEqual([503, 'overloaded', undefined])
+    expect(sent.headers.get('retry-after')).not.toBeNull()
+  })
+
+  test('is refused as things stand when it would take effect', async () => {
+    const service = await openUnder(1, ({ send }) => send(`DELETE ${TEAM}`, { caller: ann }))
+    const sent = await run(service, patch(`/teams/${idOf(2)}`, { size: 1 }), get(TEAM))
+    expect(refusalOf(sent)).toEqual([404, 'not_found', 1])
+  })
+
+  test('is no longer refused where the reason has gone', async () => {
+    const service = await openUnder(1, ({ send }) => send(`DELETE ${TEAM}`, { caller: ann }))
+    const sent = await run(
+      service,
+      get(`/teams/${idOf(2)}`),
+      post('/teams', { name: 'one' }),
+      get(`/teams/${idOf(2)}`),
+    )
+    expect(statuses(sent)).toEqual([200, 201, 200])
+  })
+
+  test('needs its references as they were read', async () => {
+    const service = await openUnder(1, grow)
+    const sent = await run(service, post('/members', { team: idOf(1), role: 'guest' }), get(TEAM))
+    expect(sent.body.results[1].body.size).toBe(7)
+  })
+})
+
+describe('the shape of a batch', () => {
+  const shape = async (body: unknown): Promise<Sent> => {
+    const service = createTestService(config, { authenticate: () => null })
+    opened.push(service)
+    return service.send(BATCH, { caller: ann, body })
+  }
+  const good = get(TEAM)
+
+  test.each<[what: string, operation: unknown, path: string, code: string]>([
+    ['no object', 7, '', 'wrong_type'],
+    ['no method', { path: TEAM }, '/method', 'required'],
+    ['no path', { method: 'GET' }, '/path', 'required'],
+    ['an unknown method', { method: 'HEAD', path: TEAM }, '/method', 'not_allowed'],
+    ['a method in lower case', { method: 'get', path: TEAM }, '/method', 'not_allowed'],
+    ['an unknown member', { ...good, query: 'x' }, '/query', 'unknown_property'],
+    ['a path that is no text', { method: 'GET', path: 1 }, '/path', 'wrong_type'],
+    ...[
+      '/articles',
+      '//teams',
+      '/',
+      '',
+      'teams',
+      '/teams//',
+      '/_batch',
+      '/auth/login',
+      '/base/teams',
+      '/../teams',
+    ].map((path): [string, unknown, string, string] => [
+      `the path ${JSON.stringify(path)}`,
+      { method: 'POST', path, body: {} },
+      '/path',
+      /^\/(articles|_batch)$/.test(path) ? 'not_allowed' : expect.any(String),
+    ]),
+    ...['?limit=1', '#x', '%2f', '%zz', '/x/y', '/%2e%2e', '/.'].map(
+      (end): [string, unknown, string, string] => [
+        `a path that ends in ${end}`,
+        get(`/teams${end}`),
+        '/path',
+        'wrong_format',
+      ],
+    ),
+    ...['bulk', 'count', 'changes'].map((id): [string, unknown, string, string] => [
+      `${id} as an id`,
+      get(`/teams/${id}`),
+      '/path',
+      'not_allowed',
+    ]),
+    ['a list', get('/teams'), '/path', 'not_allowed'],
+    ['a create with an id', post(TEAM, {}), '/path', 'not_allowed'],
+    ['no body', { method: 'PATCH', path: TEAM }, '/body', 'required'],
+    ['a body that is no object', { method: 'PATCH', path: TEAM, body: [] }, '/body', 'wrong_type'],
+    ['the body of a GET', { ...good, body: {} }, '/body', 'not_allowed'],
+    ['the body of a DELETE', { ...remove(TEAM), body: {} }, '/body', 'not_allowed'],
+    ['a tag that is none', get(TEAM, { ifMatch: 'x' }), '/ifMatch', 'wrong_format'],
+    ['an empty tag', get(TEAM, { ifNoneMatch: '' }), '/ifNoneMatch', 'wrong_format'],
+    ['a tag that is no text', get(TEAM, { ifMatch: null }), '/ifMatch', 'wrong_type'],
+    ['a tag beside a POST', { ...post('/teams', {}), ifMatch: '*' }, '/ifMatch', 'not_allowed'],
+  ])('%s is a fault', async (_what, operation, path, code) => {
+    const sent = await shape({ operations: [good, operation] })
+    expect(refusalOf(sent)).toEqual([400, 'validation_failed', undefined])
+    expect(faultsOf(sent)).toEqual({ [`/operations/1${path}`]: code })
+  })
+
+  test.each([
+    [
+      'in a body',
+      '{"operations":[{"method":"POST","path":"/teams","body":{"a":[{"__proto__":1}]}}]}',
+      '/body/a/0/__proto__',
+    ],
+    [
+      'in an operation',
+      '{"operations":[{"method":"POST","path":"/teams","body":{},"__proto__":1}]}',
+      '/__proto__',
+    ],
+  ])('__proto__ %s is a fault', async (_what, raw, path) => {
+    const service = createTestService(config, { authenticate: () => null })
+    opened.push(service)
+    const headers = { 'content-type': 'application/json' }
+    const sent = await service.send(BATCH, { caller: ann, raw, headers })
+    expect([sent.status, Object.keys(faultsOf(sent))]).toEqual([400, [`/operations/0${path}`]])
+  })
+
+  test.each<[what: string, body: unknown, faults: Json]>([
+    ['no operations', {}, { '/operations': 'required' }],
+    ['none of them', { operations: [] }, { '/operations': 'too_few' }],
+    ['too many', { operations: Array(101).fill(good) }, { '/operations': 'too_many' }],
+    ['another member', { operations: [good], atomic: true }, { '/atomic': 'unknown_property' }],
+  ])('%s is a fault', async (_what, body, faults) => {
+    expect(faultsOf(await shape(body))).toEqual(faults)
+  })
+
+  test('all faults are named, up to 50', async () => {
+    const sent = await shape({
+      operations: Array(40).fill({ method: 'GET', path: '/nothing', body: 1, ifMatch: 'x' }),
+    })
+    expect(sent.body.errors).toHaveLength(50)
+  })
+
+  test('each body may be nested as deeply as one that comes alone', async () => {
+    const nest = (depth: number): unknown => (depth === 1 ? {} : { a: nest(depth - 1) })
+    const deep = (depth: number) =>
+      shape({ operations: [{ method: 'POST', path: '/teams', body: nest(depth) }] })
+    expect(refusalOf(await deep(33))).toEqual([400, 'invalid_json', undefined])
+    expect(refusalOf(await deep(32))).toEqual([400, 'validation_failed', 0])
+  })
+
+  test('it takes no query, and no other method', async () => {
+    const service = createTestService(config, { authenticate: () => null })
+    opened.push(service)
+    const body = { operations: [good] }
+    expect((await service.send(`${BATCH}?limit=1`, { caller: ann, body })).status).toBe(400)
+    const other = await service.send('GET /_batch', { caller: ann })
+    expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+  })
+})
+
+describe.each(storages)('accounts and batches, in %s:', (_, create) => {
+  const accounts = {
+    collections: {
+      users: {
+        schema: {
+          email: { type: 'string', unique: true },
+          password: { type: 'hash' },
+          role: { type: 'string' },
+          team: { type: 'string' },
+        },
+        permissions: {
+          owner: { read: true, update: { pick: ['team', 'password', 'email'] }, delete: true },
+          user: { create: true },
+          admin: { read: true, create: true, update: true, delete: true },
+        },
+      },
+      notes: {
+        schema: { text: { type: 'string' }, team: { type: 'string' } },
+        permissions: { user: { read: true, create: { check: { team: '$user.team' } } }, admin: true },
+      },
+    },
+    auth: { roleField: 'role' },
+  }
+
+  async function openAccounts() {
+    const service = createTestService(accounts, { adapter: create() })
+    opened.push(service)
+    const { token, id } = await service.register({ email: 'ann@example.com', password: 'a secret' })
+    const batch = (...operations: readonly Json[]) => service.send(BATCH, { token, body: { operations } })
+    return { service, token, id, batch, me: `/users/${id}` }
+  }
+
+  test('what the caller is sees what the earlier operations did', async () => {
+    const { batch, me, service } = await openAccounts()
+    const note = post('/notes', { team: 'red' })
+    expect(refusalOf(await batch(note))).toEqual([403, 'forbidden', 0])
+    expect(statuses(await batch(patch(me, { team: 'red' }), note))).toEqual([200, 201])
+    expect(refusalOf(await batch(patch(me, { team: 'blue' }), note))).toEqual([403, 'forbidden', 1])
+    expect(await storedIn(service, 'notes')).toBe(1)
+  })
+
+  test('who deletes the own account is nobody afterwards', async () => {
+    const { batch, me, token, service } = await openAccounts()
+    const refused = await batch(remove(me), post('/notes', {}))
+    expect(refusalOf(refused)).toEqual([401, 'invalid_token', 1])
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+    expect(statuses(await batch(get(me)))).toEqual([200])
+    expect(statuses(await batch(remove(me)))).toEqual([204])
+    expect((await service.send('GET /auth/me', { token })).status).toBe(401)
+    expect(await storedIn(service, '_sessions')).toBe(0)
+  })
+
+  test('a secret cannot be set in a batch', async () => {
+    const { batch, me } = await openAccounts()
+    for (const [i, operation] of [
+      post('/users', { email: 'bob@example.com', password: 'another' }),
+      patch(me, { password: 'another' }),
+    ].entries()) {
+      const sent = await batch(...Array(i).fill(get(me)), operation)
+      expect(refusalOf(sent)).toEqual([400, 'validation_failed', i])
+      expect(faultsOf(sent)).toEqual({ [`/operations/${i}/body/password`]: 'not_in_batch' })
+    }
+    expect(statuses(await batch(post('/users', { email: 'bob@example.com' })))).toEqual([201])
+  })
+
+  test('it ends with the session', async () => {
+    const { batch, token, service, me } = await openAccounts()
+    await service.send('POST /auth/logout', { token })
+    expect((await batch(get(me))).body).toMatchObject({ status: 401, code: 'invalid_token' })
+  })
+})

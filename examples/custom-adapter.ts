@@ -52,7 +52,11 @@ function applyStep(
     if (step.expect !== undefined && step.expect !== gone.size) return { reason: 'changed' }
     return documents.filter((document) => !gone.has(document))
   }
-  if ('require' in step) return find(step.require) ? documents : { reason: 'missing' }
+  if ('require' in step) {
+    const stored = find(step.require)
+    if (!stored) return { reason: 'missing' }
+    return (step.version ?? stored._version) === stored._version ? documents : { reason: 'changed' }
+  }
   return select(step.refuse).length > 0 ? { reason: 'found' } : documents
 }
 

@@ -4,8 +4,8 @@ import type { JsonObject, MaybePromise } from './types.js'
 export type { MaybePromise } from './types.js'
 
 /**
- * A document as it is stored: JSON, with `_id` and the whole number `_version`. Names that begin with `_`
- * belong to the service and, except `_id`, are never shown.
+ * A document as it is stored: JSON, with `_id` and the whole number `_version`, which is below 2^53. Names that
+ * begin with `_` belong to the service and, except `_id`, are never shown.
  */
 export type StoredDocument = { readonly _id: string; readonly _version: number } & JsonObject
 
@@ -48,20 +48,24 @@ export interface ListQuery {
 /** The result of a list. `rest`: the `_id`s of the documents beyond `bytes`, in order; absent for none. */
 export type Listed = readonly StoredDocument[] & { readonly rest?: readonly string[] }
 
-/** One step of a `write`, on the collection `in`. */
+/**
+ * One step of a `write`, on the collection `in`. `require`: a document with this `_id` must exist, and in this
+ * `version` if one is given, when the write takes effect; behind a step that changes the document, its new
+ * version counts.
+ */
 export type WriteStep = { readonly in: string } & (
   | { readonly insert: StoredDocument }
   | { readonly replace: StoredDocument; readonly version: number }
   | { readonly remove: Filter; readonly expect?: number }
-  | { readonly require: string }
+  | { readonly require: string; readonly version?: number }
   | { readonly refuse: Filter }
 )
 
 /**
  * The result of a `write`. `unique`: the values of an index are taken; `fields` is `["_id"]`, or else the
  * fields of the first such index in the order of the plan. It is checked step by step, after the version of a
- * `replace`. `changed`: the stored version is another, the document is gone, or `expect` was not met.
- * `missing`: the required id does not exist. `found`: a document matches a refused filter.
+ * `replace`. `changed`: the stored version is another, the document to replace is gone, or `expect` was not
+ * met. `missing`: the required id does not exist. `found`: a document matches a refused filter.
  */
 export type WriteResult =
   | { readonly ok: true; readonly removed: number }

@@ -204,7 +204,11 @@ function applyStep(
     }
     return doomed.length
   }
-  if ('require' in step) return rows.get(step.require) ? 0 : { reason: 'missing' }
+  if ('require' in step) {
+    const { _version } = rows.get(step.require)?.document ?? {}
+    if (_version === undefined) return { reason: 'missing' }
+    return (step.version ?? _version) === _version ? 0 : { reason: 'changed' }
+  }
   return findMatching(plan, step.refuse).length > 0 ? { reason: 'found' } : 0
 }
 

@@ -56,6 +56,15 @@ const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repe
 
 const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : typed(type, jsonAt(path)))
 
+/** One order for all, so that writes cannot deadlock. A row that was waited for is read anew. */
+const HOLDS = {
+  require: ' ORDER BY _id FOR KEY SHARE',
+  // A weaker lock lets two writes each change what the other requires.
+  'require version': ' ORDER BY _id FOR SHARE',
+  replace: ' ORDER BY _id FOR NO KEY UPDATE',
+  remove: ' ORDER BY _id FOR UPDATE',
+}
+
 /**
  * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order
  * of code points.
@@ -72,8 +81,8 @@ export function createPostgresDialect(schema: string): SqlDialect {
     structures: { table: table(STRUCTURES), order: 'position' },
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
-    // One order for all, so that writes cannot deadlock.
-    hold: { most: Number.POSITIVE_INFINITY, ending: ' ORDER BY _id FOR KEY SHARE' },
+    hold: { most: null, endings: HOLDS },
+    toArray: (values) => `json_build_array(${values.join(', ')})::text`,
     value: valueAt,
     hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
     isPresent(path, kind) {

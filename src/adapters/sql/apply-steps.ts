@@ -1,7 +1,7 @@
 import { and, type Filter, isId, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { Asking, SqlEngine } from './engine.js'
-import { holdRequired } from './hold-required.js'
+import { holdNamed } from './hold-named.js'
 import type { Statements } from './statements.js'
 
 /** A unique index refused the document of a step; `findTaken` finds out which one. */
@@ -25,16 +25,17 @@ export type Suspects = (step: WriteStep) => Iterable<string> | undefined
 
 /** Applies steps in turn, inside a transaction that the caller rolls back where the outcome is not ok. */
 export function* applySteps(
-  { statements, takenBy, insertMany }: SqlEngine,
+  engine: SqlEngine,
   steps: readonly WriteStep[],
   suspects: Suspects = () => undefined,
 ): Asking<Outcome> {
-  const held = yield* holdRequired(statements, steps)
+  const { takenBy, insertMany } = engine
+  const held = yield* holdNamed(engine, steps)
   const isHeld = (place: number): boolean => held.places.has(place)
   let removed = 0
   let next = 0
   for (const [i, step] of steps.entries()) {
-    if (i === held.missing) return { ok: false, step: i, reason: 'missing' }
+    if (i === held.refused?.step) return { ok: false, ...held.refused }
     if (i < next || isHeld(i)) continue
     if (insertMany && 'insert' in step) {
       const inserts = insertMany(steps, i, isHeld)
@@ -43,7 +44,7 @@ export function* applySteps(
       continue
     }
     try {
-      const outcome = yield* applyStep(statements, step, suspects)
+      const outcome = yield* applyStep(engine, step, suspects)
       if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }
       removed += outcome
     } catch (thrown) {
@@ -57,7 +58,8 @@ export function* applySteps(
 }
 
 /** Applies one step. Gives the number of documents that it removed, or why it failed. */
-function* applyStep(statements: Statements, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
+function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
+  const { statements } = engine
   if ('insert' in step) {
     yield statements.insert(step.in, step.insert)
     return 0
@@ -71,8 +73,8 @@ function* applyStep(statements: Statements, step: WriteStep, suspects: Suspects)
     return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
   }
   if ('require' in step) {
-    const { missing } = yield* holdRequired(statements, [step])
-    return missing === undefined ? 0 : { reason: 'missing' }
+    const { refused } = yield* holdNamed(engine, [step])
+    return refused ? { reason: refused.reason } : 0
   }
   const known = suspects(step)
   for (const filter of known ? narrow(step.refuse, known) : [step.refuse])

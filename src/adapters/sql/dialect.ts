@@ -10,6 +10,11 @@ export type Bind = (value: Value) => string
 /** The JSON type at a place. */
 export type PresentKind = 'array' | 'object' | 'any'
 
+/** What a write does with a document that it names, from the weakest lock that this needs to the strongest. */
+export const USES = ['require', 'require version', 'replace', 'remove'] as const
+
+export type Use = (typeof USES)[number]
+
 /**
  * The parts of SQL that differ between engines. Names and values are always quoted or bound, never
  * concatenated.
@@ -28,10 +33,13 @@ export interface SqlDialect {
   /** Converts a parameter of JSON text to the type of the column `document`. */
   readonly toDocument: (text: string) => string
   /**
-   * Keeps rows from being removed until the transaction ends: at most `most` in one SELECT that ends in
-   * `ending`.
+   * Holds rows until the transaction ends. A SELECT ends in what the strongest use of its rows needs; rows of a
+   * use without an ending need no holding. `most`: the most rows of one statement; `null` if one statement
+   * holds all rows of a write.
    */
-  readonly hold: { readonly most: number; readonly ending: string }
+  readonly hold: { readonly most: number | null; readonly endings: { readonly [use in Use]?: string } }
+  /** Builds a text of JSON: an array of values. */
+  readonly toArray: (values: readonly string[]) => string
   /**
    * The value at a place of the column `document`, in parentheses; NULL where it is missing or of another
    * type.

@@ -1,7 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
-import type { Bind, SqlDialect, Statement, Value } from './dialect.js'
+import type { Bind, SqlDialect, Statement, Use, Value } from './dialect.js'
 
 /**
  * A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows
@@ -17,7 +17,14 @@ export interface CompileOptions {
   readonly skipPatterns?: boolean
 }
 
-/** Writes statements over one collection. */
+/** Documents of one collection that a write names, and the strongest use of any of them. */
+export interface Named {
+  readonly collection: string
+  readonly ids: readonly string[]
+  readonly use: Use
+}
+
+/** Writes statements. */
 export interface Statements {
   list(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   /** A list, with the documents as they are stored. */
@@ -29,8 +36,11 @@ export interface Statements {
   insert(collection: string, document: StoredDocument): Statement
   /** Replaces a document that still has a version. */
   replace(collection: string, document: StoredDocument, version: number): Statement
-  /** Selects those of some ids that exist; they are held until the transaction ends. */
-  hold(collection: string, ids: readonly string[]): readonly Statement[]
+  /**
+   * Selects the documents that exist, each as `[collection, _id, version]`; they are held until the transaction
+   * ends. The version is `null` where none is required.
+   */
+  hold(named: readonly Named[]): readonly Statement[]
 }
 
 /** Writes a statement; its values are numbered in the order in which they are bound. */
@@ -70,6 +80,11 @@ export function createStatements(dialect: SqlDialect): Statements {
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
       return `SELECT ${columns} ${from}${order}${page}`
     })
+  const hold = ({ collection, ids, use }: Named, bind: Bind): string => {
+    const held = dialect.toArray([bind(collection), '_id', use === 'require' ? 'NULL' : version])
+    const where = dialect.isOneOf('_id', ids, bind)
+    return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
+  }
   return {
     list: (collection, query, options = {}) => select(dialect.documentText, collection, query, options),
     page: (collection, query, options = {}) => select('_id, document', collection, query, options),
@@ -93,14 +108,21 @@ export function createStatements(dialect: SqlDialect): Statements {
         const where = `_id = ${bind(document._id)} AND ${version} = ${bind(before)}`
         return `UPDATE ${dialect.table(collection)} SET ${set} WHERE ${where}`
       }),
-    hold: (collection, ids) =>
-      split(ids, dialect.hold.most).map((some) =>
-        writeStatement(dialect, (bind) => {
-          const where = dialect.isOneOf('_id', some, bind)
-          return `SELECT _id FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.ending}`
-        }),
+    hold: (named) =>
+      joinNamed(named, dialect.hold.most).map((together) =>
+        writeStatement(dialect, (bind) =>
+          together.map((one) => `SELECT held FROM (${hold(one, bind)}) AS held`).join(' UNION ALL '),
+        ),
       ),
   }
+}
+
+/** The documents of each statement. */
+function joinNamed(named: readonly Named[], most: number | null): readonly (readonly Named[])[] {
+  if (named.length === 0) return []
+  return most === null
+    ? [named]
+    : named.flatMap((one) => split(one.ids, most).map((ids) => [{ ...one, ids }]))
 }
 
 const split = <T>(all: readonly T[], most: number): readonly (readonly T[])[] =>

@@ -67,7 +67,8 @@ export const sqliteDialect: SqlDialect = {
   documentText: 'document',
   toDocument: (text) => text,
   // No other connection writes meanwhile; but a statement cannot pause.
-  hold: { most: 1000, ending: '' },
+  hold: { most: 1000, endings: { require: '', 'require version': '' } },
+  toArray: (values) => `json_array(${values.join(', ')})`,
   value: valueAt,
   // With NOT NULL, SQLite would walk past all NULLs.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,

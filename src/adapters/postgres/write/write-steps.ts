@@ -1,8 +1,8 @@
-import type { Filter } from '../../../filter/filter.js'
 import type { WriteStep } from '../../../storage.js'
 import { applySteps, type Outcome } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
+import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
@@ -51,21 +51,9 @@ const isOk = (outcome: Outcome): boolean => 'ok' in outcome && outcome.ok
 /** Whether there is one step, which affects one document by its `_id` and depends on no other. */
 function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {
   if (!step || others.length > 0) return false
-  if ('remove' in step) return isPinned(step.remove) && (step.expect ?? 1) === 1 && isSinglePin(step.remove)
+  if ('remove' in step) return (step.expect ?? 1) === 1 && pinnedIds(step.remove)?.length === 1
   return 'insert' in step || 'replace' in step
 }
-
-const isIdEquality = (filter: Filter): boolean => filter.kind === 'eq' && filter.field.path === '_id'
-
-/** Whether a filter can only match documents whose `_id` it names. */
-const isPinned = (filter: Filter): boolean =>
-  isIdEquality(filter) ||
-  (filter.kind === 'or' && filter.filters.every(isPinned)) ||
-  (filter.kind === 'and' && filter.filters.some(isPinned))
-
-/** Whether a filter names only one `_id`. */
-const isSinglePin = (filter: Filter): boolean =>
-  isIdEquality(filter) || (filter.kind === 'and' && filter.filters.some(isSinglePin))
 
 /**
  * Locks every table that a write changes, in one order for all, before any read. Where the write depends on
@@ -76,7 +64,7 @@ function lockTables(dialect: SqlDialect, steps: readonly WriteStep[]): string {
   const modes = new Map<string, string>()
   for (const step of steps) {
     if ('require' in step) continue
-    const looks = 'refuse' in step || ('remove' in step && !isPinned(step.remove))
+    const looks = 'refuse' in step || ('remove' in step && !pinnedIds(step.remove))
     if (looks || !modes.has(step.in)) modes.set(step.in, looks ? 'SHARE ROW EXCLUSIVE' : 'ROW EXCLUSIVE')
   }
   return [...modes]

@@ -1,0 +1,11 @@
+import type { Filter } from '../../filter/filter.js'
+
+/** The `_id`s of the only documents that a filter can match; `undefined` where it does not name them. */
+export function pinnedIds(filter: Filter): readonly string[] | undefined {
+  if (filter.kind === 'eq' && filter.field.path === '_id') return [String(filter.value)]
+  if (filter.kind !== 'and' && filter.kind !== 'or') return undefined
+  const parts = filter.filters.map(pinnedIds)
+  const pinned = parts.filter((ids) => ids !== undefined)
+  if (filter.kind === 'and') return pinned.sort((a, b) => a.length - b.length)[0]
+  return pinned.length === parts.length ? pinned.flat() : undefined
+}

@@ -1,8 +1,14 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything, type FieldRef, isId } from '../../src/filter/filter.js'
-import type { CollectionPlan, ListQuery, StorageAdapter, StoredDocument } from '../../src/storage.js'
+import { everything, type FieldRef, isId, or } from '../../src/filter/filter.js'
+import type {
+  CollectionPlan,
+  ListQuery,
+  StorageAdapter,
+  StoredDocument,
+  WriteStep,
+} from '../../src/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
@@ -312,6 +318,79 @@ describe('a write of many documents', () => {
       reason: 'missing',
     })
     expect(await adapter.count('things', everything, {})).toBe(201)
+  })
+})
+
+describe('a write that names documents', () => {
+  const others: CollectionPlan = { name: 'others', indexes: [] }
+  const insert = (i: number) => ({ in: 'things', insert: documentOf(i) })
+  const replace = (i: number, to: number) => ({
+    in: 'things',
+    replace: documentOf(i, { _version: to }),
+    version: to - 1,
+  })
+  const require = (collection: string, i: number, version?: number) => ({
+    in: collection,
+    require: `id-${i}`,
+    ...(version === undefined ? {} : { version }),
+  })
+  const remove = (...ids: readonly number[]) => ({
+    in: 'things',
+    remove: or(ids.map((i) => isId(`id-${i}`))),
+  })
+
+  test.each<[string, number, readonly WriteStep[]]>([
+    ['one that is replaced', 1, [replace(0, 2)]],
+    ['one that is removed', 1, [remove(0)]],
+    ['many that are new', 3, range(100).map((i) => insert(100 + i))],
+    ['one that is replaced, and one that is new', 4, [replace(0, 2), insert(100)]],
+    ['one that is required', 4, [require('others', 0), insert(100)]],
+    [
+      'versions in other collections, and many that are new',
+      4,
+      [...[require('others', 0, 1), require('more', 0, 1)], ...range(100).map((i) => insert(100 + i))],
+    ],
+    ['a version, and one that is replaced', 4, [require('others', 0, 1), replace(0, 2)]],
+    [
+      'versions in between, of what the write changes',
+      5,
+      [
+        ...[
+          require('things', 0, 1),
+          replace(0, 2),
+          require('things', 0, 2),
+          require('things', 1),
+          insert(100),
+        ],
+        ...[require('things', 100, 1), require('others', 0)],
+      ],
+    ],
+    ['several that are replaced and removed', 6, [replace(0, 2), replace(1, 2), remove(2, 3)]],
+  ])('asks so often for %s: %i', async (_, count, steps) => {
+    await adapter.open([plan, others, { ...others, name: 'more' }])
+    await adapter.write(
+      ['things', 'others', 'more'].flatMap((name) =>
+        range(4).map((i) => ({ in: name, insert: documentOf(i) })),
+      ),
+      {},
+    )
+    sent.length = 0
+    expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+    expect(sent).toHaveLength(count)
+  })
+
+  test('sees the version that it has waited for', async () => {
+    await create(documentOf(0))
+    const other = await pool.connect()
+    await other.query('BEGIN')
+    await other.query(`UPDATE ${schema}.things SET document = document || '{"_version": 2}'`)
+    const stale = adapter.write([require('things', 0, 1), insert(1)], {})
+    const fresh = adapter.write([require('things', 0, 2), insert(2)], {})
+    await until(async () => (await findWaiting()).length === 2)
+    await other.query('COMMIT')
+    other.release()
+    expect(await stale).toEqual({ ok: false, step: 0, reason: 'changed' })
+    expect(await fresh).toEqual(done)
   })
 })
 

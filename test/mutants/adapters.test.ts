@@ -372,17 +372,38 @@ const queryMutants: readonly QueryMutant[] = [
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
-/** What shows only in writes. */
-const writeMutants: readonly Mutant[] = [
+/** What random writes show. */
+const stepMutants: readonly Mutant[] = [
   ['a write that fails keeps its first steps', { rollBack: (_, after) => after }],
-  ['a value is looked for, and written later', { pause: turn }],
   ['a replace asks for no version', { isCurrent: (stored) => stored !== undefined }],
   [
     'a replace of what is gone is none',
     { isCurrent: (stored, version) => !stored || stored._version === version },
   ],
+  ['a required document may be in any version', { judgeRequired: (_, now) => (now ? undefined : 'missing') }],
+  [
+    'a required version is that from before the write',
+    {
+      judgeRequired: (version, now, before) => {
+        if (!now) return 'missing'
+        return version === undefined || before?._version === version ? undefined : 'changed'
+      },
+    },
+  ],
+  [
+    'a document in another version than the required one is missing',
+    {
+      judgeRequired: (version, now) =>
+        !now || (version ?? now._version) !== now._version ? 'missing' : undefined,
+    },
+  ],
   ['what is refused is not looked for', { refuses: () => false }],
   ['what a remove expects is not counted', { meets: () => true }],
+]
+
+/** What only cases of writes show. */
+const writeMutants: readonly Mutant[] = [
+  ['a value is looked for, and written later', { pause: turn }],
   [
     'uniqueness is without case',
     { keyOf: (index, document) => soundParts.keyOf(index, document)?.toLowerCase() },
@@ -465,6 +486,17 @@ describe.each(queryMutants)('%s', (_, prefix, broken) => {
     const message = await fuzz(broken)
     expect(message).toMatch(/seed: .*expected: .*actual: /s)
     expect(message?.match(/document: /g)?.length).toBeLessThanOrEqual(3)
+  })
+})
+
+describe.each(stepMutants)('%s', (_, broken) => {
+  test('fails a case', async () => expect(await findFailing(broken)).toBeDefined())
+
+  test('is found by random writes, and shown by a small example', async () => {
+    const message = await fuzz(broken)
+    expect(message).toMatch(/seed: .*write: .*expected: .*actual: /s)
+    expect(message?.match(/document: /g)?.length ?? 0).toBeLessThanOrEqual(1)
+    expect(message?.match(/write: /g)?.length).toBe(1)
   })
 })
 

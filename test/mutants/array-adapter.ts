@@ -28,6 +28,12 @@ export interface ArrayAdapterParts {
   ) => Documents
   readonly keyOf: (index: IndexPlan, document: StoredDocument) => string | undefined
   readonly isCurrent: (stored: StoredDocument | undefined, version: number) => boolean
+  /** Of what is required: as the steps before leave it, and as it was before the write. */
+  readonly judgeRequired: (
+    version: number | undefined,
+    now: StoredDocument | undefined,
+    before: StoredDocument | undefined,
+  ) => 'missing' | 'changed' | undefined
   readonly refuses: (found: number) => boolean
   /** What is kept of a document that was passed in, and handed out. */
   readonly copy: (document: StoredDocument) => StoredDocument
@@ -72,6 +78,10 @@ export const soundParts: ArrayAdapterParts = {
     return values.includes(undefined) ? undefined : JSON.stringify(values)
   },
   isCurrent: (stored, version) => stored?._version === version,
+  judgeRequired: (version, now) => {
+    if (!now) return 'missing'
+    return version === undefined || now._version === version ? undefined : 'changed'
+  },
   refuses: (found) => found > 0,
   copy: (document) => freeze(structuredClone(document)),
   rollBack: (before) => before,
@@ -123,7 +133,7 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
     return undefined
   }
 
-  const look = (step: WriteStep): Refusal | undefined => {
+  const look = (step: WriteStep, before: ReadonlyMap<string, Documents>): Refusal | undefined => {
     const documents = read(step.in)
     const has = (id: string): boolean => documents.some(({ _id }) => _id === id)
     if ('insert' in step) {
@@ -133,7 +143,13 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
       const stored = documents.find(({ _id }) => _id === step.replace._id)
       return parts.isCurrent(stored, step.version) ? findTaken(step.in, step.replace) : { reason: 'changed' }
     }
-    if ('require' in step) return has(step.require) ? undefined : { reason: 'missing' }
+    if ('require' in step) {
+      const [first, now] = [before.get(step.in) ?? [], documents].map((all) =>
+        all.find(({ _id }) => _id === step.require),
+      )
+      const reason = parts.judgeRequired(step.version, now, first)
+      return reason && { reason }
+    }
     const filter = 'remove' in step ? step.remove : step.refuse
     const found = documents.filter((document) => isMatch(filter, document)).length
     if ('remove' in step) return parts.meets(found, step.expect) ? undefined : { reason: 'changed' }
@@ -195,7 +211,7 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
       const before = new Map(data)
       let removed = 0
       for (const [i, step] of steps.entries()) {
-        const refusal = look(step)
+        const refusal = look(step, before)
         if (refusal) {
           for (const [name, documents] of parts.rollBack(before, new Map(data))) data.set(name, documents)
           return { ok: false, step: i, ...refusal }

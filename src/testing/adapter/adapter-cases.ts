@@ -7,6 +7,7 @@ import { orderCases } from './cases/order-cases.js'
 import { patternCases } from './cases/pattern-cases.js'
 import { raceCases } from './cases/race-cases.js'
 import { reopenCases } from './cases/reopen-cases.js'
+import { requireCases } from './cases/require-cases.js'
 import { safetyCases } from './cases/safety-cases.js'
 import { stepCases } from './cases/step-cases.js'
 import { streamCases } from './cases/stream-cases.js'
@@ -19,6 +20,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...uniqueValueCases,
   ...uniqueCases,
   ...atomicCases,
+  ...requireCases,
   ...raceCases,
   ...reopenCases,
   ...hostileCases,

@@ -43,15 +43,14 @@ const BAD: readonly (readonly [step: WriteStep, why: Omit<Failure, 'ok' | 'step'
   [{ in: 'things', replace: { _id: 'gone', _version: 2 }, version: 1 }, { reason: 'changed' }],
   [{ in: 'things', remove: eq(S, 'nothing'), expect: 1 }, { reason: 'changed' }],
   [{ in: 'others', require: 'a' }, { reason: 'missing' }],
+  [{ in: 'things', require: 'a', version: 9 }, { reason: 'changed' }],
+  [{ in: 'others', require: 'a', version: 2 }, { reason: 'missing' }],
   [{ in: 'things', refuse: eq(ID, 'a') }, { reason: 'found' }],
 ]
 
 const failures = BAD.map(([bad, why]) => {
   const [kind = ''] = ['insert', 'replace', 'remove', 'require', 'refuse'].filter((name) => name in bad)
-  const what =
-    why.reason === 'changed' && kind === 'replace' && 'version' in bad
-      ? `${kind} of version ${bad.version}`
-      : kind
+  const what = 'version' in bad ? `${kind} of version ${bad.version}` : kind
   return atomicCase(`a failing ${what} at every place leaves nothing behind`, async (adapter) => {
     for (let place = 0; place <= GOOD.length; place++) {
       const steps = [...GOOD.slice(0, place), bad, ...GOOD.slice(place)]

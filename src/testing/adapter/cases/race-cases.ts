@@ -47,6 +47,30 @@ async function increment(adapter: StorageAdapter): Promise<void> {
   throw new Error('a counter could not be replaced at its own version in 1000 attempts')
 }
 
+/**
+ * Writes into one document one more than the highest number in any, and requires that all others stay as they
+ * were read. Tries again when another write came first.
+ */
+async function exceed(adapter: StorageAdapter, i: number): Promise<void> {
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    const all = (await adapter.list('things', queryOf())).filter(({ n }) => typeof n === 'number')
+    const [own, ...others] = [...all.slice(i % all.length), ...all.slice(0, i % all.length)]
+    check(own !== undefined, 'the documents are gone')
+    const n = 1 + Math.max(...all.map((document) => Number(document.n)))
+    const requires = others.map(
+      ({ _id, _version }): WriteStep => ({ in: 'things', require: _id, version: _version }),
+    )
+    const ordered = i % 2 === 0 ? requires : requires.reverse()
+    const replace = { ...own, _version: own._version + 1, n }
+    const there: WriteStep = { in: 'things', require: 'there' }
+    const steps: Write = [...ordered, { in: 'things', replace, version: own._version }, there]
+    const result = await adapter.write(steps, {})
+    if (result.ok) return
+    checkSame(result.reason, 'changed', 'the reason of a write that came too late')
+  }
+  throw new Error('a document could not be replaced at its own version in 1000 attempts')
+}
+
 /** Many writes at once, from two connections. */
 export const raceCases: readonly AdapterCase[] = [
   {
@@ -184,6 +208,36 @@ export const raceCases: readonly AdapterCase[] = [
           ])
           checkOneWinner(results, 'changed', 'replaces of two documents in opposite order')
         }
+      }),
+  },
+  {
+    name: 'race: of two writes that each change what the other requires one succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things'), planOf('others')], async (...adapters) => {
+        for (const round of times(40, (i) => i)) {
+          const a = { collection: 'things', id: `a${round}` }
+          const b = { collection: round % 2 === 0 ? 'things' : 'others', id: `b${round}` }
+          for (const { collection, id } of [a, b]) await insertAll(adapters[0], collection, [documentOf(id)])
+          const write = (required: typeof a, changed: typeof a): Write => [
+            { in: required.collection, require: required.id, version: 1 },
+            { in: changed.collection, replace: { _id: changed.id, _version: 2 }, version: 1 },
+          ]
+          checkOneWinner(await race(adapters, [write(a, b), write(b, a)]), 'changed', `round ${round}`)
+        }
+      }),
+  },
+  {
+    name: 'race: what is written was required as it is until then, in whatever order',
+    run: (storage) =>
+      withTwo(storage, [planOf('things')], async (first, second) => {
+        const ids = times(6, (i) => `t${i}`)
+        await insertAll(first, 'things', [...ids.map((id) => documentOf(id, { n: 0 })), documentOf('there')])
+        const workers = times(8, async (i) => {
+          for (let round = 0; round < 5; round++) await exceed(i % 2 === 0 ? first : second, i)
+        })
+        await Promise.all(workers)
+        const numbers = (await first.list('things', queryOf())).map(({ n }) => Number(n ?? 0))
+        checkSame(Math.max(...numbers), 40, 'the highest number after 40 writes of one more than all others')
       }),
   },
 ]

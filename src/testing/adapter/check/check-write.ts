@@ -2,7 +2,7 @@ import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js
 import { checkSame, print } from './check.js'
 
 /** A result without empty properties. */
-const plain = (result: WriteResult): unknown =>
+export const plainResult = (result: WriteResult): unknown =>
   result.ok
     ? { ok: true, removed: result.removed }
     : {
@@ -23,5 +23,5 @@ export async function checkWrite(
   steps: readonly WriteStep[],
   expected: WriteResult,
 ): Promise<void> {
-  checkSame(plain(await adapter.write(steps, {})), plain(expected), `write of ${shorten(steps)}`)
+  checkSame(plainResult(await adapter.write(steps, {})), plainResult(expected), `write of ${shorten(steps)}`)
 }

@@ -9,6 +9,7 @@ import { documentsOf, judgeQuery, judgeStore } from './judge-store.js'
 import { createRandom } from './random.js'
 import { drawQuery } from './random-query.js'
 import { drawStore, type FieldedStore, type RandomStore } from './random-store.js'
+import { drawWrites, NOBODY } from './random-write.js'
 import { type FailingCase, shrink } from './shrink.js'
 
 /** How much the fuzzer asks. The same options give the same questions. */
@@ -26,17 +27,19 @@ const BATCH = 50
 /** The share of filters that are also counted. */
 const COUNTED = 0.25
 const MAX_SHRINKING = 1500
+/** Changes a seed. */
+const WRITES = 0x5eed
 
 interface Round {
   readonly seed: number
   readonly collection: string
-  readonly store: FieldedStore
+  readonly store: FieldedStore & RandomStore
 }
 
 const planOf = (name: string, { indexes }: RandomStore): CollectionPlan => ({ name, indexes })
 
 /**
- * Compares the answers to random queries about random documents with those of a plain array. Rejects with the
+ * Compares the answers to random writes and queries of random documents with those of a plain array. Rejects with the
  * smallest failing case that it finds, and the seed that reproduces it.
  *
  * @example
@@ -52,7 +55,10 @@ export async function fuzzAdapter(
   for (let first = 0; first < stores; first += BATCH) {
     const rounds = Array.from({ length: Math.min(BATCH, stores - first) }, (_, i): Round => {
       const own = seed + first + i
-      return { seed: own, collection: `s${i}`, store: drawStore(createRandom(own)) }
+      const store = drawStore(createRandom(own))
+      // Its own source of chance: the store of a seed does not depend on its writes.
+      const writes = drawWrites(createRandom(own ^ WRITES), documentsOf(store))
+      return { seed: own, collection: `s${i}`, store: { ...store, writes } }
     })
     const storage = await createStorage()
     try {
@@ -130,6 +136,7 @@ async function describeSmallest(
     `  indexes:   ${printShort(store.indexes)}`,
     ...documentsOf(store).map((document) => `  document:  ${printShort(document)}`),
     ...changed.map(({ before }) => `  once held: ${printShort(before)}`),
+    ...store.writes.map((steps) => `  write:     ${printShort([...steps, { require: NOBODY }])}`),
     ...(query ? [`  query:     ${printQuery(query)}`, `  as JSON:   ${printShort(query)}`] : []),
     `  expected:  ${printShort(mismatch?.expected)}`,
     `  actual:    ${printShort(mismatch?.actual)}`,

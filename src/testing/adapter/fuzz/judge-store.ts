@@ -2,12 +2,15 @@ import { compileFilter } from '../../../filter/matches.js'
 import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../../storage.js'
 import type { MaybePromise } from '../../../types.js'
 import { isSame } from '../check/check.js'
+import { plainResult } from '../check/check-write.js'
 import { eq, ID, queryOf } from '../check/documents.js'
 import { judgeList, listPlainly, type Mismatch } from '../check/plain-array.js'
+import { refusePlainly } from '../check/plain-write.js'
 import type { Life, RandomStore } from './random-store.js'
+import { NOBODY } from './random-write.js'
 
 /** The documents of a store at the end. */
-export const documentsOf = ({ lives }: RandomStore): readonly StoredDocument[] =>
+export const documentsOf = ({ lives }: Pick<RandomStore, 'lives'>): readonly StoredDocument[] =>
   lives.flatMap(({ document }) => document ?? [])
 
 function secondStep(collection: string, { before, document }: Life): readonly WriteStep[] {
@@ -52,6 +55,13 @@ export async function judgeStore(
     if (!('value' in actual) || !isSame(actual.value, expected)) {
       return { what: 'write', expected, actual: 'value' in actual ? actual.value : actual.failure }
     }
+  }
+  for (const steps of store.writes) {
+    const placed = [...steps, { in: '', require: NOBODY }].map((step) => ({ ...step, in: collection }))
+    const expected = refusePlainly(documentsOf(store), placed)
+    const actual = await observe(() => adapter.write(placed, {}))
+    if (!('value' in actual) || !isSame(plainResult(actual.value), expected))
+      return { what: 'write', expected, actual: 'value' in actual ? actual.value : actual.failure }
   }
   const all = listPlainly(documentsOf(store), queryOf())
   const actual = await observe(() => adapter.list(collection, queryOf()))

@@ -4,6 +4,7 @@ import type { IndexPlan, StoredDocument } from '../../../storage.js'
 import { documentOf, fieldOf } from '../check/documents.js'
 import { anyValues, confusableTexts, scalarTypes, valuesOfType, valueTypes } from '../check/edge-values.js'
 import type { Random } from './random.js'
+import type { RandomWrite } from './random-write.js'
 
 /** A field with its few values in one store. */
 export interface PooledField {
@@ -21,10 +22,12 @@ export interface Life {
 export interface RandomStore {
   readonly indexes: readonly IndexPlan[]
   readonly lives: readonly Life[]
+  /** Writes that are refused in the end, each by itself. */
+  readonly writes: readonly RandomWrite[]
 }
 
 /** A store, and the fields for its queries. */
-export interface FieldedStore extends RandomStore {
+export interface FieldedStore extends Omit<RandomStore, 'writes'> {
   readonly fields: readonly PooledField[]
 }
 

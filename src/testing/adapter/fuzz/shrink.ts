@@ -94,6 +94,11 @@ function* smallerCases({ store, query }: FailingCase): Iterable<FailingCase> {
       yield { store: { ...store, lives: without(store.lives, i) }, query: moved }
     }
   }
+  for (const [i, steps] of store.writes.entries()) {
+    yield { store: { ...store, writes: without(store.writes, i) }, query }
+    for (let j = 0; j < steps.length; j++)
+      yield { store: { ...store, writes: store.writes.with(i, without(steps, j)) }, query }
+  }
   for (let i = 0; i < store.indexes.length; i++) {
     yield { store: { ...store, indexes: without(store.indexes, i) }, query }
   }

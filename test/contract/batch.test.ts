@@ -114,6 +114,11 @@ describe.each(storages)('a batch, in %s,', (_, create) => {
       [409, 'unique_violation', 2],
     ],
     ['a value that an operation took', post('/teams', { name: 'new' }), [409, 'unique_violation', 2]],
+    [
+      'a value that is taken, under an _id of the client',
+      claim(`/teams/${idOf(8)}`, { name: 'stored' }),
+      [409, 'unique_violation', 2],
+    ],
     ['a document that is not there', get(`/teams/${idOf(9)}`), [404, 'not_found', 2]],
     ['a condition', patch(TEAM, { size: 2 }, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],
     ['the condition of a read', get(TEAM, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],

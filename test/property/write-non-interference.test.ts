@@ -10,7 +10,7 @@ const isLong = process.env.LONG !== undefined
 const RUNS: { readonly [storage: string]: number } = {
   memory: 300,
   SQLite: isLong ? 40 : 10,
-  PostgreSQL: isLong ? 40 : 8,
+  PostgreSQL: isLong ? 40 : 12,
 }
 
 test.each(useStorages())(
@@ -21,6 +21,7 @@ test.each(useStorages())(
     // The pairs must really differ, and little of it be accounted for.
     expect(seen.pairs).toBeGreaterThan(runs * 0.9)
     expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
-    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.15)
+    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.12)
+    expect(seen.batches).toBeGreaterThan(runs * 0.2)
   },
 )

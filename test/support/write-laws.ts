@@ -13,7 +13,7 @@ import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './w
 
 type Json = { readonly [name: string]: unknown }
 
-interface Answer {
+export interface Answer {
   readonly status: number
   readonly code: unknown
   /** The answer but for what is random in it. */
@@ -21,7 +21,7 @@ interface Answer {
 }
 
 /** A service over a store that can be put back, as one caller meets it. */
-interface Side {
+export interface Side {
   readonly ask: (request: WriteRequest) => Promise<Answer>
   readonly reset: () => Promise<void>
   readonly read: () => Promise<Store>
@@ -32,7 +32,7 @@ interface Side {
 const hasher = { hash: async () => 'hashed', verify: async () => false }
 const silent = { info() {}, warn() {}, error() {} }
 
-async function openSide(
+export async function openSide(
   { config, caller }: WriteWorld,
   store: Store,
   { create = createCollectionService, createAdapter = createMemoryAdapter }: Building,
@@ -50,14 +50,15 @@ async function openSide(
   const names = ['people', 'things'] as const
   const query = { filter: everything, sort: [], skip: 0, limit: null }
   return {
-    async ask({ line, body, headers }) {
+    async ask({ line, body, headers, operations }) {
       const [method = '', path = ''] = line.split(' ')
       const init = { method, headers: { 'content-type': 'application/json', ...headers } }
       const sent = new Request(`http://service.test${path}`, {
         ...init,
         ...(body ? { body: JSON.stringify(body) } : {}),
       })
-      return readAnswer(await asCaller(sent), method === 'POST')
+      const response = await asCaller(sent)
+      return operations ? readBatch(response, operations) : readAnswer(response, method === 'POST')
     },
     async reset() {
       const inserts = names.flatMap((name) =>
@@ -89,6 +90,20 @@ async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
   return { status, code, comparable: JSON.stringify([status, kept, known]) }
 }
 
+/** The answer of a batch, with those of its operations but for what is random in them. */
+async function readBatch(response: Response, operations: readonly WriteRequest[]): Promise<Answer> {
+  const { status, headers } = response
+  const { requestId: _, results, ...rest } = JSON.parse(await response.text())
+  if (status >= 500) throw new Error(`a batch failed: ${JSON.stringify(rest)}`)
+  const kept = (results ?? []).map((result: Json, i: number) => {
+    if (!operations[i]?.line.startsWith('POST')) return result
+    const { etag: __, location: ___, body, ...known } = result
+    const { _id, ...fields } = body as Json
+    return { ...known, body: fields }
+  })
+  return { status, code: rest.code, comparable: JSON.stringify([status, [...headers], rest, kept]) }
+}
+
 /** What may account for a difference (CONTRACT.md §5, "No leak"). */
 export type Account = 'uniqueness' | 'references' | 'where' | 'check'
 
@@ -112,13 +127,14 @@ function account(
     return 'uniqueness'
   const targets = both.map((i) => before[i].things.find(({ _id }) => _id === id))
   // Whether an `_id` is taken is told to anyone who would create under it.
-  if (headers && (targets[0] === undefined) !== (targets[1] === undefined)) return 'uniqueness'
+  const isClaim = headers?.['if-none-match'] !== undefined
+  if (isClaim && (targets[0] === undefined) !== (targets[1] === undefined)) return 'uniqueness'
   if (line.startsWith('DELETE /people')) {
     const refersIn = both.map((i) => before[i].things.some(({ r }) => r === id))
     return refersIn[0] || refersIn[1] ? 'references' : undefined
   }
   const [one, other] = targets
-  if (!one || !other || headers || line.startsWith('POST')) return undefined
+  if (!one || !other || isClaim || /^(?:GET|POST)/.test(line)) return undefined
   const operation = line.startsWith('DELETE') ? 'delete' : 'update'
   const [here = [], there = []] = [one, other].map((target) =>
     writeRulesOf(things, operation, target, caller),
@@ -148,8 +164,15 @@ export interface Building {
   readonly createAdapter?: CreateAdapter
 }
 
+/** The answers of both sides to one request. */
+interface Compared {
+  readonly status: number
+  readonly isSame: boolean
+  readonly why?: Account | undefined
+}
+
 /** How many pairs were different, what became of their requests, and what accounted for differences. */
-export type Seen = { [what in Account | 'pairs' | 'same' | 'written']: number }
+export type Seen = { [what in Account | 'pairs' | 'same' | 'written' | 'batches']: number }
 
 /**
  * Non-interference of writes (CONTRACT.md §5, "No leak"): two stores that show a caller the same answer every write of that
@@ -157,7 +180,8 @@ export type Seen = { [what in Account | 'pairs' | 'same' | 'written']: number }
  * Throws on a counterexample. The worlds are the same in every run.
  */
 export async function checkWrites(runs: Worlds, building: Building = {}): Promise<Seen> {
-  const seen: Seen = { pairs: 0, same: 0, written: 0, uniqueness: 0, references: 0, where: 0, check: 0 }
+  const accounts = { uniqueness: 0, references: 0, where: 0, check: 0 }
+  const seen: Seen = { pairs: 0, same: 0, written: 0, batches: 0, ...accounts }
   await fc.assert(
     fc.asyncProperty(writeWorlds, async (world) => {
       const { caller, pair, requests, config } = world
@@ -174,33 +198,50 @@ export async function checkWrites(runs: Worlds, building: Building = {}): Promis
         await ask(sides[0]),
         await ask(sides[1]),
       ]
-      await onBoth(({ reset }) => reset())
-      let before = await onBoth(({ read }) => read())
-      for (const request of requests) {
-        const isNew = request.line.startsWith('POST')
+      const reset = (): Promise<unknown> => onBoth((side) => side.reset())
+      /** Asks on both sides; says what accounts for a difference, and throws where nothing does. */
+      const compare = async (request: WriteRequest): Promise<Compared> => {
+        const before = await onBoth(({ read }) => read())
         const answers = await onBoth(({ ask }) => ask(request))
         const after = await onBoth(({ read }) => read())
         const [here, there] = answers.map(({ comparable }) => comparable)
+        // What is new has another `_id` on each side.
+        const isNew = [request, ...(request.operations ?? [])].some(({ line }) => /^POST \/t/.test(line))
         const [shown, shownThere] = isNew ? [] : after.map(show)
-        const isSame = here === there && shown === shownThere
-        const isWritten = answers[0].status < 300
-        if (isSame) seen.same += 1
-        else {
-          const why = account(world, request, before, after, answers)
-          if (why === undefined) {
-            const common = { request, before }
-            expect({ ...common, answer: here, shown }).toEqual({
-              ...common,
-              answer: there,
-              shown: shownThere,
-            })
-          } else seen[why] += 1
+        const compared = { status: answers[0].status, isSame: here === there && shown === shownThere }
+        if (compared.isSame) return compared
+        const why = request.operations
+          ? await compareOneByOne(request.operations)
+          : account(world, request, before, after, answers)
+        const common = { request, before }
+        if (why === undefined) {
+          const [one, other] = [here, there].map((answer) => ({ ...common, answer }))
+          expect({ ...one, shown }).toEqual({ ...other, shown: shownThere })
         }
-        if (isSame && isWritten) seen.written += 1
+        return { ...compared, why }
+      }
+      /** What accounts for the first difference between the operations of a batch, each alone. */
+      const compareOneByOne = async (operations: readonly WriteRequest[]): Promise<Account | undefined> => {
+        await reset()
+        for (const operation of operations) {
+          const { why, status } = await compare(operation)
+          if (why !== undefined || status >= 400) return why
+        }
+        return undefined
+      }
+      await reset()
+      let isMoved = false
+      for (const request of requests) {
+        if (request.operations && isMoved) await reset()
+        const { isSame, why, status } = await compare(request)
+        if (why !== undefined) seen[why] += 1
+        if (isSame) seen.same += 1
+        if (isSame && status < 300) seen.written += 1
+        if (isSame && status < 300 && request.operations) seen.batches += 1
         // From where the stores no longer show the same, have other ids or a document less, nothing follows.
-        const isOver = !isSame || (isWritten && !/^P(?:ATCH|UT)/.test(request.line))
-        if (isOver) await onBoth(({ reset }) => reset())
-        before = isOver ? await onBoth(({ read }) => read()) : after
+        const isOver = !isSame || (status < 300 && !/^P(?:ATCH|UT)/.test(request.line))
+        if (isOver) await reset()
+        isMoved = !isOver && (isMoved || status < 300)
       }
       await onBoth(({ close }) => close())
     }),

@@ -13,6 +13,8 @@ export interface WriteRequest {
   readonly line: string
   readonly body?: Json
   readonly headers?: { readonly [name: string]: string }
+  /** Of a batch: the requests that it holds. */
+  readonly operations?: readonly WriteRequest[]
 }
 
 /** Two stores that show somebody the same under one configuration, and what that somebody writes. */
@@ -307,7 +309,8 @@ const echoOf = ({ config, pair }: Omit<WriteWorld, 'requests'>): fc.Arbitrary<Wr
   )
 }
 
-const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequest> => {
+/** A request for one document. */
+export const operationOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequest> => {
   const fields = world.config.collections.things.schema
   const id = fc.constantFrom(...THINGS)
   const put = fc.tuple(id, bodyOf(fields, 'update'))
@@ -318,12 +321,6 @@ const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteReque
     { weight: 2, arbitrary: bodyOf(fields, 'create').map((body) => ({ line: 'POST /things', body })) },
     {
       weight: 1,
-      arbitrary: fc
-        .array(bodyOf(fields, 'create'), { minLength: 1, maxLength: 2 })
-        .map((documents) => ({ line: 'POST /things/bulk', body: { documents } })),
-    },
-    {
-      weight: 1,
       arbitrary: put.map(([_id, body]) => ({
         line: `PUT /things/${_id}`,
         body,
@@ -332,6 +329,55 @@ const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteReque
     },
     { weight: 1, arbitrary: id.map((_id) => ({ line: `DELETE /things/${_id}` })) },
     { weight: 1, arbitrary: fc.constantFrom(...PEOPLE).map((_id) => ({ line: `DELETE /people/${_id}` })) },
+  )
+}
+
+/** A request that reads a document, perhaps on a condition. */
+export const readOf = (): fc.Arbitrary<WriteRequest> =>
+  fc
+    .tuple(
+      fc.constantFrom(...THINGS.map((id) => `/things/${id}`), ...PEOPLE.map((id) => `/people/${id}`)),
+      fc.constantFrom<WriteRequest['headers']>(
+        undefined,
+        undefined,
+        { 'if-match': '*' },
+        { 'if-match': '"a"' },
+      ),
+    )
+    .map(([path, headers]) => ({ line: `GET ${path}`, ...(headers ? { headers } : {}) }))
+
+/** Requests as the operations of one batch. */
+export const batchOf = (operations: readonly WriteRequest[]): WriteRequest => ({
+  line: 'POST /_batch',
+  body: {
+    operations: operations.map(({ line, body, headers }) => {
+      const [method, path] = line.split(' ')
+      const [ifMatch, ifNoneMatch] = [headers?.['if-match'], headers?.['if-none-match']]
+      return tidy({ method, path, body, ifMatch, ifNoneMatch })
+    }),
+  },
+  operations,
+})
+
+const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequest> => {
+  const operation = operationOf(world)
+  return fc.oneof(
+    { weight: 17, arbitrary: operation },
+    {
+      weight: 1,
+      arbitrary: fc
+        .array(bodyOf(world.config.collections.things.schema, 'create'), { minLength: 1, maxLength: 2 })
+        .map((documents) => ({ line: 'POST /things/bulk', body: { documents } })),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .array(fc.oneof({ weight: 4, arbitrary: operation }, { weight: 1, arbitrary: readOf() }), {
+          minLength: 1,
+          maxLength: 4,
+        })
+        .map(batchOf),
+    },
   )
 }
 

@@ -1,0 +1,32 @@
+import { afterEach, vi } from 'vitest'
+import type { createCollectionService } from '../../src/index.js'
+
+/** A module that is broken on purpose, named from this folder. */
+export type Mutant = readonly [
+  what: string,
+  module: string,
+  replace: (original: () => Promise<unknown>) => Promise<object>,
+]
+
+const replaced = new Set<string>()
+afterEach(() => {
+  for (const module of replaced) vi.doUnmock(module)
+  replaced.clear()
+  vi.resetModules()
+})
+
+/** The library with a broken module in it, until the test ends. */
+export async function createMutant([, module, replace]: Mutant): Promise<typeof createCollectionService> {
+  vi.resetModules()
+  replaced.add(module)
+  vi.doMock(module, replace as never)
+  const { createCollectionService: create } = await import('../../src/create-collection-service.js')
+  return create
+}
+
+/** True when a suite finds a counterexample. */
+export const fails = (suite: Promise<unknown>): Promise<boolean> =>
+  suite.then(
+    () => false,
+    () => true,
+  )

@@ -1,5 +1,6 @@
 import { formatTimestamp } from '../fields/timestamp.js'
 import { type FieldRef, type Filter, isId } from '../filter/filter.js'
+import { drawFirstVersion } from '../first-version.js'
 import { readOwn } from '../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
 import { createToken, digestToken } from './token.js'
@@ -40,7 +41,8 @@ export function issueSession(
 ): { readonly issued: IssuedSession; readonly step: WriteStep } {
   const token = createToken()
   const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
-  const insert: StoredDocument = { _id: digestToken(token), _version: 1, user: userId, stamp, expiresAt }
+  const marks = { _id: digestToken(token), _version: drawFirstVersion() }
+  const insert: StoredDocument = { ...marks, user: userId, stamp, expiresAt }
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 

@@ -204,10 +204,17 @@ describe('sessions', () => {
       limit: 1,
     })
     if (!user) throw new Error('the user is stored')
-    await adapter.write(
-      [{ in: 'users', replace: { ...user, _version: 2, _stamp: 'another' }, version: 1 }],
+    const written = await adapter.write(
+      [
+        {
+          in: 'users',
+          replace: { ...user, _version: user._version + 1, _stamp: 'another' },
+          version: user._version,
+        },
+      ],
       {},
     )
+    expect(written).toMatchObject({ ok: true })
     expect((await send('GET /auth/me', { token })).body.code).toBe('invalid_token')
     expect((await send('GET /things', { token })).body.code).toBe('invalid_token')
   })

@@ -68,7 +68,24 @@ describe('PUT with If-None-Match: * creates', () => {
     const post = await service.send('POST /items', { caller: ann, body })
     expect([...post.headers.keys()]).toEqual([...put.headers.keys()])
     expect({ ...post.body, _id: FRESH }).toEqual(put.body)
-    expect(await readStored(service, 'items', FRESH)).toMatchObject({ _version: 1 })
+    const { _version: version = 0 } = (await readStored(service, 'items', FRESH)) ?? {}
+    expect(Number.isInteger(version) && version > 0 && version < 2 ** 52).toBe(true)
+  })
+
+  test('again, after it was deleted, in a version that it never had', async () => {
+    const service = await open(configOf(schema))
+    const versions: unknown[] = []
+    for (let round = 0; round < 20; round++) {
+      const body = { title: 'one' }
+      expect((await service.send(PUT, { caller: ann, headers: absent, body })).status).toBe(201)
+      const first = (await readStored(service, 'items', FRESH))?._version ?? 0
+      expect((await service.send(`PATCH /items/${FRESH}`, { caller: ann, body })).status).toBe(200)
+      const second = (await readStored(service, 'items', FRESH))?._version
+      expect(second).toBe(first + 1)
+      versions.push(first, second)
+      expect((await service.send(`DELETE /items/${FRESH}`, { caller: ann })).status).toBe(204)
+    }
+    expect(new Set(versions).size).toBe(40)
   })
 
   test.each([

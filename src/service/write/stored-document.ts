@@ -1,3 +1,4 @@
+import { drawFirstVersion } from '../../first-version.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
 import { isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
@@ -37,7 +38,7 @@ export function createStoredDocument(
 ): StoredDocument {
   const marked = hashes ? { [HASHES]: hashes } : {}
   const stamped = stamp === undefined ? {} : { [STAMP]: stamp }
-  return { _id, ...fields, ...system, _version: 1, ...marked, ...stamped }
+  return { _id, ...fields, ...system, _version: drawFirstVersion(), ...marked, ...stamped }
 }
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { StorageAdapter } from '../../src/index.js'
 import type { SendOptions, TestService } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { idOf, readStored } from '../support/stored.js'
@@ -223,6 +224,52 @@ describe.each(storages)('deleting what others refer to, in %s', (_, create) => {
     expect(outcomeOf(await remove(service, `/a/${P1}`))).toBe(204)
     expect(await left(service)).toEqual({ a: [], b: [], c: [301], d: [] })
   })
+
+  test.each<[string, Stored, readonly [line: string, body?: Json], { [name: string]: readonly number[] }]>([
+    [
+      'refers elsewhere',
+      { a: [{}, {}], b: [{ a: P1 }, { a: P1 }] },
+      [`PATCH /b/${P2}`, { a: P2 }],
+      { a: [2], b: [2] },
+    ],
+    [
+      'refers nowhere',
+      { a: [{}], b: [{ a: P1 }], c: [{ o: { b: P1 } }] },
+      [`PATCH /c/${P1}`, { o: null }],
+      { c: [1] },
+    ],
+    [
+      'is of its own collection',
+      { a: [{}, { next: P1 }, {}] },
+      [`PATCH /a/${P2}`, { next: P3 }],
+      { a: [2, 3] },
+    ],
+    ['still refers to it', { a: [{}], b: [{ a: P1 }] }, [`PATCH /b/${P1}`, { as: [P1] }], {}],
+    ['is gone', { a: [{}], b: [{ a: P1 }, {}] }, [`DELETE /b/${P1}`], { b: [2] }],
+  ])(
+    'takes nothing along that has changed since it was found: one %s',
+    async (_, stored, change, expected) => {
+      const inner = create()
+      const caller = { id: 'eve', roles: ['admin'] }
+      let attempts = 0
+      const adapter: StorageAdapter = {
+        ...inner,
+        async write(steps, options) {
+          if (!steps.some((step) => 'remove' in step && step.in === 'a')) return inner.write(steps, options)
+          attempts += 1
+          if (attempts === 1) {
+            const [line, body] = change
+            expect((await service.send(line, { caller, ...(body ? { body } : {}) })).status).toBeLessThan(300)
+          }
+          return inner.write(steps, options)
+        },
+      }
+      const service = await open(chain, stored, { adapter })
+      expect(outcomeOf(await remove(service, `/a/${P1}`))).toBe(204)
+      expect(attempts).toBe(2)
+      expect(await left(service)).toEqual({ a: [], b: [], c: [], d: [], ...expected })
+    },
+  )
 
   test('expects a state of the document itself, and of no other', async () => {
     const service = await open(chain, { a: [{ n: 1 }], b: [{ a: P1 }] }, { adapter: create() })

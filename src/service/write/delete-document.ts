@@ -13,7 +13,7 @@ const MAX_CASCADE = 1000
 
 /**
  * Deletes a document in the version for which its rule was checked, with all that depends on it: documents
- * that refer to it with `cascade`, a user's sessions. It is one write. Throws what `findTarget` does, and
+ * that refer to it with `cascade`, in the version in which they do, a user's sessions. It is one write. Throws what `findTarget` does, and
  * `reference_in_use`, `cascade_too_large`, `overloaded`.
  */
 export const deleteDocument = (call: Call, target: Target): MaybePromise<void> =>
@@ -23,8 +23,8 @@ export const deleteDocument = (call: Call, target: Target): MaybePromise<void> =
     return planRemoval(call.service, target.collection, stored, doomed)
   })
 
-/** The ids of the documents to delete, by collection. */
-type Doomed = ReadonlyMap<string, ReadonlySet<string>>
+/** The versions of the documents to delete, by collection and `_id`. */
+type Doomed = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 /**
  * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads
@@ -33,24 +33,24 @@ type Doomed = ReadonlyMap<string, ReadonlySet<string>>
 async function findDoomed(
   { service, store, shared }: Call,
   { name }: Collection,
-  { _id }: StoredDocument,
+  { _id, _version }: StoredDocument,
 ): Promise<Doomed> {
-  const doomed = new Map([[name, new Set([_id])]])
+  const doomed = new Map([[name, new Map([[_id, _version]])]])
   let wave: readonly (readonly [collection: string, ids: readonly string[]])[] = [[name, [_id]]]
   let count = shared?.cascaded ?? 0
   while (wave.length > 0) {
     const next: [string, string[]][] = []
     for (const [collection, ids] of wave) {
       for (const { collection: from, field } of referrersOf(service, collection, 'cascade')) {
-        const known = doomed.get(from) ?? new Set<string>()
+        const known = doomed.get(from) ?? new Map<string, number>()
         const limit = MAX_CASCADE + 1 + known.size
         const found = await store.own(from).list({ filter: refersTo(field, ids), limit })
-        const fresh = found.map((document) => document._id).filter((id) => !known.has(id))
+        const fresh = found.filter((document) => !known.has(document._id))
         count += fresh.length
         if (count > MAX_CASCADE) throw tooLarge()
-        for (const id of fresh) known.add(id)
+        for (const document of fresh) known.set(document._id, document._version)
         doomed.set(from, known)
-        if (fresh.length > 0) next.push([from, fresh])
+        if (fresh.length > 0) next.push([from, fresh.map((document) => document._id)])
       }
     }
     wave = next
@@ -76,16 +76,22 @@ function planRemoval(
   stored: StoredDocument,
   doomed: Doomed,
 ): Attempt<void> {
+  const requires: WriteStep[] = []
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
-  for (const [name, ids] of doomed) {
-    const others = [...ids].filter((id) => name !== collection.name || id !== stored._id)
-    if (others.length > 0) steps.push({ in: name, remove: or(others.map(isId)) })
-    if (ids.size > 0) steps.push(...(attachments.get(name)?.takeWithDelete(ids) ?? []))
+  for (const [name, versions] of doomed) {
+    const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
+    // One that has changed may refer elsewhere by now.
+    requires.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
+    if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
+    if (versions.size > 0) steps.push(...(attachments.get(name)?.takeWithDelete(versions.keys()) ?? []))
   }
+  // They come first: behind a removal, each would be a question of its own.
+  steps.unshift(...requires)
   const restricts = new Set<number>()
-  for (const [name, ids] of doomed) {
+  for (const [name, versions] of doomed) {
+    const ids = [...versions.keys()]
     for (const { collection: from, field, onDelete } of plan.referrers.get(name) ?? []) {
-      if (ids.size === 0) continue
+      if (ids.length === 0) continue
       // The next attempt finds references that were added meanwhile.
       if (onDelete === 'restrict') restricts.add(steps.length)
       steps.push({ in: from, refuse: refersTo(field, ids) })

@@ -22,7 +22,7 @@ class RequestDeadline implements Deadline {
   #wait: Wait = 'host'
   #isOver = false
   #controller: AbortController | undefined
-  #listeners: Set<() => void> | undefined
+  #listeners: readonly (() => void)[] = []
 
   get isOver(): boolean {
     return this.#isOver
@@ -36,10 +36,10 @@ class RequestDeadline implements Deadline {
 
   onOver(listener: () => void): () => void {
     if (this.#isOver) listener()
-    const listeners = this.#listeners ?? new Set()
-    this.#listeners = listeners
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
+    this.#listeners = [...this.#listeners, listener]
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+    }
   }
 
   enter(wait: Wait): void {
@@ -52,7 +52,7 @@ class RequestDeadline implements Deadline {
     this.#isOver = true
     const error = late(this.#wait)
     this.#controller?.abort()
-    for (const listener of this.#listeners ?? []) listener()
+    for (const listener of this.#listeners) listener()
     return error
   }
 }
@@ -62,6 +62,8 @@ export interface Limit<T> {
   readonly seconds: number
   /** Calls `listener` when the client disconnects; returns a function that stops listening. */
   readonly onGone: (listener: () => void) => () => void
+  /** Is called when the work settles, even when the time is over. */
+  readonly onSettled: () => void
   /** Takes a result that comes when the time is over. */
   readonly discard: (result: T) => void
 }
@@ -83,7 +85,7 @@ export function runWithDeadline<T>(
 function waitUntilLate<T>(
   result: Promise<T>,
   deadline: RequestDeadline,
-  { seconds, onGone, discard }: Limit<T>,
+  { seconds, onGone, onSettled, discard }: Limit<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let stopListening = (): void => {}
@@ -98,11 +100,13 @@ function waitUntilLate<T>(
     const timer = setTimeout(giveUp, seconds * 1000)
     result.then(
       (value) => {
+        onSettled()
         if (deadline.isOver) discard(value)
         resolve(value)
         finish()
       },
       (thrown: unknown) => {
+        onSettled()
         reject(thrown)
         finish()
       },

@@ -31,8 +31,8 @@ export interface RespondOptions {
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
   readonly createStore: (deadline: Deadline) => Store
-  /** Counts work under way, including work that a deadline has given up. */
-  readonly track: <T>(work: Promise<T>) => Promise<T>
+  /** Counts work under way, including work that a deadline has given up, until its result is called. */
+  readonly track: () => () => void
 }
 
 /** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
@@ -112,12 +112,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       return null
     }
     let stopListening = (): void => {}
-    let onDone = (): void => {}
-    void options.track(
-      new Promise<void>((resolve) => {
-        onDone = resolve
-      }),
-    )
+    const onDone = options.track()
     const observed = observeStream(body, (thrown) => {
       stopListening()
       onDone()
@@ -143,6 +138,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     let isGone = false
     const limit = (): Limit<Answer> => ({
       seconds: requestSeconds,
+      onSettled: options.track(),
       onGone: (listener) =>
         incoming.onGone(() => {
           isGone = true
@@ -152,12 +148,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         if (isStream(body)) body.cancel()
       },
     })
-    const work = (deadline: Deadline): MaybePromise<Answer> => {
-      const answered = answer(incoming, deadline)
-      return isPromise(answered)
-        ? options.track(answered.then((late) => complete(incoming, late)))
-        : complete(incoming, answered)
-    }
+    const work = (deadline: Deadline): MaybePromise<Answer> =>
+      whenReady(answer(incoming, deadline), (answered) => complete(incoming, answered))
     // Errors are never cached, so it makes no difference whether the caller was signed in.
     const refuse = (thrown: unknown): Answer => complete(incoming, addHeaders(fail(thrown, isGone), NO_STORE))
     try {

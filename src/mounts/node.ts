@@ -4,7 +4,7 @@ import { type Answer, type IncomingRequest, isStream, type Text } from '../http/
 import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
-import { isPromise, whenReady } from '../promises.js'
+import { isPromise } from '../promises.js'
 import type { Handler, MaybePromise } from '../types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
@@ -38,10 +38,6 @@ export type NodeHandler = (
 export function toNodeHandler(handler: Handler): NodeHandler {
   const respond = (handler as Handler & Partial<PlainEdge>)[RESPOND]
   if (!respond) throw new TypeError('toNodeHandler takes a handler made by createCollectionService')
-  const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> =>
-    whenReady(respond(new NodeRequest(request, response)), (answered) =>
-      send(response, answered, request.method === 'HEAD'),
-    )
   // The client must get an answer even if a framework has changed its objects.
   const giveUp = (response: ServerResponse): void => {
     response.statusCode = 500
@@ -51,8 +47,8 @@ export function toNodeHandler(handler: Handler): NodeHandler {
     // Without a listener, a broken connection would end the process.
     response.on('error', ignore)
     try {
-      const sending = answer(request, response)
-      if (isPromise(sending)) await sending
+      const answered = respond(new NodeRequest(request, response))
+      send(response, isPromise(answered) ? await answered : answered, request.method === 'HEAD')
     } catch {
       giveUp(response)
     }
@@ -214,9 +210,11 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
     if (isStream(body)) body.cancel()
     return
   }
-  const all: OutgoingHttpHeaders = {
-    ...(response.getHeaderNames().length > 0 ? addToLists(response, headers) : headers),
-  }
+  // Adding to what a spread has copied costs ten times as much.
+  const all: OutgoingHttpHeaders = Object.assign(
+    {},
+    response.getHeaderNames().length > 0 ? addToLists(response, headers) : headers,
+  )
   if (typeof body === 'string') all['content-length'] = Buffer.byteLength(body)
   else if (body !== null && !isStream(body)) all['content-length'] = body.length
   if (response.req !== undefined && leavesBodyUnread(response.req)) all.connection = 'close'

@@ -159,13 +159,15 @@ function* countMatches(candidates: Candidates, rest: Filter, slice: Slice): Slic
 function writeAll(steps: readonly WriteStep[], find: (name: string) => Held): WriteResult {
   const undo: (() => void)[] = []
   let removed = 0
-  for (const [i, step] of steps.entries()) {
+  let applied = 0
+  for (const step of steps) {
     const outcome = applyStep(step, find(step.in), undo)
-    if (typeof outcome === 'number') removed += outcome
-    else {
+    if (typeof outcome !== 'number') {
       for (const takeBack of undo.reverse()) takeBack()
-      return { ok: false, step: i, ...outcome }
+      return { ok: false, step: applied, ...outcome }
     }
+    removed += outcome
+    applied += 1
   }
   return { ok: true, removed }
 }

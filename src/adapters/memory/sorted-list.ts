@@ -28,9 +28,6 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
-/** Values of the first columns, which are searched for. */
-type Sought = Pick<readonly Ordered[], 'length' | 'at'>
-
 /** A chunk of twice this length is split. */
 const CHUNK = 512
 
@@ -43,33 +40,34 @@ interface Chunk<T> {
 /** Texts of which both orders, that of code points and that of UTF-16, are the same. */
 const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !/[\ud800-\uffff]/.test(value)
 
+/** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
 function comparePlain(a: Ordered, b: Ordered): number {
-  if (a === b) return 0
-  return typeof a === typeof b && a !== undefined && b !== undefined ? (a < b ? -1 : 1) : compare(a, b)
+  if (typeof a !== 'string' || typeof b !== 'string') return compare(a, b)
+  return a === b ? 0 : a < b ? -1 : 1
 }
 
 /** Creates an empty list in the order of some columns; no two elements have all of them equal. */
 export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[]): SortedList<T> {
-  const first = columns[0] ?? (() => undefined)
   const chunks: Chunk<T>[] = []
   /** The rank of each chunk's first element; `undefined` after a change. */
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
-  let areKeysPlain = true
-  const compareKeys = (a: Ordered, b: Ordered): number => (areKeysPlain ? comparePlain(a, b) : compare(a, b))
+  // From the first other text on, texts are compared by their code points.
+  let arePlain = true
 
   /** Compares an element with values of its first columns. */
-  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: Sought): number => {
-    let order = values.length === 0 ? 0 : compareKeys(keys[place], values.at(0))
+  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: readonly Ordered[]): number => {
+    const compareValues = arePlain ? comparePlain : compare
+    let order = values.length === 0 ? 0 : compareValues(keys[place], values[0])
     for (let i = 1; order === 0 && i < values.length; i++) {
       const read = columns[i]
-      order = read ? compare(read(elements[place] as T), values.at(i)) : 0
+      order = read ? compareValues(read(elements[place] as T), values[i]) : 0
     }
     return order
   }
   /** The first chunk whose last element is not before the values; the number of chunks if there is none. */
-  const findChunk = (values: Sought, isBehind: boolean): number => {
+  const findChunk = (values: readonly Ordered[], isBehind: boolean): number => {
     let low = 0
     let high = chunks.length
     while (low < high) {
@@ -81,7 +79,7 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     }
     return low
   }
-  const findInside = (chunk: Chunk<T>, values: Sought, isBehind: boolean): number => {
+  const findInside = (chunk: Chunk<T>, values: readonly Ordered[], isBehind: boolean): number => {
     let low = 0
     let high = chunk.keys.length
     while (low < high) {
@@ -100,14 +98,7 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
       return start
     })
   }
-  /** All values of an element. Those behind the first are read only where the first are equal. */
-  const valuesOf = (element: T): Sought => {
-    const key = first(element)
-    return {
-      length: columns.length,
-      at: (i) => (i === 0 ? key : columns[i]?.(element)),
-    }
-  }
+  const valuesOf = (element: T): readonly Ordered[] => columns.map((read) => read(element))
   const change = (by: 1 | -1): void => {
     length += by
     version += 1
@@ -123,9 +114,8 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     },
     insert(element) {
       const values = valuesOf(element)
-      const key = values.at(0)
-      // From the first such text on, texts are compared by their code points.
-      areKeysPlain &&= isPlain(key)
+      const key = values[0]
+      arePlain &&= values.every(isPlain)
       change(1)
       const last = chunks.at(-1)
       // Ids and times ascend: most elements come behind all others.

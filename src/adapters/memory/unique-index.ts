@@ -22,15 +22,13 @@ type Key = Scalar
 export function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
   const owners = new Map<Key, string>()
   const readers = fields.map(compileField)
-  const keyOf = (document: StoredDocument): Key | undefined => {
-    const values: Scalar[] = []
-    for (const read of readers) {
-      const value = read(document)
-      if (value === undefined) return undefined
-      values.push(value)
-    }
-    return values.length === 1 ? values[0] : JSON.stringify(values)
+  const [only] = readers
+  const joinValues = (document: StoredDocument): Key | undefined => {
+    const values = readers.map((read) => read(document))
+    return values.includes(undefined) ? undefined : JSON.stringify(values)
   }
+  const keyOf: (document: StoredDocument) => Key | undefined =
+    only && readers.length === 1 ? only : joinValues
   return {
     fields,
     findConflict(document) {

@@ -60,10 +60,14 @@ export const count: Endpoint<'collection'> = {
 
 /** `POST /:collection`. */
 export const create: Endpoint<'collection'> = {
-  async run(exchange, { collection }) {
-    const permit = authorizeCreate(exchange.call, collection)
-    const written = await createDocument(exchange.call, permit, await exchange.readBody())
-    return answerCreated(exchange, collection, written)
+  run(exchange, { collection }) {
+    const { call } = exchange
+    const permit = authorizeCreate(call, collection)
+    return whenReady(exchange.readBody(), (body) =>
+      whenReady(createDocument(call, permit, body), (written) =>
+        answerCreated(exchange, collection, written),
+      ),
+    )
   },
 }
 

@@ -1,10 +1,11 @@
 import type { ReadAccess } from '../../permissions/read-access.js'
+import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { parseQueryString } from '../../query/query-string.js'
 import type { ParameterName } from '../../query/raw-query.js'
 import type { Call } from '../../service/call.js'
 import { invalid } from '../../service/refusals.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { IncomingRequest } from '../answer.js'
 import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
@@ -74,18 +75,23 @@ class RequestExchange implements Exchange {
     parseQueryString(this.#query, NO_PARAMETERS, this.call.service.plan.limits)
   }
 
-  async readBody(): Promise<JsonObject> {
+  readBody(): MaybePromise<JsonObject> {
     const { deadline, service } = this.call
     const incoming = this.#incoming
     this.refuseQuery()
     checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), this.#options)
     deadline.enter('body')
-    const bytes = await incoming.readBody(service.plan.limits.bodyBytes, deadline)
-    // The body has arrived: from here on the request waits for the service.
-    deadline.enter('read')
-    const body = await parseInTurn(bytes, this.#endpoint.depth ?? 0, () => deadline.signal)
-    const faults = this.#options.routes.judgeBody(this.#endpoint, body)
-    if (faults.length > 0) throw invalid(faults)
-    return body
+    return whenReady(incoming.readBody(service.plan.limits.bodyBytes, deadline), (bytes) => {
+      // The body has arrived: from here on the request waits for the service.
+      deadline.enter('read')
+      return whenReady(
+        parseInTurn(bytes, this.#endpoint.depth ?? 0, () => deadline.signal),
+        (body) => {
+          const faults = this.#options.routes.judgeBody(this.#endpoint, body)
+          if (faults.length > 0) throw invalid(faults)
+          return body
+        },
+      )
+    })
   }
 }

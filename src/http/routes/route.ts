@@ -46,7 +46,7 @@ export interface Exchange {
    * Reads the body, once nothing else can refuse the request: query 400 · media type 415 · size 413 · JSON
    * 400. Where the endpoint has an envelope, the body fits it.
    */
-  readBody(): Promise<JsonObject>
+  readBody(): MaybePromise<JsonObject>
 }
 
 /** What one method does at one path. */

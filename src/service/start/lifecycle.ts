@@ -11,8 +11,8 @@ export interface Lifecycle {
    */
   open(): Promise<void> | undefined
   close(): Promise<void>
-  /** The same work; `close` waits for it. */
-  track<T>(work: Promise<T>): Promise<T>
+  /** Counts work that `close` waits for, until the returned function is called. */
+  track(): () => void
 }
 
 /** Milliseconds between attempts to open a storage. */
@@ -28,6 +28,10 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
   let inFlight = 0
   let onIdle: (() => void) | undefined
 
+  const leave = (): void => {
+    inFlight -= 1
+    if (inFlight === 0) onIdle?.()
+  }
   const openStorage = async (): Promise<void> => {
     const plans = [...plan.collections.values()].map(({ storage }) => storage)
     try {
@@ -74,14 +78,9 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
       closing ??= closeStorage()
       return closing
     },
-    async track(work) {
+    track() {
       inFlight += 1
-      try {
-        return await work
-      } finally {
-        inFlight -= 1
-        if (inFlight === 0) onIdle?.()
-      }
+      return leave
     },
   }
 }

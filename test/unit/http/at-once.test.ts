@@ -35,7 +35,7 @@ async function open(stored: typeof documents = documents) {
       mountPath: '',
       clientAddress: undefined,
       header: (name) => headers[name],
-      readBody: () => new TextEncoder().encode('{}'),
+      readBody: async () => new TextEncoder().encode('{}'),
       onGone() {
         heard.push(target)
         return () => {}

@@ -8,6 +8,19 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const readOwn = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
+/** Sets an own property, whatever its name: an assignment to `__proto__` would set the prototype. */
+export function setOwn(object: { [name: string]: unknown }, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}
+
+/** An object with only some of the properties of another. */
+export function pickOwn(object: JsonObject, names: readonly string[]): JsonObject {
+  const picked = {}
+  for (const name of names) setOwn(picked, name, object[name])
+  return picked
+}
+
 /** Compiles a dotted path to a getter. It reaches into objects only; a missing value is `undefined`. */
 export function compilePath(path: string): (document: JsonObject) => unknown {
   const [first = path, ...rest] = path.split('.')

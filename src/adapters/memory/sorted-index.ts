@@ -18,7 +18,7 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
     const read = compileField(field)
     return (row: Row): Ordered => read(row.document)
   })
-  const rows = createSortedList<Row>([...readers, ({ _id }) => _id])
+  const rows = createSortedList<Row>(readers, ({ _id }) => _id)
   // Only the walks that read it keep it alive.
   let copy: { readonly version: number; readonly documents: WeakRef<readonly StoredDocument[]> } | undefined
   return {

@@ -31,9 +31,9 @@ export interface SortedList<T> {
 /** A chunk of twice this length is split. */
 const CHUNK = 512
 
-/** Elements side by side with the values of their first column, which most comparisons need alone. */
+/** Elements side by side with their values in all columns but the last, which most comparisons need alone. */
 interface Chunk<T> {
-  readonly keys: Ordered[]
+  readonly keys: readonly Ordered[][]
   readonly elements: T[]
 }
 
@@ -46,8 +46,14 @@ function comparePlain(a: Ordered, b: Ordered): number {
   return a === b ? 0 : a < b ? -1 : 1
 }
 
-/** Creates an empty list in the order of some columns; no two elements have all of them equal. */
-export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[]): SortedList<T> {
+/**
+ * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column
+ * is a text that mostly ascends, as ids do.
+ */
+export function createSortedList<T>(
+  others: readonly ((element: T) => Ordered)[],
+  last: (element: T) => string,
+): SortedList<T> {
   const chunks: Chunk<T>[] = []
   /** The rank of each chunk's first element; `undefined` after a change. */
   let starts: Rank[] | undefined
@@ -59,10 +65,10 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
   /** Compares an element with values of its first columns. */
   const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: readonly Ordered[]): number => {
     const compareValues = arePlain ? comparePlain : compare
-    let order = values.length === 0 ? 0 : compareValues(keys[place], values[0])
-    for (let i = 1; order === 0 && i < values.length; i++) {
-      const read = columns[i]
-      order = read ? compareValues(read(elements[place] as T), values[i]) : 0
+    let order = 0
+    for (let i = 0; order === 0 && i < values.length; i++) {
+      const column = keys[i]
+      order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
     }
     return order
   }
@@ -73,7 +79,7 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     while (low < high) {
       const middle = (low + high) >>> 1
       const chunk = chunks[middle] as Chunk<T>
-      const order = compareTo(chunk, chunk.keys.length - 1, values)
+      const order = compareTo(chunk, chunk.elements.length - 1, values)
       if (order < 0 || (isBehind && order === 0)) low = middle + 1
       else high = middle
     }
@@ -81,7 +87,7 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
   }
   const findInside = (chunk: Chunk<T>, values: readonly Ordered[], isBehind: boolean): number => {
     let low = 0
-    let high = chunk.keys.length
+    let high = chunk.elements.length
     while (low < high) {
       const middle = (low + high) >>> 1
       const order = compareTo(chunk, middle, values)
@@ -92,13 +98,12 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
   }
   const findStarts = (): Rank[] => {
     let rank = 0
-    return chunks.map(({ keys }) => {
+    return chunks.map(({ elements }) => {
       const start = rank
-      rank += keys.length
+      rank += elements.length
       return start
     })
   }
-  const valuesOf = (element: T): readonly Ordered[] => columns.map((read) => read(element))
   const change = (by: 1 | -1): void => {
     length += by
     version += 1
@@ -113,41 +118,37 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
       return version
     },
     insert(element) {
-      const values = valuesOf(element)
-      const key = values[0]
+      const keys = others.map((read) => read(element))
+      const values = [...keys, last(element)]
       arePlain &&= values.every(isPlain)
       change(1)
-      const last = chunks.at(-1)
-      // Ids and times ascend: most elements come behind all others.
-      const isLast = last !== undefined && compareTo(last, last.keys.length - 1, values) < 0
-      const index = isLast ? chunks.length - 1 : findChunk(values, false)
-      const chunk = chunks[index]
+      // Nearly always it comes behind all that are equal in the other columns.
+      let index = Math.min(findChunk(keys, true), chunks.length - 1)
+      let chunk = chunks[index]
       if (!chunk) {
-        chunks.push({ keys: [key], elements: [element] })
+        chunks.push({ keys: keys.map((key) => [key]), elements: [element] })
         return
       }
-      const { keys, elements } = chunk
-      if (isLast) {
-        keys.push(key)
-        elements.push(element)
-      } else {
-        const place = findInside(chunk, values, false)
-        keys.splice(place, 0, key)
-        elements.splice(place, 0, element)
+      let place = findInside(chunk, keys, true)
+      if (place === 0 || compareTo(chunk, place - 1, values) > 0) {
+        index = Math.min(findChunk(values, false), chunks.length - 1)
+        chunk = chunks[index] as Chunk<T>
+        place = findInside(chunk, values, false)
       }
-      if (keys.length >= 2 * CHUNK)
-        chunks.splice(index + 1, 0, { keys: keys.splice(CHUNK), elements: elements.splice(CHUNK) })
+      chunk.elements.splice(place, 0, element)
+      for (let i = 0; i < keys.length; i++) chunk.keys[i]?.splice(place, 0, keys[i])
+      if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
     },
     remove(element) {
-      const values = valuesOf(element)
+      const values = [...others.map((read) => read(element)), last(element)]
       const index = findChunk(values, false)
       const chunk = chunks[index]
       const place = chunk ? findInside(chunk, values, false) : 0
       if (chunk?.elements[place] !== element) return
-      chunk.keys.splice(place, 1)
       chunk.elements.splice(place, 1)
+      for (const column of chunk.keys) column.splice(place, 1)
       change(-1)
-      if (chunk.keys.length === 0) chunks.splice(index, 1)
+      if (chunk.elements.length === 0) chunks.splice(index, 1)
     },
     rank(values, isBehind) {
       const index = findChunk(values, isBehind)
@@ -180,6 +181,12 @@ export function createSortedList<T>(columns: readonly ((element: T) => Ordered)[
     },
   }
 }
+
+/** Cuts a chunk in half; the result is the second. */
+const split = <T>({ keys, elements }: Chunk<T>): Chunk<T> => ({
+  keys: keys.map((column) => column.splice(CHUNK)),
+  elements: elements.splice(CHUNK),
+})
 
 /** The place of the last of some ascending numbers that is not above a number. */
 function findLast(numbers: readonly number[], number: number): number {

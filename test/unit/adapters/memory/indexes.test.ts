@@ -8,7 +8,7 @@ import fc from '../../../support/fast-check.js'
 
 type Element = readonly [key: Ordered, id: string]
 
-const createList = () => createSortedList<Element>([([key]) => key, ([, id]) => id])
+const createList = () => createSortedList<Element>([([key]) => key], ([, id]) => id)
 const all = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
 const compareElements = (a: Element, b: Element): number => compare(a[0], b[0]) || compare(a[1], b[1])
 

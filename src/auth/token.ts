@@ -17,11 +17,16 @@ const createRandomText = (length: number): string =>
 /** Whether a text has the form of a token. */
 export const isToken = (text: string): boolean => TOKEN.test(text)
 
-/** The SHA-256 of bytes in hexadecimal; by the runtime where it has one that answers at once, as Node has. */
-export const digestBytes = (bytes: Uint8Array): string =>
-  builtIn ? builtIn('sha256', bytes, 'hex') : bytesToHex(sha256(bytes))
+/**
+ * The SHA-256 of bytes, or of text in UTF-8, in hexadecimal; by the runtime where it has one that answers at
+ * once, as Node has.
+ */
+export const digest = (data: Uint8Array | string): string =>
+  builtIn
+    ? builtIn('sha256', data, 'hex')
+    : bytesToHex(sha256(typeof data === 'string' ? utf8ToBytes(data) : data))
 
-type Digest = (algorithm: string, bytes: Uint8Array, encoding: 'hex') => string
+type Digest = (algorithm: string, data: Uint8Array | string, encoding: 'hex') => string
 
 const { process } = globalThis as {
   readonly process?: { getBuiltinModule?(name: string): { readonly hash?: Digest } | undefined }
@@ -29,4 +34,4 @@ const { process } = globalThis as {
 const builtIn = process?.getBuiltinModule?.('node:crypto')?.hash
 
 /** The digest that is stored in place of a token. */
-export const digestToken = (token: string): string => digestBytes(utf8ToBytes(token))
+export const digestToken = (token: string): string => digest(token)

@@ -1,4 +1,4 @@
-import { digestBytes } from '../auth/token.js'
+import { digest } from '../auth/token.js'
 import { ServiceError } from '../errors.js'
 import type { KeptText } from '../permissions/kept-texts.js'
 import type { Document } from '../types.js'
@@ -12,14 +12,12 @@ export const etagOf = (shown: Document): string => etagOfText(JSON.stringify(sho
 
 /** The same, of the document's JSON text. That of a kept text is computed once. */
 export function etagOfText(text: string | KeptText): string {
-  if (typeof text === 'string') return tagOf(encoder.encode(text))
+  if (typeof text === 'string') return tagOf(text)
   text.etag ??= tagOf(text.bytes)
   return text.etag
 }
 
-const encoder = new TextEncoder()
-
-const tagOf = (bytes: Uint8Array): string => `"${digestBytes(bytes).slice(0, 32)}"`
+const tagOf = (text: Uint8Array | string): string => `"${digest(text).slice(0, 32)}"`
 
 /** A list of tags, weak or strong, separated by commas (RFC 9110 §8.8.3). */
 const TAG_LIST =

@@ -10,15 +10,16 @@ export function createIdSource(now: () => number): () => string {
   const takeRandom = createRandomSource()
   return () => {
     const time = Math.floor(now())
+    const random = takeRandom()
     if (time > milliseconds) {
       milliseconds = time
-      // The highest bit is left free, so that the counter has room.
-      sequence = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> 1
+      // `v7` reads no bytes before the tenth. The highest bit is left free, so that the counter has room.
+      sequence = random.subarray(0, 4).reduce((number, byte) => number * 256 + byte, 0) >>> 1
     } else if (sequence === 0xffff_ffff) {
       milliseconds += 1
       sequence = 0
     } else sequence += 1
-    return v7({ msecs: milliseconds, seq: sequence, random: takeRandom() })
+    return v7({ msecs: milliseconds, seq: sequence, random })
   }
 }
 

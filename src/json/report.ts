@@ -22,15 +22,33 @@ export type BodyReport = Report<[code: string, message: string]>
 /**
  * Creates the report of a value, or of its part at `path`. `note` returns false when there is no more room.
  */
-export const createReport = <What extends readonly string[]>(
-  note: (path: string, ...what: What) => boolean,
-  path = '',
-): Report<What> => ({
-  path,
-  at: (name) => createReport(note, path + toPointerPart(name)),
-  within: (pointer) => createReport(note, path + pointer),
-  fault: (...what) => note(path, ...what),
-})
+export const createReport = <What extends readonly string[]>(note: Note<What>, path = ''): Report<What> =>
+  new NotingReport(note, path)
+
+type Note<What extends readonly string[]> = (path: string, ...what: What) => boolean
+
+/** A class: every body has a report, which hardly any needs. */
+class NotingReport<What extends readonly string[]> implements Report<What> {
+  readonly path: string
+  readonly #note: Note<What>
+
+  constructor(note: Note<What>, path: string) {
+    this.#note = note
+    this.path = path
+  }
+
+  at(name: string | number): Report<What> {
+    return this.within(toPointerPart(name))
+  }
+
+  within(pointer: string): Report<What> {
+    return new NotingReport(this.#note, this.path + pointer)
+  }
+
+  fault(...what: What): boolean {
+    return this.#note(this.path, ...what)
+  }
+}
 
 /** Creates the report of a configuration: it collects all faults. */
 export const reportTo = (faults: ConfigFault[]): ConfigReport =>

@@ -9,11 +9,15 @@ const MAX_NAMES = 20
  * fields. The list depends only on the body and the rule that ran.
  */
 export const listIgnored = (body: JsonObject, kept: JsonObject): readonly string[] =>
-  firstNames(
-    Object.keys(body).filter(
-      (name) => !Object.hasOwn(kept, name) && (isFieldName(name) || isSystemField(name)),
-    ),
-  )
+  body === kept
+    ? NONE
+    : firstNames(
+        Object.keys(body).filter(
+          (name) => !Object.hasOwn(kept, name) && (isFieldName(name) || isSystemField(name)),
+        ),
+      )
+
+const NONE: readonly string[] = []
 
 /** The first names, sorted, each once. A body may hold too many to sort them all. */
 export function firstNames(names: Iterable<string>): readonly string[] {

@@ -1,7 +1,8 @@
-import { type Binding, bindValue } from '../query/variable.js'
+import { pickOwn } from '../json/own-properties.js'
+import { bindValue } from '../query/variable.js'
 import { isSystemField } from '../schema/names.js'
 import type { JsonObject } from '../types.js'
-import type { KnownCaller } from './caller.js'
+import type { Asking, KnownCaller } from './caller.js'
 import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
 
 /**
@@ -13,21 +14,18 @@ export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
   caller: KnownCaller | null,
 ): readonly Rule[] {
-  const owner = caller === null ? null : mentions.get(OWNER)
-  const deciding = decideSubjects(mentions, caller).map((subject) => mentions.get(subject))
-  return [...deciding, owner].filter((rule) => rule !== null && rule !== undefined)
+  const subjects = caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER]
+  return subjects
+    .map((subject) => mentions.get(subject))
+    .filter((rule) => rule !== null && rule !== undefined)
 }
 
-function decideSubjects(
-  mentions: ReadonlyMap<string, Rule | null>,
-  caller: KnownCaller | null,
-): readonly string[] {
-  if (caller !== null) {
-    const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles.includes(subject))
-    if (roles.length > 0) return roles
-    if (mentions.has(SIGNED_IN)) return [SIGNED_IN]
-  }
-  return [EVERYONE]
+const STRANGER: readonly string[] = [EVERYONE]
+
+function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: KnownCaller): readonly string[] {
+  const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles.includes(subject))
+  if (roles.length > 0) return roles
+  return mentions.has(SIGNED_IN) ? [SIGNED_IN] : STRANGER
 }
 
 /** What a rule leaves of a body. */
@@ -51,17 +49,19 @@ export function keepProperties(
   const named = names.filter((name) => !isSystemField(name) && !set.has(name))
   const kept = named.filter(accepts)
   const isWhole = kept.length === named.length
-  if (kept.length === names.length) return { body, isWhole }
-  return { body: Object.fromEntries(kept.map((name) => [name, body[name]])), isWhole }
+  return { body: kept.length === names.length ? body : pickOwn(body, kept), isWhole }
 }
 
 /** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */
-export function bindSet(rule: Rule, binding: Binding): JsonObject | undefined {
+export function bindSet({ set }: Rule, asking: Asking): JsonObject | undefined {
+  if (set.size === 0) return NOTHING
   const entries: [string, unknown][] = []
-  for (const [name, value] of rule.set) {
-    const bound = bindValue(value, binding)
+  for (const [name, value] of set) {
+    const bound = bindValue(value, asking.binding)
     if (bound === undefined) return undefined
     entries.push([name, bound.value])
   }
   return Object.fromEntries(entries)
 }
+
+const NOTHING: JsonObject = {}

@@ -89,7 +89,7 @@ export function compileJsonSchema(
   // ajv would keep every schema that it ever compiled.
   ajv.removeSchema(schema)
   return (value) => {
-    if (validate(value)) return []
+    if (validate(value)) return NONE
     const byPath = new Map<string, Violation>()
     for (const error of validate.errors ?? []) {
       // These two only repeat that something inside is violated; the violation inside says how.
@@ -101,6 +101,8 @@ export function compileJsonSchema(
     return [...byPath.values()]
   }
 }
+
+const NONE: readonly Violation[] = []
 
 function toViolation({
   instancePath,

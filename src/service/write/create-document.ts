@@ -71,7 +71,7 @@ function planCreate(
     whenReady(judgeNew(call, permit, body, { system, referable }), ({ fields, given, ignored }) =>
       whenReady(buildDocument(call, collection, { system, fields }), (document) => {
         const done = prepareWritten(call, { collection, document, given, ignored })
-        return { ...planInsert(collection, document), done }
+        return { done, ...planInsert(collection, document) }
       }),
     ),
   )
@@ -95,6 +95,6 @@ export function judgeNew(
     judgeReferences: (fields: JsonObject) => judgeReferences(permit.collection, {}, fields, referable),
   }
   return runWithin(call, (slice) =>
-    chooseRule(permit, body, (trial) => applyCreate(call, trial, { ...draft, slice })),
+    chooseRule(permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
   )
 }

@@ -27,9 +27,8 @@ export function buildDocument(
   { system, fields }: { readonly system: SystemFields; readonly fields: JsonObject },
 ): MaybePromise<StoredDocument> {
   const stamp = call.service.attachments.get(collection.name)?.createStamp()
-  const secrets = collection.hashes.flatMap(({ name }): [string, string][] =>
-    Object.hasOwn(fields, name) ? [[name, String(fields[name])]] : [],
-  )
+  const named = collection.hashes.filter(({ name }) => Object.hasOwn(fields, name))
+  const secrets = named.map(({ name }): [string, string] => [name, String(fields[name])])
   if (secrets.length === 0) return createStoredDocument(system, fields, { stamp })
   return hashSecrets(call, secrets).then((hashed) => {
     const plain = Object.entries(fields).filter(([name]) => !hashed.has(name))

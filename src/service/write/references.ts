@@ -40,7 +40,7 @@ async function askReferable(
   { collection, rules }: Permit,
   bodies: readonly JsonObject[],
 ): Promise<Referable> {
-  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call.binding) ?? {})
+  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call) ?? {})
   const now = call.service.clock()
   const fields = collection.fields.filter(holdsReference)
   // A property that a rule drops may get a default, so the defaults of an empty body count too.

@@ -32,13 +32,14 @@ interface Marks {
 
 /** Creates the first version of a stored document. */
 export function createStoredDocument(
-  { _id, ...system }: SystemFields,
+  { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
   { hashes, stamp }: Marks,
 ): StoredDocument {
-  const marked = hashes ? { [HASHES]: hashes } : {}
-  const stamped = stamp === undefined ? {} : { [STAMP]: stamp }
-  return { _id, ...fields, ...system, _version: drawFirstVersion(), ...marked, ...stamped }
+  const marked = hashes && { [HASHES]: hashes }
+  const stamped = stamp === undefined ? undefined : { [STAMP]: stamp }
+  const _version = drawFirstVersion()
+  return { _id, ...fields, createdAt, updatedAt, createdBy, _version, ...marked, ...stamped }
 }
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */

@@ -59,7 +59,7 @@ async function judgeChange(
     ...{ mode, stored, shown, now },
   }
   return runWithin(call, (slice) =>
-    chooseRule(permit, body, (trial) => applyUpdate(call, trial, { ...draft, slice })),
+    chooseRule(permit, body, (trial) => applyUpdate(call, trial, { slice, ...draft })),
   )
 }
 

@@ -1,5 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
+import { boundBytes } from '../../json/bound-bytes.js'
+import { pickOwn } from '../../json/own-properties.js'
 import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -41,18 +43,16 @@ export function prepareWritten(
   const access = call.access(collection)
   const isReadable = access?.isReadable(document) ?? false
   const text = access && isReadable ? access.write(document) : JSON.stringify({ _id })
+  // With all that was given it is small enough: as nearly every document, whatever of it is read.
+  if (boundBytes(text) + boundBytes(given) <= call.service.plan.limits.documentBytes)
+    return { _id, text, ignored }
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const unread = Object.keys(given).filter(
     (name) => !isReadable || isHash(name) || !access?.isShown(document, name),
   )
-  checkDocumentSize(call, { text, unread: pick(given, unread), before, at })
+  checkDocumentSize(call, { text, unread: pickOwn(given, unread), before, at })
   return { _id, text, ignored }
 }
-
-const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
-  names.length === 0 ? NONE : Object.fromEntries(names.map((name) => [name, values[name]]))
-
-const NONE: JsonObject = {}
 
 /** The parts that count for a document's size. */
 interface Sized {
@@ -89,6 +89,7 @@ export const MAX_STORED = 16 * 1024 * 1024
  * Throws `document_too_large` where the documents of one write, with hidden parts, are too large together.
  */
 export function checkStoredSize(documents: readonly StoredDocument[]): void {
+  if (boundBytes(documents) <= MAX_STORED) return
   const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
   for (const document of documents) budget.take(document)
 }

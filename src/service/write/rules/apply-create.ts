@@ -36,7 +36,7 @@ export interface Draft {
  */
 export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<Applied<Created>> {
   const { collection, rule, kept } = trial
-  const set = bindSet(rule, call.binding)
+  const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
   const given = rule.set.size > 0 ? { ...kept.body, ...set } : kept.body
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)

@@ -55,7 +55,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const { stored, now, mode } = draft
   const writes = mode === 'put' || Object.keys(kept.body).length > 0
   if (!writes) return { kind: 'fits', writes, fields: readFields(stored), secrets: new Map(), given: {} }
-  const set = bindSet(rule, call.binding)
+  const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
   const given: JsonObject = { ...kept.body, ...set }
   const update: Update = {

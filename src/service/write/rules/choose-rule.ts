@@ -49,14 +49,12 @@ export function* chooseRule<T>(
     const accepts = (name: string): boolean => acceptsProperty(rule, name, roleField)
     return { collection, rule, kept: keepProperties(body, accepts, rule.set) }
   })
-  const ordered = [
-    ...trials.filter(({ kept }) => kept.isWhole),
-    ...trials.filter(({ kept }) => !kept.isWhole),
-  ]
-  for (const [i, trial] of ordered.entries()) {
+  // The sort keeps the order of those that are alike.
+  trials.sort((a, b) => Number(b.kept.isWhole) - Number(a.kept.isWhole))
+  for (const trial of trials) {
     const applied = yield* apply(trial)
-    if (applied.kind === 'fits') return { ...applied, ignored: listIgnored(body, trial.kept.body) }
-    if (applied.kind === 'invalid' && i === 0) throw invalid(applied.faults)
+    if (applied.kind === 'fits') return { ignored: listIgnored(body, trial.kept.body), ...applied }
+    if (applied.kind === 'invalid' && trial === trials[0]) throw invalid(applied.faults)
   }
   throw refused()
 }

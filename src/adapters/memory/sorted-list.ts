@@ -54,6 +54,8 @@ export function createSortedList<T>(
   others: readonly ((element: T) => Ordered)[],
   last: (element: T) => string,
 ): SortedList<T> {
+  const columns = [...others, last]
+  const readAll = (element: T): readonly Ordered[] => columns.map((read) => read(element))
   const chunks: Chunk<T>[] = []
   /** The rank of each chunk's first element; `undefined` after a change. */
   let starts: Rank[] | undefined
@@ -62,35 +64,45 @@ export function createSortedList<T>(
   // From the first other text on, texts are compared by their code points.
   let arePlain = true
 
-  /** Compares an element with values of its first columns. */
-  const compareTo = ({ keys, elements }: Chunk<T>, place: number, values: readonly Ordered[]): number => {
+  /** Compares an element with values in its first columns. */
+  const compareTo = (
+    { keys, elements }: Chunk<T>,
+    place: number,
+    values: readonly Ordered[],
+    depth: number,
+  ): number => {
     const compareValues = arePlain ? comparePlain : compare
     let order = 0
-    for (let i = 0; order === 0 && i < values.length; i++) {
+    for (let i = 0; order === 0 && i < depth; i++) {
       const column = keys[i]
       order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
     }
     return order
   }
   /** The first chunk whose last element is not before the values; the number of chunks if there is none. */
-  const findChunk = (values: readonly Ordered[], isBehind: boolean): number => {
+  const findChunk = (values: readonly Ordered[], depth: number, isBehind: boolean): number => {
     let low = 0
     let high = chunks.length
     while (low < high) {
       const middle = (low + high) >>> 1
       const chunk = chunks[middle] as Chunk<T>
-      const order = compareTo(chunk, chunk.elements.length - 1, values)
+      const order = compareTo(chunk, chunk.elements.length - 1, values, depth)
       if (order < 0 || (isBehind && order === 0)) low = middle + 1
       else high = middle
     }
     return low
   }
-  const findInside = (chunk: Chunk<T>, values: readonly Ordered[], isBehind: boolean): number => {
+  const findInside = (
+    chunk: Chunk<T>,
+    values: readonly Ordered[],
+    depth: number,
+    isBehind: boolean,
+  ): number => {
     let low = 0
     let high = chunk.elements.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      const order = compareTo(chunk, middle, values)
+      const order = compareTo(chunk, middle, values, depth)
       if (order < 0 || (isBehind && order === 0)) low = middle + 1
       else high = middle
     }
@@ -118,32 +130,31 @@ export function createSortedList<T>(
       return version
     },
     insert(element) {
-      const keys = others.map((read) => read(element))
-      const values = [...keys, last(element)]
+      const values = readAll(element)
       arePlain &&= values.every(isPlain)
       change(1)
       // Nearly always it comes behind all that are equal in the other columns.
-      let index = Math.min(findChunk(keys, true), chunks.length - 1)
+      let index = Math.min(findChunk(values, others.length, true), chunks.length - 1)
       let chunk = chunks[index]
       if (!chunk) {
-        chunks.push({ keys: keys.map((key) => [key]), elements: [element] })
+        chunks.push({ keys: others.map((_, i) => [values[i]]), elements: [element] })
         return
       }
-      let place = findInside(chunk, keys, true)
-      if (place === 0 || compareTo(chunk, place - 1, values) > 0) {
-        index = Math.min(findChunk(values, false), chunks.length - 1)
+      let place = findInside(chunk, values, others.length, true)
+      if (place === 0 || compareTo(chunk, place - 1, values, columns.length) > 0) {
+        index = Math.min(findChunk(values, columns.length, false), chunks.length - 1)
         chunk = chunks[index] as Chunk<T>
-        place = findInside(chunk, values, false)
+        place = findInside(chunk, values, columns.length, false)
       }
       chunk.elements.splice(place, 0, element)
-      for (let i = 0; i < keys.length; i++) chunk.keys[i]?.splice(place, 0, keys[i])
+      for (let i = 0; i < others.length; i++) chunk.keys[i]?.splice(place, 0, values[i])
       if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
     },
     remove(element) {
-      const values = [...others.map((read) => read(element)), last(element)]
-      const index = findChunk(values, false)
+      const values = readAll(element)
+      const index = findChunk(values, columns.length, false)
       const chunk = chunks[index]
-      const place = chunk ? findInside(chunk, values, false) : 0
+      const place = chunk ? findInside(chunk, values, columns.length, false) : 0
       if (chunk?.elements[place] !== element) return
       chunk.elements.splice(place, 1)
       for (const column of chunk.keys) column.splice(place, 1)
@@ -151,11 +162,11 @@ export function createSortedList<T>(
       if (chunk.elements.length === 0) chunks.splice(index, 1)
     },
     rank(values, isBehind) {
-      const index = findChunk(values, isBehind)
+      const index = findChunk(values, values.length, isBehind)
       const chunk = chunks[index]
       if (!chunk) return length
       starts ??= findStarts()
-      return (starts[index] ?? 0) + findInside(chunk, values, isBehind)
+      return (starts[index] ?? 0) + findInside(chunk, values, values.length, isBehind)
     },
     walk({ first: from, end, isBackwards }, visit) {
       if (from >= end) return

@@ -365,6 +365,18 @@ describe('a write that names documents', () => {
         ...[require('things', 100, 1), require('others', 0)],
       ],
     ],
+    [
+      'versions behind the removal of others, and of those',
+      7,
+      [
+        remove(0, 1),
+        require('things', 2, 1),
+        remove(2),
+        require('things', 3, 1),
+        insert(0),
+        require('things', 0, 1),
+      ],
+    ],
     ['several that are replaced and removed', 6, [replace(0, 2), replace(1, 2), remove(2, 3)]],
   ])('asks so often for %s: %i', async (_, count, steps) => {
     await adapter.open([plan, others, { ...others, name: 'more' }])

@@ -26,16 +26,21 @@ export function* holdNamed({ dialect, statements }: SqlEngine, steps: readonly W
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
 
-/** Judges each requirement by the steps before it. Those behind a removal have to be asked in turn. */
+/** Judges each requirement by the steps before it. What these may have removed has to be asked in turn. */
 function judgeRequired(steps: readonly WriteStep[], versions: Map<string, number | null>): Held {
   const places = new Set<number>()
-  const removedFrom = new Set<string>()
+  // Documents, or whole collections.
+  const removed = new Set<string>()
   for (const [place, step] of steps.entries()) {
     const { in: collection } = step
-    if ('remove' in step) removedFrom.add(collection)
-    else if ('require' in step && !removedFrom.has(collection)) {
+    if ('remove' in step) {
+      const keys = pinnedIds(step.remove)?.map((id) => keyOf(collection, id)) ?? [collection]
+      for (const key of keys) removed.add(key)
+    } else if ('require' in step) {
       const { require, version } = step
-      const present = versions.get(keyOf(collection, require))
+      const key = keyOf(collection, require)
+      if (removed.has(collection) || removed.has(key)) continue
+      const present = versions.get(key)
       if (present === undefined) return { places, refused: { step: place, reason: 'missing' } }
       if ((version ?? present) !== present) return { places, refused: { step: place, reason: 'changed' } }
       places.add(place)

@@ -76,17 +76,14 @@ function planRemoval(
   stored: StoredDocument,
   doomed: Doomed,
 ): Attempt<void> {
-  const requires: WriteStep[] = []
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
   for (const [name, versions] of doomed) {
     const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
     // One that has changed may refer elsewhere by now.
-    requires.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
+    steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
     if (versions.size > 0) steps.push(...(attachments.get(name)?.takeWithDelete(versions.keys()) ?? []))
   }
-  // They come first: behind a removal, each would be a question of its own.
-  steps.unshift(...requires)
   const restricts = new Set<number>()
   for (const [name, versions] of doomed) {
     const ids = [...versions.keys()]

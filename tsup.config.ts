@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
@@ -52,9 +53,9 @@ const ENTRIES = {
   client: 'src/client/client.ts',
 }
 
-const code: Options = {
-  entry: { ...ENTRIES, cli: 'src/cli/main.ts' },
-  format: ['esm', 'cjs'],
+const { testing: _, ...SHIPPED_TWICE } = ENTRIES
+
+const common: Options = {
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
@@ -65,10 +66,15 @@ const code: Options = {
   // One copy of each module, whichever subpath asks for it.
   splitting: true,
   treeshake: true,
-  clean: true,
   silent: true,
   // The package is downloaded more often than its bundles are read; maps without sources would be of no use to anybody.
   minify: 'terser',
+}
+
+const modules: Options = {
+  ...common,
+  entry: { ...SHIPPED_TWICE, cli: 'src/cli/main.ts' },
+  format: ['esm'],
   async onSuccess() {
     await writeFile('dist/config.schema.json', JSON.stringify(publishedConfigSchema()))
     // Types are written once: a module may take those of CommonJS, not the reverse.
@@ -77,6 +83,23 @@ const code: Options = {
   },
 }
 
+const scripts: Options = {
+  ...common,
+  entry: ENTRIES,
+  format: ['cjs'],
+  async onSuccess() {
+    // Tests run where there is CommonJS too: one copy of what only they need is enough.
+    const names = Object.keys(createRequire(import.meta.url)('./dist/testing.cjs'))
+    await writeFile(
+      'dist/testing.js',
+      `import all from './testing.cjs'\nexport const { ${names.join(', ')} } = all\n`,
+    )
+  },
+}
+
 const types: Options = { entry: ENTRIES, format: ['cjs'], dts: { only: true }, silent: true }
 
-export default defineConfig([code, types])
+// Once for all, before any of them writes.
+await rm('dist', { recursive: true, force: true })
+
+export default defineConfig([modules, scripts, types])

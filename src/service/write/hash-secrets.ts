@@ -12,20 +12,14 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
 }
 
 /** The faults of secrets in a batch: one hash after another would take too long (CONTRACT.md §2, "Batch"). */
-export const refuseSecrets = (
-  { shared }: Call,
-  { hashes }: Collection,
-  given: JsonObject,
-): readonly Fault[] =>
-  shared
-    ? hashes
-        .filter(({ name }) => (readOwn(given, name) ?? null) !== null)
-        .map(({ name }) => ({
-          path: toPointerPart(name),
-          code: 'not_in_batch',
-          message: 'cannot be set in a batch',
-        }))
-    : []
+export const refuseSecrets = ({ hashes }: Collection, given: JsonObject): readonly Fault[] =>
+  hashes
+    .filter(({ name }) => (readOwn(given, name) ?? null) !== null)
+    .map(({ name }) => ({
+      path: toPointerPart(name),
+      code: 'not_in_batch',
+      message: 'cannot be set in a batch',
+    }))
 
 /** Hashes secrets by field; `null` removes one. A hash from an earlier attempt is used again. */
 export async function hashSecrets(

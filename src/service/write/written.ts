@@ -1,11 +1,10 @@
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
-import { boundBytes } from '../../json/bound-bytes.js'
 import { pickOwn } from '../../json/own-properties.js'
 import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { createByteBudget } from '../byte-budget.js'
+import { boundBytes, createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import type { Ignoring } from './rules/choose-rule.js'
 

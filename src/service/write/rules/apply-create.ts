@@ -40,7 +40,7 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   if (!set) return { kind: 'refused' }
   const given = rule.set.size > 0 ? { ...kept.body, ...set } : kept.body
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
-  const broken = [...refuseSecrets(call, collection, given), ...draft.judgeReferences(fields)]
+  const broken = [...(call.shared ? refuseSecrets(collection, given) : []), ...draft.judgeReferences(fields)]
   if (own.length + broken.length > 0) {
     const known = new Set(own.map(({ path }) => path))
     const others = broken.filter(({ path }) => !known.has(path))

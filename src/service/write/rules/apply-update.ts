@@ -97,7 +97,7 @@ function* judgeUpdate(
     (field) => field.definition.required && !closed.includes(field) && !Object.hasOwn(after, field.name),
   )
   const known = [
-    ...refuseSecrets(call, collection, given),
+    ...(call.shared ? refuseSecrets(collection, given) : []),
     ...closed.map(({ name }) => immutable(toPointerPart(name))),
     ...missing.map(
       ({ name }): Fault => ({ path: toPointerPart(name), code: 'required', message: 'is required' }),

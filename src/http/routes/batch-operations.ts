@@ -26,8 +26,8 @@ export interface Operation {
   readonly collection: Collection
   /** Empty for a POST. */
   readonly id: string
-  /** By the name of the header. */
-  readonly conditions: { readonly [name: string]: string | undefined }
+  readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
   readonly body: JsonObject
 }
 
@@ -118,16 +118,20 @@ function readPath(path: string): readonly [collection: string, id?: string] | un
   return id === undefined ? [collection] : [collection, id]
 }
 
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
 /** Reads an operation without faults. */
 export function readOperation(operation: JsonObject, { plan }: Service): Operation {
   const { method, path, body, ifMatch, ifNoneMatch } = operation
   const [name = '', id = ''] = readPath(String(path)) ?? []
   const collection = plan.collections.get(name)
   if (!collection || !isMethod(method)) throw new Error('an operation was not checked')
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
   return {
-    ...{ method, collection, id },
-    conditions: { 'if-match': text(ifMatch), 'if-none-match': text(ifNoneMatch) },
+    method,
+    collection,
+    id,
+    ifMatch: text(ifMatch),
+    ifNoneMatch: text(ifNoneMatch),
     body: isObject(body) ? body : {},
   }
 }

@@ -52,16 +52,13 @@ function printResult({ status, headers, body }: Answer): string {
   if (isStream(body)) throw new Error('the answer to an operation is not a stream')
   const { etag, location, 'ignored-properties': ignored } = headers
   const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
-  return [
-    `{"status":${status}`,
-    ...(etag === undefined ? [] : [`"etag":${JSON.stringify(etag)}`]),
-    ...(location === undefined ? [] : [`"location":${JSON.stringify(location)}`]),
-    // The list of strings of a header is that of JSON, for names have nothing to escape.
-    ...(ignored === undefined ? [] : [`"ignored":[${ignored}]`]),
-    ...(text === null ? [] : [`"body":${text}`]),
-  ]
-    .join()
-    .concat('}')
+  let result = `{"status":${status}`
+  if (etag !== undefined) result += `,"etag":${JSON.stringify(etag)}`
+  if (location !== undefined) result += `,"location":${JSON.stringify(location)}`
+  // The list of strings of a header is that of JSON, for names have nothing to escape.
+  if (ignored !== undefined) result += `,"ignored":[${ignored}]`
+  if (text !== null) result += `,"body":${text}`
+  return `${result}}`
 }
 
 const decoder = new TextDecoder()
@@ -82,7 +79,8 @@ class OperationExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#operation.conditions[name]
+    const { ifMatch, ifNoneMatch } = this.#operation
+    return name === 'if-match' ? ifMatch : name === 'if-none-match' ? ifNoneMatch : undefined
   }
 
   client(): undefined {
@@ -95,7 +93,7 @@ class OperationExchange implements Exchange {
 
   refuseQuery(): void {}
 
-  async readBody(): Promise<JsonObject> {
+  readBody(): JsonObject {
     return this.#operation.body
   }
 }

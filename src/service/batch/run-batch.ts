@@ -1,5 +1,6 @@
 import { isServiceError, ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
+import { isPromise } from '../../promises.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { callerOf } from '../accounts/account.js'
@@ -43,7 +44,8 @@ async function judgeAll(
   for (const [i, operation] of operations.entries()) {
     store.operation = i
     try {
-      own = await callNow(own, { service, store, shared })
+      const present = callNow(own, { service, store, shared })
+      own = isPromise(present) ? await present : present
       const answer = await operation(own)
       budget.take(answer)
       answers.push(answer)
@@ -52,29 +54,31 @@ async function judgeAll(
       if (i === 0) throw at(i, thrown)
       return planRefusal(store, call, at(i, thrown))
     }
-    await pace(STEPS_AN_OPERATION)
+    const pause = pace(STEPS_AN_OPERATION)
+    if (pause) await pause
   }
   return plan(store, answers)
 }
 
 /** A call of the caller as the operations before have left them. */
-async function callNow(
+function callNow(
   last: Call,
   {
     service,
     store,
     shared,
   }: { readonly service: Service; readonly store: BatchStore; readonly shared: Shared },
-): Promise<Call> {
+): MaybePromise<Call> {
   const { deadline, session, caller } = last
   const { accounts } = service
   if (!session || !accounts) {
     return last.shared ? last : createCall(service, { deadline, store, caller, session, shared })
   }
-  const present = await resumeSession(service, store, accounts, session.id)
-  if (last.shared && present.user === session.user) return last
-  const now = callerOf(accounts, present.user)
-  return createCall(service, { deadline, store, caller: now, session: present, shared })
+  return resumeSession(service, store, accounts, session.id).then((present) => {
+    if (last.shared && present.user === session.user) return last
+    const now = callerOf(accounts, present.user)
+    return createCall(service, { deadline, store, caller: now, session: present, shared })
+  })
 }
 
 /** The codes of errors that are no answers to an operation. */

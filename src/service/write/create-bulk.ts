@@ -1,6 +1,7 @@
 import { type Fault, isServiceError, type ServiceError } from '../../errors.js'
 import { toPointerPart } from '../../json/pointer.js'
 import { firstNames } from '../../permissions/ignored-properties.js'
+import { isPromise } from '../../promises.js'
 import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -84,8 +85,10 @@ async function prepareAll(
   for (const [i, body] of bodies.entries()) {
     const system = createSystemFields(call, collection, call.service.createId())
     try {
-      const { fields, given, ignored } = await judgeNew(call, permit, body, { system, referable })
-      await pace(STEPS_A_DOCUMENT)
+      const judging = judgeNew(call, permit, body, { system, referable })
+      const { fields, given, ignored } = isPromise(judging) ? await judging : judging
+      const pause = pace(STEPS_A_DOCUMENT)
+      if (pause) await pause
       const document = await buildDocument(call, collection, { system, fields })
       writings.push({ collection, document, given, ignored, at: placeOf(i) })
     } catch (thrown) {

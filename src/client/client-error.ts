@@ -17,6 +17,8 @@ export class ClientError extends Error {
   readonly detail: string
   /** The faults of a body or a query. */
   readonly errors: readonly Fault[]
+  /** The index of the operation that was refused, and with it the whole batch. */
+  readonly operation: number | undefined
   /** The id under which the service's log has more. */
   readonly requestId: string | undefined
   /** Seconds after which another attempt makes sense. */
@@ -25,7 +27,7 @@ export class ClientError extends Error {
 
   /** `problem` is the body of the answer, of any form. */
   constructor(response: Response, problem: unknown) {
-    const { code, detail, errors, requestId } = (
+    const { code, detail, errors, operation, requestId } = (
       typeof problem === 'object' && problem !== null ? problem : {}
     ) as { readonly [name: string]: unknown }
     const isOurs = !response.ok && typeof code === 'string'
@@ -38,6 +40,7 @@ export class ClientError extends Error {
     this.code = isOurs ? code : 'unexpected_answer'
     this.detail = text
     this.errors = Array.isArray(errors) ? errors : []
+    this.operation = typeof operation === 'number' ? operation : undefined
     this.requestId = typeof requestId === 'string' ? requestId : undefined
     this.retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10) || undefined
   }

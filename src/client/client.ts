@@ -1,4 +1,6 @@
+import { type Build, listOperations } from './batch.js'
 import { ClientError } from './client-error.js'
+import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import type { Addressed, CallOptions, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
 import { writeQuery } from './write-query.js'
 
@@ -15,15 +17,20 @@ export type { FilterOf, SortOf } from './query-types.js'
 export type {
   Addressed,
   AuthClient,
+  BatchCollection,
+  BatchCollections,
+  BatchResults,
   CallOptions,
   Client,
   ClientOptions,
   CollectionClient,
+  ConditionOptions,
   CountOptions,
   CreateOptions,
   GetOptions,
   HandlerTarget,
   ListOptions,
+  Operation,
   SignedIn,
 } from './types.js'
 
@@ -47,6 +54,9 @@ interface Asked {
 const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
 
 const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
+
+const isResult = ({ method }: DocumentRequest, body: Answer['body']): boolean =>
+  method === 'DELETE' || isDocument(body)
 
 /** JSON would write numbers and dates that are not valid as `null`, which removes in a patch. */
 function refuseLoss(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
@@ -111,27 +121,36 @@ export function createClient<C = unknown>(
     client.token = undefined
   }
 
-  function collection(name: string) {
-    const path = `/${encodeURIComponent(name)}`
+  /** The result of a request; it remembers the state in which it was read. */
+  function take(request: DocumentRequest, document: Answer['body'], etag?: string | null): Answer['body'] {
+    if (request.method === 'DELETE') return undefined
+    if (etag) etags.set(document, etag)
+    return document
+  }
 
-    const pathOf = (document: Addressed): string => {
-      const id = typeof document === 'string' ? document : document._id
-      // Any of these would address the whole collection, or a path outside it.
-      if (typeof id !== 'string' || /^\.{0,2}$/.test(id))
-        throw new TypeError('a document is named by its _id')
-      return `${path}/${encodeURIComponent(id)}`
-    }
-
-    const askForOne = async (method: string, at: string, asked: Asked): Promise<object> => {
-      const { body, headers } = await ask(method, at, { ...asked, isRight: isDocument })
-      const etag = headers.get('etag')
-      if (etag) etags.set(body, etag)
-      return body
-    }
-
-    const unchanged = (document: Addressed) => ({
-      'if-match': typeof document === 'string' ? undefined : etags.get(document),
+  async function send(request: DocumentRequest, asked?: CallOptions, query = ''): Promise<Answer['body']> {
+    const { method, path, body, ifMatch, ifNoneMatch } = request
+    const answer = await ask(method, join(path, query), {
+      signal: asked?.signal,
+      headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
+      body,
+      isRight: (answered) => isResult(request, answered),
     })
+    return take(request, answer.body, answer.headers.get('etag'))
+  }
+
+  async function batch(build: Build, asked?: CallOptions) {
+    const operations = listOperations(build, etags)
+    const isRight = (answered: Answer['body']): boolean =>
+      answered?.results?.length === operations.length &&
+      operations.every((operation, i) => isResult(operation, answered.results[i]?.body))
+    const { body } = await ask('POST', '/_batch', { signal: asked?.signal, body: { operations }, isRight })
+    return operations.map((operation, i) => take(operation, body.results[i]?.body, body.results[i]?.etag))
+  }
+
+  function collection(name: string) {
+    const path = pathOf(name)
+    const requests = createRequests(name, etags)
 
     const list = (query: string, asked?: CallOptions): Promise<Answer> =>
       ask('GET', join(path, query), { signal: asked?.signal, isRight: Array.isArray })
@@ -157,25 +176,23 @@ export function createClient<C = unknown>(
         return body.total
       },
       async get(document: Addressed, asked: CallOptions = {}) {
-        return askForOne('GET', join(pathOf(document), writeQuery(asked)), { signal: asked.signal })
+        return send(requests.get(document), asked, writeQuery(asked))
       },
-      async create(body: object, { id, ...asked }: CreateOptions = {}) {
-        return id === undefined
-          ? askForOne('POST', path, { ...asked, body })
-          : askForOne('PUT', pathOf(id), { ...asked, body, headers: { 'if-none-match': '*' } })
+      async create(body: object, options?: CreateOptions) {
+        return send(requests.create(body, options), options)
       },
       async createMany(documents: readonly object[], asked?: CallOptions) {
         const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)
         return (await ask('POST', `${path}/bulk`, { ...asked, body: { documents }, isRight })).body.documents
       },
       async update(document: Addressed, body: object, asked?: CallOptions) {
-        return askForOne('PATCH', pathOf(document), { ...asked, body, headers: unchanged(document) })
+        return send(requests.update(document, body), asked)
       },
       async replace(document: Addressed, body: object, asked?: CallOptions) {
-        return askForOne('PUT', pathOf(document), { ...asked, body, headers: unchanged(document) })
+        return send(requests.replace(document, body), asked)
       },
       async delete(document: Addressed, asked?: CallOptions) {
-        await ask('DELETE', pathOf(document), { ...asked, headers: unchanged(document) })
+        return send(requests.delete(document), asked)
       },
     }
   }
@@ -183,6 +200,7 @@ export function createClient<C = unknown>(
   const client = {
     token: options.token,
     collection,
+    batch,
     auth: {
       register: (body: object, asked?: CallOptions) => signIn('register', body, asked),
       login: (body: object, asked?: CallOptions) => signIn('login', body, asked),

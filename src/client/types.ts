@@ -1,4 +1,5 @@
 import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/collections.js'
+import type { Flat } from '../infer/fields.js'
 import type { JsonObject } from '../types.js'
 import type { FilterOf, PathOf, ReferenceOf, Shown, SortOf } from './query-types.js'
 
@@ -30,6 +31,15 @@ export interface ListOptions<T extends CollectionTypes, P extends string, E exte
   readonly limit?: number
 }
 
+/** The condition of a read in a batch. */
+export interface ConditionOptions {
+  /**
+   * Refuses the batch with `precondition_failed` where the document is no longer as it was read. With an
+   * `_id`, or a document from elsewhere, it is a `TypeError`.
+   */
+  readonly ifUnchanged?: boolean
+}
+
 /**
  * A new document under an `_id` that the client chooses: the call can be repeated if its outcome is unknown.
  */
@@ -39,8 +49,9 @@ export interface CreateOptions extends CallOptions {
 }
 
 /**
- * A document by its `_id`, or as it was read. A document from `get`, `create`, `update` or `replace` is
- * changed or deleted only if it is still the same (`If-Match`); a document from elsewhere in any state.
+ * A document by its `_id`, or as it was read. A document from `get`, `create`, `update` or `replace`, in a
+ * batch too, is changed or deleted only if it is still the same (`If-Match`); a document from elsewhere in
+ * any state.
  */
 export type Addressed = string | { readonly _id: string }
 
@@ -74,6 +85,50 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   replace(document: Addressed, body: Partial<T['create']>, options?: CallOptions): Promise<T['document']>
   /** Deletes a document. */
   delete(document: Addressed, options?: CallOptions): Promise<void>
+}
+
+declare const RESULT: unique symbol
+
+/**
+ * An operation of a batch, with the type of its result. It does nothing by itself, and counts only in the list
+ * that the function of its own batch returns: one that is left out is not sent, one of another batch is a
+ * `TypeError`.
+ */
+export interface Operation<R> {
+  readonly [RESULT]: R
+}
+
+type Call = (...parameters: never[]) => Promise<unknown>
+
+/** A call as an operation: with its parameters but for the options, and with its result. */
+type AsOperation<F extends Call> =
+  Required<Parameters<F>> extends [...infer Own, CallOptions]
+    ? (...parameters: Own) => Operation<Awaited<ReturnType<F>>>
+    : never
+
+type ChangesOf<T extends CollectionTypes> = Pick<
+  CollectionClient<unknown, T>,
+  'update' | 'replace' | 'delete'
+>
+
+/** One collection as a batch sees it: each call makes an operation, with the meaning of the call alone. */
+export type BatchCollection<T extends CollectionTypes> = {
+  readonly [K in keyof ChangesOf<T>]: AsOperation<ChangesOf<T>[K]>
+} & {
+  /** Reads a document, which then is as it was read when the batch takes effect. */
+  get(document: Addressed, options?: ConditionOptions): Operation<T['document']>
+  /** Creates a document and returns it as its creator may read it. */
+  create(body: T['create'], options?: Omit<CreateOptions, keyof CallOptions>): Operation<T['document']>
+}
+
+/** The collections of a service, by name, to make the operations of a batch with. */
+export type BatchCollections<C> = Flat<{
+  readonly [N in CollectionName<C>]: BatchCollection<TypesIn<CollectionsOf<C>, N>>
+}>
+
+/** The results of a list of operations, each in the place of its operation. */
+export type BatchResults<L extends readonly Operation<unknown>[]> = {
+  -readonly [I in keyof L]: L[I] extends Operation<infer R> ? R : never
 }
 
 type Part<M, P extends keyof CollectionTypes> = M extends { readonly users: { readonly [K in P]: infer T } }
@@ -112,6 +167,23 @@ export interface Client<C = unknown> {
   collection<N extends CollectionName<C>>(
     name: N,
   ): CollectionClient<CollectionsOf<C>, TypesIn<CollectionsOf<C>, N>>
+  /**
+   * Does all operations of a list in one step, or none, and returns their results. The first one that is
+   * refused refuses the whole: its index is the `operation` of the `ClientError`. An operation that is made but
+   * not returned is not sent.
+   *
+   * @example
+   * ```ts
+   * const [from, to] = await client.batch((b) => [
+   *   b.shelves.update(here, { count: here.count - 1 }),
+   *   b.shelves.update(there, { count: there.count + 1 }),
+   * ])
+   * ```
+   */
+  batch<const L extends readonly Operation<unknown>[]>(
+    build: (b: BatchCollections<C>) => L,
+    options?: CallOptions,
+  ): Promise<BatchResults<L>>
 }
 
 /** A service as a function; one from `createCollectionService` carries the type of its configuration. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { ROUTES } from '../../src/http/routes/table.js'
+import type { LooseCollection } from '../../src/infer/collections.js'
 
 // CONTRACT.md §7: the client has a method for each route of the table.
 
@@ -11,14 +12,14 @@ const ID = '0189abcd-0000-7000-8000-000000000001'
 
 test('the typed client asks every endpoint of the table, and nothing else', async () => {
   const asked = new Set<string>()
-  const { auth, collection } = createClient('http://x', {
+  const { auth, collection, batch } = createClient<{ readonly things: LooseCollection }>('http://x', {
     async fetch(url, { method = 'GET' }) {
       const path = new URL(url).pathname.replace(ID, ':id').replace('/things', '/:collection')
       asked.add(`${method} ${path}`)
       return Response.json(
         path.endsWith(':collection') && method === 'GET'
           ? []
-          : { documents: [], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } },
+          : { documents: [], results: [{}], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } },
       )
     },
   })
@@ -27,7 +28,7 @@ test('the typed client asks every endpoint of the table, and nothing else', asyn
     ...[auth.register({}), auth.login({}), auth.logout(), auth.logoutAll(), auth.me()],
     ...[things.list(), things.count(), things.get(ID), things.delete(ID)],
     ...[things.create({}), things.create({}, { id: ID }), things.createMany([])],
-    ...[things.update(ID, {}), things.replace(ID, {})],
+    ...[things.update(ID, {}), things.replace(ID, {}), batch((b) => [b.things.delete(ID)])],
   ])
   const endpoints = ROUTES.flatMap(({ path, methods }) =>
     Object.keys(methods).map((name) => `${name} ${path}`),

@@ -3,16 +3,17 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
+/** Bytes of the client as the package has it: minified. */
 const MOST = 3072
 
-test.each([true, false])('the client is small, and whole by itself (minified: %s)', async (minify) => {
+test('the client is small, and whole by itself', async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))],
     bundle: true,
     format: 'esm',
     target: 'es2022',
     platform: 'neutral',
-    minify,
+    minify: true,
     metafile: true,
     write: false,
   })

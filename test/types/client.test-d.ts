@@ -1,6 +1,13 @@
 import { expectTypeOf } from 'vitest'
 import imported from '../../examples/config.json' with { type: 'json' }
-import { type Client, createClient, isClientError } from '../../src/client/client.js'
+import {
+  type Addressed,
+  type Client,
+  type CreateBodyOf,
+  createClient,
+  isClientError,
+  type UpdateBodyOf,
+} from '../../src/client/client.js'
 import {
   type CollectionsOf,
   createCollectionService,
@@ -113,6 +120,64 @@ export function write(): void {
   void posts.update('x', { views: date })
 }
 
+type Removed = Awaited<ReturnType<typeof posts.delete>>
+type Bag = DocumentOf<C, 'bags'>
+
+/** For the compiler alone. */
+export async function writeTogether(post: Post, ids: readonly string[]): Promise<void> {
+  const results = await client.batch((b) => [
+    b.posts.get(post, { ifUnchanged: true }),
+    b.bags.create({ name: 'x', other: 1 }),
+    b.users.create({ email: 'a', password: 'b' }, { id: 'x' }),
+    b.posts.update(post, { tags: null, meta: { seen: new Date() } }),
+    b.bags.replace('x', {}),
+    b.posts.delete('x'),
+  ])
+  expectTypeOf(results).toEqualTypeOf<[Post, Bag, User, Post, Bag, Removed]>()
+  const same = await client.batch((b) => [b.posts.get('x'), b.bags.delete('x')] as const)
+  expectTypeOf(same).toEqualTypeOf<[Post, Removed]>()
+  const [first, ...others] = await client.batch(
+    (b) => [b.posts.create({ title: 'x' }), ...ids.map((id) => b.bags.delete(id))],
+    { signal: AbortSignal.timeout(1) },
+  )
+  expectTypeOf(first).toEqualTypeOf<Post>()
+  expectTypeOf(others).toEqualTypeOf<Removed[]>()
+  expectTypeOf(await client.batch((b) => ids.map((id) => b.posts.get(id)))).toEqualTypeOf<Post[]>()
+
+  // The parameters of the calls alone, without their options.
+  await client.batch((b) => {
+    expectTypeOf<Parameters<typeof b.posts.update>>().toEqualTypeOf<
+      [document: Addressed, patch: UpdateBodyOf<C, 'posts'>]
+    >()
+    expectTypeOf<Parameters<typeof b.posts.replace>>().toEqualTypeOf<
+      [document: Addressed, body: Partial<CreateBodyOf<C, 'posts'>>]
+    >()
+    expectTypeOf<Parameters<typeof b.posts.delete>>().toEqualTypeOf<[document: Addressed]>()
+    // @ts-expect-error There is no such collection.
+    void b.post
+    // @ts-expect-error A list is not about one document.
+    void b.posts.list
+    // @ts-expect-error The title is missing.
+    b.posts.create({ views: 1 })
+    // @ts-expect-error The signal belongs to the batch.
+    b.posts.create({ title: 'x' }, { signal: AbortSignal.timeout(1) })
+    // @ts-expect-error There is no such field.
+    b.posts.update('x', { titel: 'x' })
+    // @ts-expect-error What is required is not removed.
+    b.posts.update('x', { title: null })
+    // @ts-expect-error A batch shows whole documents.
+    b.posts.get('x', { project: ['title'] })
+    return [b.posts.get(post)]
+  })
+
+  // @ts-expect-error A document is not an operation.
+  void client.batch(() => [post])
+  // @ts-expect-error An operation is not a list.
+  void client.batch((b) => b.posts.get('x'))
+  // @ts-expect-error Nothing is waited for.
+  void client.batch(async (b) => [b.posts.get('x')])
+}
+
 /** For the compiler alone. */
 export function ask(): void {
   void posts.list({
@@ -216,6 +281,7 @@ export async function askAnybody(): Promise<void> {
   // Only names are known.
   const named = createClient(createCollectionService(imported))
   expectTypeOf(await named.collection('articles').list({ q: { a: 1 } })).toEqualTypeOf<Document[]>()
+  expectTypeOf(await named.batch((b) => [b.articles.get('x')])).toEqualTypeOf<[Document]>()
   // @ts-expect-error There is no such collection.
   named.collection('article')
 
@@ -223,5 +289,6 @@ export async function askAnybody(): Promise<void> {
     await loose.delete('x')
   } catch (thrown) {
     if (isClientError(thrown)) expectTypeOf(thrown.retryAfter).toEqualTypeOf<number | undefined>()
+    if (isClientError(thrown)) expectTypeOf(thrown.operation).toEqualTypeOf<number | undefined>()
   }
 }

@@ -42,6 +42,10 @@ export async function use(): Promise<void> {
   void articles.list({ sort: { titel: 1 } }) // sort
   void articles.list({ expand: ['title'] }) // expand
   void articles.list({ project: ['titel'] }) // project
+  const [together] = await client.batch((b) => [b.articles.update('x', {})])
+  void client.batch((b) => [b.article.get('x')]) // batched collection
+  void client.batch((b) => [b.articles.create({ titel: 'x' })]) // batched create
+  void client.batch((b) => [b.articles.update('x', { titel: 'x' })]) // batched update
 }
 export type Document = DocumentOf<typeof config, 'articles'>
 export type CreateBody = CreateBodyOf<typeof config, 'articles'>
@@ -95,7 +99,10 @@ const WORKINGS =
 
 test('every mistake has a message, and nothing else has one', () => {
   expect([...messages.keys()].sort()).toEqual(
-    ['collection', 'create', 'expand', 'filter', 'project', 'property', 'sort', 'type', 'update'].sort(),
+    [
+      ...['collection', 'create', 'expand', 'filter', 'project', 'property', 'sort', 'type', 'update'],
+      ...['batched collection', 'batched create', 'batched update'],
+    ].sort(),
   )
 })
 
@@ -113,6 +120,9 @@ test.each([
   ['filter', "Did you mean to write 'title'?"],
   ['sort', "Did you mean to write 'title'?"],
   ['project', 'Did you mean \'"title"\'?'],
+  ['batched collection', "Did you mean 'articles'?"],
+  ['batched create', "Did you mean to write 'title'?"],
+  ['batched update', "Did you mean to write 'title'?"],
 ])('the message of a wrong %s says what is allowed: %s', (name, allowed) => {
   expect(messages.get(name)).toContain(allowed)
 })
@@ -142,6 +152,7 @@ const USER = `{
 test.each([
   ['listed', `const listed: ${DOCUMENT} | undefined`],
   ['created', `const created: ${DOCUMENT}`],
+  ['together', `const together: ${DOCUMENT}`],
   ['Document', `type Document = ${DOCUMENT}`],
   [
     'expanded',

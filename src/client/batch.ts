@@ -1,0 +1,30 @@
+import { createRequests, type DocumentRequest } from './document-requests.js'
+
+type Make = (...given: never[]) => DocumentRequest
+
+/** What a batch is built with: the collections by their names, whose calls make operations and send nothing. */
+export type Build = (b: object) => unknown
+
+/** The operations that `build` returns. Throws `TypeError` for a list that is not one of its own operations. */
+export function listOperations(build: Build, etags: WeakMap<object, string>): readonly DocumentRequest[] {
+  const made = new Set<unknown>()
+  const noting =
+    (make: Make): Make =>
+    (...given) => {
+      const operation = make(...given)
+      made.add(operation)
+      return operation
+    }
+  const collectionOf = (name: string): object =>
+    Object.fromEntries(
+      Object.entries<Make>(createRequests(name, etags)).map(([call, make]) => [call, noting(make)]),
+    )
+  const listed = build(
+    new Proxy({}, { get: (_, name) => (typeof name === 'string' ? collectionOf(name) : undefined) }),
+  )
+  // Spreading also visits holes.
+  const operations = Array.isArray(listed) ? [...listed] : []
+  if (operations.length === 0 || !operations.every((operation) => made.has(operation)))
+    throw new TypeError('a batch is a list of one or more operations that its own function has made')
+  return operations
+}

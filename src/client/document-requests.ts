@@ -1,0 +1,49 @@
+import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
+
+/** The request of a call on one document, in the form that an operation of a batch has (CONTRACT.md §2, "Batch"). */
+export interface DocumentRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly ifMatch?: string | undefined
+  readonly ifNoneMatch?: string
+  readonly body?: object | undefined
+}
+
+/** The path of a collection. */
+export const pathOf = (collection: string): string => `/${encodeURIComponent(collection)}`
+
+/** Makes the requests of one collection; `etags` holds the state in which each document was read. */
+export function createRequests(collection: string, etags: WeakMap<object, string>) {
+  const path = pathOf(collection)
+
+  const at = (document: Addressed): string => {
+    const id = typeof document === 'string' ? document : document._id
+    // Any of these would address the whole collection, or a path outside it.
+    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('a document is named by its _id')
+    return `${path}/${encodeURIComponent(id)}`
+  }
+
+  const stateOf = (document: Addressed) => (typeof document === 'string' ? undefined : etags.get(document))
+
+  const change =
+    (method: DocumentRequest['method']) =>
+    (document: Addressed, body?: object): DocumentRequest => {
+      return { method, path: at(document), ifMatch: stateOf(document), body }
+    }
+
+  return {
+    get(document: Addressed, { ifUnchanged }: ConditionOptions = {}): DocumentRequest {
+      const ifMatch = ifUnchanged ? stateOf(document) : undefined
+      if (ifUnchanged && ifMatch === undefined)
+        throw new TypeError('ifUnchanged takes a document that get, create, update or replace returned')
+      return { method: 'GET', path: at(document), ifMatch }
+    },
+    create: (body: object, { id }: CreateOptions = {}): DocumentRequest =>
+      id === undefined
+        ? { method: 'POST', path, body }
+        : { method: 'PUT', path: at(id), ifNoneMatch: '*', body },
+    update: change('PATCH'),
+    replace: change('PUT'),
+    delete: change('DELETE'),
+  }
+}

@@ -8,5 +8,7 @@ export interface Block {
 /** Blocks that are neither compiled nor run, by their first line, and why. */
 export const NOT_RUN: { readonly [title: string]: string }
 
-/** The blocks that must work. Throws when an exception is not needed, or a language is unknown. */
+/**
+ * The blocks that must work, those of ts as one. Throws when an exception is not needed, or a language is unknown.
+ */
 export function readBlocks(page: string): readonly Block[]

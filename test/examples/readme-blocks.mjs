@@ -13,7 +13,10 @@ export const NOT_RUN = {
 /** Languages of blocks that hold no code of their own: test/examples/readme.test.ts asks them. */
 const OTHERS = new Set(['console', 'json', 'text', ''])
 
-/** The blocks of ts, js and sh that must work. Throws when an exception is not needed, or a language is unknown. */
+/**
+ * The blocks of ts, js and sh that must work, those of ts as one: each goes on where the one before ends. Throws when
+ * an exception is not needed, or a language is unknown.
+ */
 export function readBlocks(page) {
   const unused = new Set(Object.keys(NOT_RUN))
   const blocks = []
@@ -22,7 +25,9 @@ export function readBlocks(page) {
     if (unused.delete(title) || OTHERS.has(language)) continue
     if (!['ts', 'js', 'sh'].includes(language))
       throw new Error(`nobody checks blocks of ${language}: ${title}`)
-    blocks.push({ language, text, title })
+    const begun = language === 'ts' && blocks.find((block) => block.language === language)
+    if (begun) begun.text += text
+    else blocks.push({ language, text, title })
   }
   if (unused.size > 0) throw new Error(`not in the README: ${[...unused].join('; ')}`)
   return blocks

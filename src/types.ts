@@ -167,7 +167,7 @@ export interface Limits {
   readonly patterns: number
   /** Documents that `expand` puts into one array of a document. Default 100. */
   readonly expanded: number
-  /** Documents of a bulk create. Default 100. */
+  /** Documents of a bulk create, and operations of a batch. Default 100. */
   readonly bulk: number
   /** Seconds from the request to the first byte of its answer. Default 10. */
   readonly requestSeconds: number

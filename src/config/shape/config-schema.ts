@@ -204,7 +204,7 @@ const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
   values: limit('integer', 'Values of a query.', 100),
   patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
   expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
-  bulk: limit('integer', 'Documents of a bulk create.', 100),
+  bulk: limit('integer', 'Documents of a bulk create, and operations of a batch.', 100),
   requestSeconds: {
     type: 'number',
     exclusiveMinimum: 0,

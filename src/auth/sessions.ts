@@ -1,14 +1,15 @@
 import { formatTimestamp } from '../fields/timestamp.js'
-import { type FieldRef, type Filter, isId } from '../filter/filter.js'
+import { and, type FieldRef, type Filter, ID, isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import { readOwn } from '../json/own-properties.js'
-import type { CollectionPlan, StoredDocument, WriteStep } from '../storage.js'
-import { createToken, digestToken } from './token.js'
+import type { CollectionPlan, SortKey, StoredDocument, WriteStep } from '../storage.js'
+import { createToken, digest, digestToken } from './token.js'
 
 /** The internal collection of sessions. The names of a configuration's collections cannot begin with `_`. */
 export const SESSIONS = '_sessions'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
+const STAMP: FieldRef = { path: 'stamp', type: 'string', each: false }
 const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A stored session: `_id` is the digest of its token. */
@@ -40,9 +41,9 @@ export function issueSession(
   lifetime: number,
 ): { readonly issued: IssuedSession; readonly step: WriteStep } {
   const token = createToken()
-  const expiresAt = formatTimestamp(now + lifetime) ?? LAST_TIME
+  const [createdAt = LAST_TIME, expiresAt = LAST_TIME] = [now, now + lifetime].map(formatTimestamp)
   const marks = { _id: digestToken(token), _version: drawFirstVersion() }
-  const insert: StoredDocument = { ...marks, user: userId, stamp, expiresAt }
+  const insert: StoredDocument = { ...marks, user: userId, stamp, createdAt, expiresAt }
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 
@@ -63,6 +64,30 @@ export function readSession(
 
 /** Matches all sessions of a user. */
 export const sessionsOf = (userId: string): Filter => ({ kind: 'eq', field: USER, value: userId })
+
+/** Matches the sessions of a user that count at a time in stored form: with the present stamp. */
+export const countingSessions = (userId: string, stamp: string, now: string): Filter =>
+  and([
+    sessionsOf(userId),
+    { kind: 'eq', field: STAMP, value: stamp },
+    { kind: 'gt', field: EXPIRES_AT, value: now },
+  ])
+
+/** The order in which sessions began. */
+export const SESSION_ORDER: readonly SortKey[] = [
+  { field: EXPIRES_AT, descending: false },
+  { field: ID, descending: false },
+]
+
+/** The name of a session: neither its token nor the digest of it. */
+export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
+
+/** When a stored session began; one of an earlier release does not say. */
+export function beginningOf(session: StoredDocument, lifetime: number): string {
+  const [createdAt, expiresAt] = ['createdAt', 'expiresAt'].map((name) => readOwn(session, name))
+  if (typeof createdAt === 'string') return createdAt
+  return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
+}
 
 /** Matches the sessions that have expired at a time in stored form. */
 export const expiredSessions = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

@@ -109,9 +109,9 @@ export function createClient<C = unknown>(
     return { body: answered, headers: response.headers }
   }
 
-  async function signIn(way: string, body: unknown, asked?: CallOptions) {
+  async function signIn(way: string, body: unknown, asked?: CallOptions, isSigningIn = true) {
     const isRight = (answered: Answer['body']): boolean => typeof answered?.token === 'string'
-    const answer = await ask('POST', `/auth/${way}`, { ...asked, body, isRight, isSigningIn: true })
+    const answer = await ask('POST', `/auth/${way}`, { ...asked, body, isRight, isSigningIn })
     client.token = answer.body.token
     return answer.body
   }
@@ -206,6 +206,12 @@ export function createClient<C = unknown>(
       login: (body: object, asked?: CallOptions) => signIn('login', body, asked),
       logout: (asked?: CallOptions) => signOut('logout', asked),
       logoutAll: (asked?: CallOptions) => signOut('logout-all', asked),
+      changeSecret: (body: object, asked?: CallOptions) => signIn('change-secret', body, asked, false),
+      sessions: async (asked?: CallOptions) =>
+        (await ask('GET', '/auth/sessions', { ...asked, isRight: Array.isArray })).body,
+      async endSession(id: string, asked?: CallOptions) {
+        await ask('DELETE', `/auth/sessions/${encodeURIComponent(id)}`, asked)
+      },
       me: async (asked?: CallOptions) =>
         (await ask('GET', '/auth/me', { ...asked, isRight: isDocument })).body,
     },

@@ -142,6 +142,15 @@ export interface SignedIn<User> {
   readonly expiresAt: string
 }
 
+/** A session of the signed-in user. Its `_id` is of no use as a token. */
+export interface SessionView {
+  readonly _id: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  /** Whether this client is signed in by it. */
+  readonly isCurrent: boolean
+}
+
 /** The accounts of a service. */
 export interface AuthClient<M> {
   /** Creates an account and signs in. */
@@ -152,6 +161,18 @@ export interface AuthClient<M> {
   logout(options?: CallOptions): Promise<void>
   /** Ends every session of this user, and forgets the token. */
   logoutAll(options?: CallOptions): Promise<void>
+  /**
+   * Changes the own secret. It ends every session of this user and begins another, whose token the client
+   * takes.
+   */
+  changeSecret(
+    body: { readonly current: string; readonly new: string },
+    options?: CallOptions,
+  ): Promise<SignedIn<Part<M, 'document'>>>
+  /** The sessions of the signed-in user, in the order in which they began. */
+  sessions(options?: CallOptions): Promise<readonly SessionView[]>
+  /** Ends the session with the `_id` of a list. */
+  endSession(id: string, options?: CallOptions): Promise<void>
   /** The signed-in user's own document. */
   me(options?: CallOptions): Promise<Part<M, 'document'>>
 }

@@ -4,9 +4,11 @@ import {
   includesProperty,
   isRole,
   type Operation,
+  OWNER,
   type Rule,
   SIGNED_IN,
 } from '../permissions/grants.js'
+import { acceptsProperty } from '../permissions/write-rules.js'
 import { isAnywhere } from '../query/where.js'
 import { USERS } from '../schema/names.js'
 import type { CollectionConfig, Config } from '../types.js'
@@ -21,6 +23,7 @@ export function findWarnings(
 ): void {
   const { collections, auth } = plan
   if (auth) warnOfIdentifier(auth, report)
+  if (auth) warnOfOpenSecret(auth, report)
   if (options.production) warnOfUnlimited(plan, report.at('limits'))
   for (const collection of collections.values()) {
     const place = report.at('collections').at(collection.name)
@@ -40,6 +43,20 @@ function warnOfIdentifier({ identifier }: AuthPlan, report: ConfigReport): void 
 }
 
 /** Without a limit, anyone could ask for whole collections again and again. */
+/** Warns of owners who may change the secret by a mere update. */
+function warnOfOpenSecret({ users, secret }: AuthPlan, report: ConfigReport): void {
+  const rule = users.permissions.update.get(OWNER)
+  if (!rule || !acceptsProperty(rule, secret.name, users.roleField)) return
+  report
+    .at('collections')
+    .at(users.name)
+    .at('permissions')
+    .at(OWNER)
+    .fault(
+      `accepts a new ${secret.name} without the present one; leave it out with omit: POST /auth/change-secret asks for it`,
+    )
+}
+
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
   report: ConfigReport,

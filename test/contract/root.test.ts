@@ -91,7 +91,9 @@ describe('GET / lists what there is for the caller', () => {
   })
 
   test('with the account routes, where there are any', async () => {
-    const routes = ['register', 'login', 'logout', 'logout-all', 'me'].map((name) => `/auth/${name}`)
+    const routes = ['register', 'login', 'change-secret', 'logout', 'logout-all', 'me', 'sessions'].map(
+      (name) => `/auth/${name}`,
+    )
     const service = createTestService(config)
     expect((await service.send('GET /')).body.auth).toEqual(routes)
     for (const route of routes) expect((await service.send(`OPTIONS ${route}`)).status).toBe(204)

@@ -1,6 +1,8 @@
 import type { Session } from '../../auth/sessions.js'
 import { envelope } from '../../schema/envelope.js'
 import { showAccount } from '../../service/accounts/account.js'
+import { judgeSecret, changeSecret as renewSecret } from '../../service/accounts/change-secret.js'
+import { endNamedSession, listSessions } from '../../service/accounts/list-sessions.js'
 import { login as signIn } from '../../service/accounts/login.js'
 import { register as signUp } from '../../service/accounts/register.js'
 import { endAllSessions, endSession } from '../../service/accounts/sessions.js'
@@ -40,6 +42,20 @@ export const login: Endpoint<'auth'> = {
   },
 }
 
+/** `POST /auth/change-secret`. */
+export const changeSecret: Endpoint<'auth'> = {
+  envelope: () => envelope({ current: { type: 'string' }, new: { type: 'string' } }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const { call } = exchange
+    const session = requireSession(call)
+    const { current, new: next } = await exchange.readBody()
+    const change = { current: String(current), next: String(next), client: exchange.client() }
+    return answerJson(200, await renewSecret(call, auth, session, change), NO_STORE)
+  },
+}
+
 /** `POST /auth/logout`. */
 export const logout: Endpoint = {
   async run(exchange) {
@@ -56,6 +72,25 @@ export const logoutAll: Endpoint<'auth'> = {
     const session = requireSession(exchange.call)
     exchange.refuseQuery()
     await endAllSessions(exchange.call.store, auth, session)
+    return NOTHING
+  },
+}
+
+/** `GET /auth/sessions`. */
+export const sessions: Endpoint<'auth'> = {
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    exchange.refuseQuery()
+    return answerJson(200, await listSessions(exchange.call, auth, session))
+  },
+}
+
+/** `DELETE /auth/sessions/:id`. */
+export const endOne: Endpoint<'auth' | 'id'> = {
+  async run(exchange, { id }) {
+    const session = requireSession(exchange.call)
+    exchange.refuseQuery()
+    await endNamedSession(exchange.call, session, id)
     return NOTHING
   },
 }

@@ -64,6 +64,7 @@ export function createRoutes(service: Service): Routes {
     accountPaths: accounts
       ? open
           .filter(({ path, isOpen }) => isAccountPath(path) && isOpen?.(accounts) !== false)
+          .filter(({ path }) => !path.includes(':'))
           .map(({ path }) => path)
       : [],
   }

@@ -1,4 +1,4 @@
-import { login, logout, logoutAll, me, register } from './accounts.js'
+import { changeSecret, endOne, login, logout, logoutAll, me, register, sessions } from './accounts.js'
 import { batch } from './batch.js'
 import { bulk, count, create, list } from './collection.js'
 import { patch, put, read, remove } from './document.js'
@@ -11,9 +11,12 @@ export const ROUTES: readonly Route[] = [
   route('/_batch', { POST: batch }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
   route('/auth/login', { POST: login }),
+  route('/auth/change-secret', { POST: changeSecret }),
   route('/auth/logout', { POST: logout }),
   route('/auth/logout-all', { POST: logoutAll }),
   route('/auth/me', { GET: me }),
+  route('/auth/sessions', { GET: sessions }),
+  route('/auth/sessions/:id', { DELETE: endOne }),
   route('/:collection', { GET: list, POST: create }),
   route('/:collection/count', { GET: count }),
   // Secrets are hashed one by one, so a collection with secrets has no bulk create.

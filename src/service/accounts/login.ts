@@ -42,22 +42,22 @@ export async function login(
   // Digests have one length, whatever was sent: they are kept.
   const from = { identifier: digestToken(named), client: client && digestToken(client) }
   deadline.enter('hash')
-  const user = await service.throttle.run(from, () => verify(call, auth, named, secret), deadline)
+  const attempt = async () => verifySecret(call, auth, await findUser(store, auth, named), secret)
+  const user = await service.throttle.run(from, attempt, deadline)
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const expired = await removeExpired(store, service.clock())
   const done = { user: showAccount(service, auth, user), ...session.issued }
   return store.write(() => ({ steps: [session.step, ...expired], done }))
 }
 
-/** The user with these credentials. Throws `invalid_credentials`, after one hash in any case. */
-async function verify(
-  { deadline, service, store }: Call,
+/** The user, if there is one and this is its secret. Throws `invalid_credentials`, after one hash in any case. */
+export async function verifySecret(
+  { deadline, service }: Call,
   auth: AuthPlan,
-  identifier: string,
+  user: StoredDocument | undefined,
   secret: string,
 ): Promise<StoredDocument> {
   const decoy = await service.decoy()
-  const user = await findUser(store, auth, identifier)
   // A secret that cannot be stored is a wrong one: it costs as much, and is not compared with a stored hash.
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined

@@ -46,7 +46,7 @@ export async function resumeSession(
 }
 
 /** Ends one session at once. */
-export const endSession = (store: Store, { id }: Session): MaybePromise<void> =>
+export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybePromise<void> =>
   store.write(() => ({ steps: [{ in: SESSIONS, remove: sessionFilter(id) }], done: undefined }))
 
 /**

@@ -1,0 +1,65 @@
+import { issueSession, SESSIONS, type Session, sessionsOf } from '../../auth/sessions.js'
+import { createStamp, digestToken } from '../../auth/token.js'
+import type { AuthPlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { Call } from '../call.js'
+import { invalidToken } from '../refusals.js'
+import { hashSecrets } from '../write/hash-secrets.js'
+import { readFields, readStamp, updateStoredDocument } from '../write/stored-document.js'
+import { showAccount } from './account.js'
+import { type SignedIn, verifySecret } from './login.js'
+
+/** The faults of a new secret, whose place in the body is `/new`. */
+export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
+  const at = toPointerPart(secret.name)
+  return users
+    .validate({ [secret.name]: value }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: '/new' }))
+}
+
+/** A change of the caller's own secret. */
+export interface SecretChange {
+  readonly current: string
+  readonly next: string
+  /** The client's address; `undefined` where it is not known. */
+  readonly client: string | undefined
+}
+
+/**
+ * Changes the secret of a caller who knows the present one, ends all sessions in the same write and opens a
+ * new one (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong present secret,
+ * which counts as a failed login, `too_many_attempts`, `invalid_token` where the session has ended meanwhile,
+ * and `overloaded`.
+ */
+export async function changeSecret(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  { current, next, client }: SecretChange,
+): Promise<SignedIn> {
+  const { deadline, service, store } = call
+  const { users, identifier, secret } = auth
+  const named = String(readOwn(session.user, identifier.name) ?? session.user._id)
+  const from = { identifier: digestToken(named), client: client && digestToken(client) }
+  deadline.enter('hash')
+  await service.throttle.run(from, () => verifySecret(call, auth, session.user, current), deadline)
+  const hashes = await hashSecrets(call, [[secret.name, next]])
+  return store.write(async () => {
+    const user = await store.own(users.name).find(session.user._id)
+    // Another secret came first: that ended this session.
+    if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
+    const stamp = createStamp()
+    const replace = updateStoredDocument(user, readFields(user), service.clock(), { hashes, stamp })
+    const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+    return {
+      steps: [
+        { in: users.name, replace, version: user._version },
+        { in: SESSIONS, remove: sessionsOf(user._id) },
+        step,
+      ],
+      done: { user: showAccount(service, auth, replace), ...issued },
+    }
+  })
+}

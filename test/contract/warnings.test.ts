@@ -34,6 +34,16 @@ test.each([
     ['/collections/users/schema/email'],
   ],
   [
+    'a secret that its owner may change by an update',
+    withUsers({}, { owner: { update: true } }),
+    ['/collections/users/permissions/owner'],
+  ],
+  [
+    'an owner who may change all but the secret',
+    withUsers({}, { owner: { update: { omit: ['password'] } } }),
+    [],
+  ],
+  [
     'a required field that nobody can fill',
     things(
       { user: { create: { pick: ['b'] } } },

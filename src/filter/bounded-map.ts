@@ -11,6 +11,7 @@ export function createBoundedMap<K, V>(
 ): BoundedMap<K, V> {
   const entries = new Map<K, V>()
   let taken = 0
+  let newest: K | undefined
   const forget = (key: K, value: V): void => {
     entries.delete(key)
     taken -= sizeOf(value)
@@ -18,10 +19,11 @@ export function createBoundedMap<K, V>(
   return {
     get(key) {
       const value = entries.get(key)
-      if (value !== undefined) {
+      if (value !== undefined && key !== newest) {
         // A map keeps the order of insertion: an entry that is put back counts as new.
         entries.delete(key)
         entries.set(key, value)
+        newest = key
       }
       return value
     },
@@ -29,6 +31,7 @@ export function createBoundedMap<K, V>(
       const known = entries.get(key)
       if (known !== undefined) forget(key, known)
       entries.set(key, value)
+      newest = key
       taken += sizeOf(value)
       for (const [oldest, forgotten] of entries) {
         if (taken <= size) break

@@ -89,7 +89,7 @@ class DeadlineStore implements Store {
     return whenReady(attempt(), ({ steps, done, refuse = refuseTaken }) => {
       if (steps.length === 0) return done
       this.#deadline.enter('write')
-      return whenReady(this.#adapter.write(steps, signalOf(this.#deadline)), (result) =>
+      return whenReady(this.#adapter.write(steps, new Asked(this.#deadline)), (result) =>
         result.ok ? done : whenReady(refuse(result), () => this.write(attempt, left - 1)),
       )
     })
@@ -133,7 +133,7 @@ class StoreReader implements Reader {
   count(filter: Filter): MaybePromise<number> {
     const { storage, restrict } = this.#allowed
     this.#deadline.enter('read')
-    return this.#adapter.count(storage.name, restrict(filter), signalOf(this.#deadline))
+    return this.#adapter.count(storage.name, restrict(filter), new Asked(this.#deadline))
   }
 
   isOrdered(query: StoreQuery): boolean {
@@ -159,23 +159,38 @@ class StoreReader implements Reader {
   }
 }
 
-/** A signal is costly: it is created only for an adapter that reads it. */
-const signalOf = (deadline: Deadline): { readonly signal: AbortSignal } => ({
-  get signal() {
-    return deadline.signal
-  },
-})
+const DEADLINE = Symbol('deadline')
 
-const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery => ({
-  filter,
-  sort: query.sort ?? UNSORTED,
-  skip: query.skip ?? 0,
-  limit: query.limit ?? null,
-  ...(query.bytes === undefined ? undefined : { bytes: query.bytes }),
-  get signal() {
-    return deadline.signal
+/**
+ * The signal of a deadline is costly: it is created only for an adapter that reads it. The property belongs to
+ * the object, so that a copy has it, but all share one getter: engines keep a getter of its own, and with it
+ * the request, until they clean up everything.
+ */
+class Asked {
+  declare readonly signal: AbortSignal
+  readonly [DEADLINE]: Deadline
+
+  constructor(deadline: Deadline) {
+    this[DEADLINE] = deadline
+    Object.defineProperty(this, 'signal', SIGNAL)
+  }
+}
+
+const SIGNAL: PropertyDescriptor & ThisType<Asked> = {
+  enumerable: true,
+  get() {
+    return this[DEADLINE].signal
   },
-})
+}
+
+const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =>
+  Object.assign(new Asked(deadline), {
+    filter,
+    sort: query.sort ?? UNSORTED,
+    skip: query.skip ?? 0,
+    limit: query.limit ?? null,
+    ...(query.bytes === undefined ? undefined : { bytes: query.bytes }),
+  })
 
 const UNSORTED: ListQuery['sort'] = []
 

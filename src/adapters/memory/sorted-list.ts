@@ -61,6 +61,8 @@ export function createSortedList<T>(
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
+  /** The chunk of the last insertion: what is written together often lies together. */
+  let recent = 0
   // From the first other text on, texts are compared by their code points.
   let arePlain = true
 
@@ -108,6 +110,16 @@ export function createSortedList<T>(
     }
     return low
   }
+  /** The chunk for an element behind all that are equal in the columns but the last. */
+  const findPlace = (values: readonly Ordered[]): number => {
+    const depth = others.length
+    const chunk = chunks[recent]
+    const isIn =
+      chunk &&
+      compareTo(chunk, 0, values, depth) <= 0 &&
+      (recent === chunks.length - 1 || compareTo(chunk, chunk.elements.length - 1, values, depth) > 0)
+    return isIn ? recent : Math.min(findChunk(values, depth, true), chunks.length - 1)
+  }
   const findStarts = (): Rank[] => {
     let rank = 0
     return chunks.map(({ elements }) => {
@@ -134,7 +146,7 @@ export function createSortedList<T>(
       arePlain &&= values.every(isPlain)
       change(1)
       // Nearly always it comes behind all that are equal in the other columns.
-      let index = Math.min(findChunk(values, others.length, true), chunks.length - 1)
+      let index = findPlace(values)
       let chunk = chunks[index]
       if (!chunk) {
         chunks.push({ keys: others.map((_, i) => [values[i]]), elements: [element] })
@@ -146,6 +158,7 @@ export function createSortedList<T>(
         chunk = chunks[index] as Chunk<T>
         place = findInside(chunk, values, columns.length, false)
       }
+      recent = index
       chunk.elements.splice(place, 0, element)
       for (let i = 0; i < others.length; i++) chunk.keys[i]?.splice(place, 0, values[i])
       if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))

@@ -19,11 +19,9 @@ export const findUnstorable = (value: unknown, report: BodyReport): boolean =>
   runAtOnce((slice) => searchUnstorable(value, report, slice))
 
 /** Whether storage keeps a value as it is. */
-export const isStorable = (value: unknown): boolean =>
-  findUnstorable(
-    value,
-    createReport(() => false),
-  )
+export const isStorable = (value: unknown): boolean => findUnstorable(value, FULL)
+
+const FULL: BodyReport = createReport(() => false)
 
 /** The same as `findUnstorable`, in slices. */
 export function* searchUnstorable(
@@ -55,6 +53,10 @@ export function* searchUnstorable(
   }
   return true
 }
+
+/** Whether storage keeps a value as it is, and nothing can be inside it. */
+export const isStorableScalar = (value: unknown): boolean =>
+  (typeof value !== 'object' || value === null) && judgeScalar(value, () => FULL)
 
 /** The steps (see `Slice`) that visiting a value takes, without the values inside it. */
 export const stepsToRead = (value: unknown): number => (typeof value === 'string' ? 3 + value.length / 64 : 3)

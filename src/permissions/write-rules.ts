@@ -46,9 +46,13 @@ export function keepProperties(
   set: ReadonlyMap<string, unknown> = new Map(),
 ): Kept {
   const names = Object.keys(body)
-  const named = names.filter((name) => !isSystemField(name) && !set.has(name))
-  const kept = named.filter(accepts)
-  const isWhole = kept.length === named.length
+  let isWhole = true
+  const kept = names.filter((name) => {
+    if (isSystemField(name) || set.has(name)) return false
+    const isAccepted = accepts(name)
+    isWhole &&= isAccepted
+    return isAccepted
+  })
   return { body: kept.length === names.length ? body : pickOwn(body, kept), isWhole }
 }
 

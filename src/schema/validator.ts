@@ -4,7 +4,7 @@ import { MAX_INDEXED_BYTES, toObjectSchema } from '../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
-import { searchUnstorable, stepsToRead } from '../json/domain.js'
+import { isStorableScalar, searchUnstorable, stepsToRead } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { createReport } from '../json/report.js'
@@ -55,7 +55,12 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
     return check ? [[field.name, check]] : []
   })
   const declared = new Set(fields.map(({ name }) => name))
-  const inSlices: BodyValidator['inSlices'] = function* (
+  const isFlat = (body: JsonObject, slice: Slice): boolean =>
+    Object.keys(body).every((name) => {
+      slice.left -= stepsToRead(body[name])
+      return slice.left > 0 && declared.has(name) && isStorableScalar(body[name])
+    })
+  const findFaults: BodyValidator['inSlices'] = function* (
     body,
     slice,
     { limit = MAX_FAULTS, known = [], isRelevant = () => true } = {},
@@ -84,6 +89,11 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       if (Object.hasOwn(body, name)) yield* check(body[name], toPointerPart(name), add, slice)
     }
     return known.length > 0 || faults ? [...collect().values()] : NONE
+  }
+  const inSlices: BodyValidator['inSlices'] = function* (body, slice, options = {}) {
+    // Most bodies have no fault, and need nothing that collects them.
+    const isFlawless = checks.length === 0 && !options.known?.length && isFlat(body, slice)
+    return isFlawless && validate(body).length === 0 ? NONE : yield* findFaults(body, slice, options)
   }
   const atOnce = (body: JsonObject, faults?: FaultOptions): readonly Fault[] =>
     runAtOnce((slice) => inSlices(body, slice, faults))

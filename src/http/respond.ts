@@ -192,9 +192,11 @@ function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest
   throw new TypeError('options.clientAddress must return a string')
 }
 
-const addHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
-  ...answer,
-  headers: { ...answer.headers, ...headers },
+// Adding to what a spread has copied costs ten times as much.
+const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['headers']): Answer => ({
+  status,
+  headers: Object.assign({}, own, headers),
+  body,
 })
 
 function refuseMethod(allow: string): Answer {

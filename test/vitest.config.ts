@@ -21,6 +21,7 @@ const LONGEST: readonly string[] = [
   'security/floods.test.ts',
   'durability/postgres-connections.test.ts',
   'durability/kill.test.ts',
+  'durability/serial-order.test.ts',
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
 import { connect, engines, isLong, type Store } from './support/stores.js'
+import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 // CONTRACT.md §2, "References"
 
@@ -103,27 +104,6 @@ function startHere(adapter: StorageAdapter): Send {
         return response.status < 400 ? String(response.status) : `${response.status} ${JSON.parse(text).code}`
       }),
     )
-}
-
-/** A storage of this process that takes its time, now more, now less, so that either request may come first. */
-function createUnsteadyAdapter(): StorageAdapter {
-  const inner = createMemoryAdapter()
-  const pause = async (): Promise<void> => {
-    for (let turns = Math.floor(Math.random() * 4); turns > 0; turns--) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-  return {
-    ...inner,
-    async list(...args) {
-      await pause()
-      return inner.list(...args)
-    },
-    async write(...args) {
-      await pause()
-      return inner.write(...args)
-    },
-  }
 }
 
 type Documents = readonly StoredDocument[]
@@ -218,7 +198,7 @@ describe.each(races)(
   'a reference $what, made while it is deleted, leads to something or is not made',
   (race) => {
     test('in memory', async () => {
-      const adapter = createUnsteadyAdapter()
+      const adapter = createUnsteadyAdapter(createMemoryAdapter(), 1)
       const send = startHere(adapter)
       await send([{ method: 'GET', path: '/people' }])
       await fill(adapter)

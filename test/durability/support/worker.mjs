@@ -9,6 +9,7 @@ import { createCollectionService } from '../../../dist/index.js'
 import { createPostgresAdapter } from '../../../dist/postgres.js'
 import { createSqliteAdapter } from '../../../dist/sqlite.js'
 import { createTestHasher } from '../../../dist/testing.js'
+import { runClients } from './clients.mjs'
 
 const adapters = { sqlite: createSqliteAdapter, postgres: createPostgresAdapter }
 
@@ -123,12 +124,20 @@ const tasks = {
     await handler.close()
     return tally
   },
+
+  /** Sends random transactions, and tells of each. */
+  async transact(task) {
+    const handler = createService(task)
+    const sendHere = (method, path, body, headers) => send(handler, method, path, body, headers)
+    await runClients(sendHere, task.clients, (told) => print(`told ${JSON.stringify(told)}`))
+    await handler.close()
+  },
 }
 
 async function run(task) {
   isStopped = false
   try {
-    await print(`done ${task.id} ${JSON.stringify(await tasks[task.task](task))}`)
+    await print(`done ${task.id} ${JSON.stringify((await tasks[task.task](task)) ?? null)}`)
   } catch (thrown) {
     await print(`failed ${task.id} ${JSON.stringify(String(thrown?.stack))}`)
   }

@@ -1,0 +1,65 @@
+import type { Config, StorageAdapter } from '../../../src/index.js'
+import { createTestService } from '../../support/service.js'
+import { type Clients, type Send, see, type Told } from './clients.mjs'
+import { type History, readTransactions, type Version } from './history/history.js'
+
+/** Accounts, whose balances have a sum that stays, and which keep the names of all that has written them. */
+export const config = {
+  collections: {
+    accounts: {
+      schema: {
+        balance: { type: 'integer' },
+        writer: { type: 'string' },
+        trail: { type: 'json' },
+      },
+      permissions: { '*': { read: true, create: true, update: true } },
+    },
+  },
+} satisfies Config
+
+const DOCUMENTS = 6
+
+/** Accounts in a storage, through a service of this process. */
+export interface Accounts {
+  readonly send: Send
+  /** Lets clients run over new documents; gives what has happened to these. */
+  run(clients: (documents: Documents) => Promise<readonly Told[]>): Promise<History>
+  close(): Promise<void>
+}
+
+/** What clients are told of the documents. */
+export type Documents = Pick<Clients, 'documents' | 'nothing'>
+
+export function openAccounts(adapter: StorageAdapter): Accounts {
+  const service = createTestService(config, { adapter })
+  const send: Send = (method, path, body, headers = {}) =>
+    service.send(`${method} ${path}`, { body, headers, mayFail: true })
+  const create = async (writer: string): Promise<Version> => {
+    const { headers, body } = await service.send('POST /accounts', {
+      body: { balance: 100, writer, trail: { [writer]: true } },
+    })
+    return see(`/accounts/${body._id}`, { etag: headers.get('etag'), body })
+  }
+  /** All at once: who was killed may still be about to commit. */
+  const read = async (documents: readonly string[]): Promise<readonly Version[]> => {
+    const operations = documents.map((path) => ({ method: 'GET', path }))
+    const { body } = await service.send('POST /_batch', { body: { operations } })
+    return documents.map((document, i) => see(document, body.results[i]))
+  }
+  return {
+    send,
+    async run(clients) {
+      const sent = Array.from({ length: DOCUMENTS }, (_, i) => `first.${i}`)
+      const writes = await Promise.all(sent.map(create))
+      const documents = writes.map(({ document }) => document)
+      const told = await clients({
+        documents,
+        nothing: '/accounts/00000000-0000-7000-8000-000000000000',
+      })
+      const last = await read(documents)
+      const first = { id: 'first', client: 'first', sent, outcome: 'done' as const, reads: [], writes }
+      return { transactions: [first, ...readTransactions(told)], last }
+    },
+    close: () => service.handler.close(),
+  }
+}

@@ -3,19 +3,20 @@ import { createTestService } from '../../support/service.js'
 import { type Clients, type Send, see, type Told } from './clients.mjs'
 import { type History, readTransactions, type Version } from './history/history.js'
 
-/** Accounts, whose balances have a sum that stays, and which keep the names of all that has written them. */
-export const config = {
-  collections: {
-    accounts: {
-      schema: {
-        balance: { type: 'integer' },
-        writer: { type: 'string' },
-        trail: { type: 'json' },
-      },
-      permissions: { '*': { read: true, create: true, update: true } },
-    },
+const accounts = {
+  schema: {
+    balance: { type: 'integer' },
+    writer: { type: 'string' },
+    trail: { type: 'json' },
   },
-} satisfies Config
+  permissions: { '*': { read: true, create: true, update: true } },
+} as const
+
+/**
+ * Accounts, whose balances have a sum that stays, and which keep the names of all that has written them. There are two
+ * collections, for a storage may lock these in different ways.
+ */
+export const config = { collections: { accounts, deposits: accounts } } satisfies Config
 
 const DOCUMENTS = 6
 
@@ -34,11 +35,12 @@ export function openAccounts(adapter: StorageAdapter): Accounts {
   const service = createTestService(config, { adapter })
   const send: Send = (method, path, body, headers = {}) =>
     service.send(`${method} ${path}`, { body, headers, mayFail: true })
-  const create = async (writer: string): Promise<Version> => {
-    const { headers, body } = await service.send('POST /accounts', {
+  const create = async (writer: string, i: number): Promise<Version> => {
+    const collection = i % 2 === 0 ? '/accounts' : '/deposits'
+    const { headers, body } = await service.send(`POST ${collection}`, {
       body: { balance: 100, writer, trail: { [writer]: true } },
     })
-    return see(`/accounts/${body._id}`, { etag: headers.get('etag'), body })
+    return see(`${collection}/${body._id}`, { etag: headers.get('etag'), body })
   }
   /** All at once: who was killed may still be about to commit. */
   const read = async (documents: readonly string[]): Promise<readonly Version[]> => {

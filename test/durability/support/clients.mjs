@@ -87,8 +87,8 @@ async function runClient(send, { client, share, documents, nothing, seed }, tell
     ...{ random, documents, nothing, run, look: lookBy(run) },
     runAlone: (operation) => runOne([operation]),
     lookAlone: async (document) => (await lookBy(runOne)([document]))[0],
-    pick(count) {
-      const left = [...documents]
+    pick(count, some = documents) {
+      const left = [...some]
       return Array.from({ length: count }, () => left.splice(random(left.length), 1)[0])
     },
   }

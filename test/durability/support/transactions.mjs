@@ -28,9 +28,9 @@ async function transferBehindReads({ pick, random, look, run }) {
   ])
 }
 
-/** Half of a write skew: another client may pick the same two the other way round. */
-function readOneWriteOther({ pick, run }) {
-  const [one, other] = pick(2)
+/** Half of a write skew: other clients take the same two, of different collections, the other way round. */
+function readOneWriteOther({ pick, run, documents }) {
+  const [one, other] = pick(2, documents.slice(0, 2))
   return run([read(one), write(other)])
 }
 

@@ -2,11 +2,9 @@ import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
 import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
 import type { Outcome } from '../sql/apply-steps.js'
 import type { SqlEngine } from '../sql/engine.js'
-import { findTaken } from '../sql/find-taken.js'
 import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
 import { type Caller, type Connections, createConnections } from './connection/connections.js'
-import { drive } from './connection/drive.js'
 import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
 import { createMissing } from './create-missing.js'
@@ -15,7 +13,7 @@ import { createPostgresDialect } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
 import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
-import { writeSteps } from './write/write-steps.js'
+import { explainTaken, writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
@@ -76,9 +74,9 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     if (steps.length === 0) return { ok: true, removed: 0 }
     const outcome = await apply(steps, caller)
     if (!('taken' in outcome)) return outcome
-    // Outside the transaction, which the refusal has ended.
+    // In another transaction: the refusal has ended the first.
     const { taken } = outcome
-    const fields = await use(({ run }) => drive(run, findTaken(engine, taken)), {})
+    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), {})
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 

@@ -1,7 +1,8 @@
 import type { WriteStep } from '../../../storage.js'
-import { applySteps, type Outcome } from '../../sql/apply-steps.js'
+import { applySteps, type Outcome, type Taken } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
+import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
@@ -44,6 +45,27 @@ async function writeOnce(
   } catch (thrown) {
     throw isRepeatable(thrown) ? thrown : mayHaveHappened ? explainWrite(thrown) : explain(thrown)
   }
+}
+
+/** The fields that a refused step finds taken, behind the steps before it, which are undone. */
+export async function explainTaken(
+  run: RunStatement,
+  engine: SqlEngine,
+  steps: readonly WriteStep[],
+  taken: Taken,
+): Promise<readonly string[]> {
+  const before = steps.slice(0, taken.step)
+  const find = (): Promise<readonly string[]> => drive(run, findTaken(engine, taken))
+  let fields: readonly string[] | undefined
+  if (before.length > 0) {
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(engine.dialect, before)}`
+    const look = async (): Promise<void> => {
+      const together = { ...engine, insertMany: createInsertMany(engine.dialect) }
+      if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
+    }
+    await inTransaction(run, begin, look, () => false)
+  }
+  return fields ?? find()
 }
 
 const isOk = (outcome: Outcome): boolean => 'ok' in outcome && outcome.ok

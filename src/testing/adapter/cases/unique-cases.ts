@@ -69,6 +69,32 @@ export const uniqueCases: readonly AdapterCase[] = [
   ),
 
   uniqueCase(
+    'what is taken is judged behind the steps before',
+    [planOf('things', [true, S], [true, N])],
+    async (adapter) => {
+      const one = { in: 'things', insert: documentOf('1', { s: 'a', n: 1 }) }
+      const two = { in: 'things', insert: documentOf('2', { s: 'b', n: 2 }) }
+      await checkWrite(adapter, [one, two], stored)
+      const third = { in: 'things', insert: documentOf('3', { s: 'a', n: 2 }) }
+      const free = { in: 'things', replace: { ...one.insert, s: 'c', _version: 2 }, version: 1 }
+      const remove = { in: 'things', remove: eq(ID, '1') }
+      const again = { in: 'things', insert: documentOf('1', { s: 'a', n: 2 }) }
+      const take = { in: 'things', insert: documentOf('4', { s: 'd', n: 4 }) }
+      const both = { in: 'things', insert: documentOf('5', { s: 'd', n: 2 }) }
+      const refused = (field: FieldRef): WriteResult => ({
+        ok: false,
+        step: 1,
+        reason: 'unique',
+        fields: [field.path],
+      })
+      await checkWrite(adapter, [third], taken(S))
+      await checkWrite(adapter, [free, third], refused(N))
+      await checkWrite(adapter, [remove, again], refused(N))
+      await checkWrite(adapter, [take, both], refused(S))
+    },
+  ),
+
+  uniqueCase(
     'a removed document sets its values free',
     [planOf('things', [true, S], [true, N])],
     async (adapter) => {

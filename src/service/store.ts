@@ -37,6 +37,8 @@ export interface Attempt<T> {
   readonly steps: readonly WriteStep[]
   /** The result of the write if it takes effect. */
   readonly done: T
+  /** Whether it changes nothing, whatever comes of it. */
+  readonly isTrial?: boolean
   /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
 }
@@ -86,9 +88,9 @@ class DeadlineStore implements Store {
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS): MaybePromise<T> {
     if (left === 0) throw overtaken()
-    return whenReady(attempt(), ({ steps, done, refuse = refuseTaken }) => {
+    return whenReady(attempt(), ({ steps, done, isTrial = false, refuse = refuseTaken }) => {
       if (steps.length === 0) return done
-      this.#deadline.enter('write')
+      this.#deadline.enter(isTrial ? 'read' : 'write')
       return whenReady(this.#adapter.write(steps, new Asked(this.#deadline)), (result) =>
         result.ok ? done : whenReady(refuse(result), () => this.write(attempt, left - 1)),
       )

@@ -213,7 +213,9 @@ function slipIn(adapter: StorageAdapter, times: number, write: () => Promise<unk
   return {
     ...adapter,
     async write(steps: readonly WriteStep[], options) {
-      const isBatch = steps.some((step) => 'require' in step && step.version !== undefined)
+      const isBatch = steps.some(
+        (step) => ('require' in step && step.version !== undefined) || 'remove' in step || 'refuse' in step,
+      )
       if (isBatch && left > 0) {
         left -= 1
         await write()
@@ -278,11 +280,126 @@ describe.each(storages)('while others write, a batch in %s', (_, create) => {
     expect(statuses(sent)).toEqual([200, 201, 200])
   })
 
+  test('answers as before all of another batch, or as behind it', async () => {
+    const service = await openUnder(1, (other) =>
+      run(other, patch(TEAM, { name: 'renamed' }), claim(`/teams/${idOf(9)}`, { name: 'nine' })),
+    )
+    const sent = await run(service, post('/teams', { name: 'one' }), get(`/teams/${idOf(9)}`))
+    expect(statuses(sent)).toEqual([201, 200])
+  })
+
+  test('needs what it replaces as it was when it was first read', async () => {
+    const service = await openUnder(1, (other) =>
+      run(other, remove(TEAM), patch(`/teams/${idOf(2)}`, { name: 'x' })),
+    )
+    const sent = await run(
+      service,
+      post('/members', { team: idOf(1) }),
+      post('/teams', { name: 'x' }),
+      patch(TEAM, { size: 1 }),
+    )
+    expect(refusalOf(sent)).toEqual([400, 'validation_failed', 0])
+  })
+
   test('needs its references as they were read', async () => {
     const service = await openUnder(1, grow)
     const sent = await run(service, post('/members', { team: idOf(1), role: 'guest' }), get(TEAM))
     expect(sent.body.results[1].body.size).toBe(7)
   })
+})
+
+const several = {
+  collections: {
+    people: {
+      schema: {
+        name: { type: 'string', unique: true },
+        email: { type: 'string', unique: true },
+      },
+      permissions: { user: true },
+    },
+    secrets: { schema: { text: { type: 'string' } }, permissions: { owner: { read: true, delete: true } } },
+    own: {
+      schema: { text: { type: 'string' }, about: { type: 'reference', collection: 'secrets' } },
+      permissions: { user: true },
+    },
+  },
+}
+
+describe.each(storages)('what a refusal names, in %s:', (_, create) => {
+  const people = [
+    { _id: idOf(1), name: 'x', email: 'a' },
+    { _id: idOf(2), name: 'z', email: 'taken' },
+  ]
+  const both = { name: 'x', email: 'taken' }
+  const at = (n: number) => `/people/${idOf(n)}`
+
+  test.each<[what: string, operations: readonly Json[], index: number]>([
+    ['a value that was freed', [patch(at(1), { name: 'y' }), post('/people', both)], 1],
+    ['an _id that was freed', [remove(at(1)), claim(at(1), both)], 1],
+    [
+      'a value that was freed and taken',
+      [patch(at(1), { name: 'y' }), patch(at(2), { name: 'x' }), patch(at(1), { name: 'q', email: 'taken' })],
+      2,
+    ],
+  ])('not %s', async (_what, operations, index) => {
+    const service = await open(create(), { people }, { config: several })
+    const sent = await run(service, ...operations)
+    expect(refusalOf(sent)).toEqual([409, 'unique_violation', index])
+    expect(faultsOf(sent)).toEqual({ [`/operations/${index}/body/email`]: 'taken' })
+  })
+
+  test('nothing of what may not be read, though a batch has but 16 MiB', async () => {
+    const fill = { _id: idOf(5), text: 'x'.repeat(1_000_000) }
+    const reads = Array<Json>(15).fill(get(`/own/${idOf(5)}`))
+    for (const last of [get, remove])
+      for (const secrets of [[], [{ _id: idOf(6), text: 'x'.repeat(900_000), createdBy: 'ben' }]]) {
+        const service = await open(create(), { own: [fill], secrets }, { config: several })
+        const sent = await run(service, ...reads, last(`/secrets/${idOf(6)}`))
+        expect(refusalOf(sent)).toEqual([404, 'not_found', 15])
+        expect(refusalOf(await run(service, ...reads, post('/own', { about: idOf(6) })))).toEqual([
+          400,
+          'validation_failed',
+          15,
+        ])
+      }
+  })
+})
+
+test('a batch runs the rule that runs alone', async () => {
+  const config = {
+    collections: {
+      users: {
+        schema: {
+          email: { type: 'string', unique: true },
+          password: { type: 'hash' },
+          tag: { type: 'string' },
+          x: { type: 'string' },
+        },
+        permissions: {
+          a: { create: { check: { tag: 'a' } }, read: true },
+          b: { create: { set: { password: 'literal-secret', tag: 'b' } } },
+          c: { create: { set: { tag: 'c' } } },
+        },
+      },
+    },
+  }
+  const { send } = createTestService(config, { authenticate: () => null })
+  for (const roles of [
+    ['a', 'b', 'c'],
+    ['a', 'b'],
+  ]) {
+    const caller = { id: 'eve', roles }
+    const operation = post('/users', { x: '1' })
+    const alone = await send('POST /users', { caller, body: operation.body })
+    expect([alone.status, alone.body.tag]).toEqual([201, 'b'])
+    const sent = await send(BATCH, { caller, body: { operations: [operation] } })
+    expect([...(refusalOf(sent) as unknown[]), faultsOf(sent)]).toEqual([
+      400,
+      'validation_failed',
+      0,
+      { '/operations/0/body/password': 'not_in_batch' },
+    ])
+  }
 })
 
 describe('the shape of a batch', () => {

@@ -33,8 +33,8 @@ const mutants: readonly Mutant[] = [
     breakPending(
       (Real) =>
         class extends Real {
-          override isRemoved() {
-            return false
+          override find(collection: string, id: string) {
+            return super.find(collection, id) ?? undefined
           }
         },
     ),
@@ -57,8 +57,8 @@ const mutants: readonly Mutant[] = [
     breakPending(
       (Real) =>
         class extends Real {
-          override untouched() {
-            return []
+          override touched() {
+            return new Map()
           }
         },
     ),

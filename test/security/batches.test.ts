@@ -192,6 +192,28 @@ describe('a batch leaves nothing behind and holds nobody up', () => {
     expect([sent.status, sent.body.errors.length]).toEqual([400, 50])
   })
 
+  test('by more operations than it takes, however many', async () => {
+    const { run, ann } = await createStage()
+    const sent = await run(ann.token, ...Array<Json>(8000).fill({ path: '/articlez' }))
+    expect(faultsOf(sent)).toEqual({ '/operations': 'too_many' })
+    expect(Object.keys(faultsOf(await run(ann.token, get('/'.repeat(100_000)))))).toEqual([
+      '/operations/0/path',
+    ])
+  })
+
+  test('by the length of names', async () => {
+    const { send, ann } = await createStage()
+    const raw = `{"operations":[{"method":"POST","path":"/open","body":{"${'x'.repeat(20_000)}":{"__proto__":1}}}]}`
+    const headers = { 'content-type': 'application/json' }
+    const sent = await send('POST /_batch', { token: ann.token, raw, headers })
+    expect([sent.status, sent.text.length < 1000]).toEqual([400, true])
+  })
+
+  test('or tells what collections there are', async () => {
+    const { run } = await createStage()
+    expect((await run(undefined, get(`/lockd/${idOf(1)}`))).text).not.toContain('locked')
+  })
+
   test.each(['/_batch', '/auth/login', '/auth/register', '/auth/me', '/users/bulk', '/', '/locked/../users'])(
     'by the path %s inside it',
     async (path) => {

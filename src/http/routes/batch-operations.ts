@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
-import { suggest } from '../../schema/names.js'
+import { MAX_FAULTS, MAX_PATH } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
 import type { JsonObject } from '../../types.js'
 import { findProto, forbidProto } from '../body.js'
@@ -47,15 +47,15 @@ export const OPERATION_SCHEMA = {
 
 /** The faults of operations that their schema cannot name (CONTRACT.md §2, "Batch"). */
 export function judgeOperations({ operations }: JsonObject, service: Service): readonly Fault[] {
-  if (!Array.isArray(operations)) return []
-  return operations.flatMap((operation, i) =>
-    isObject(operation)
-      ? judgeOperation(operation, service).map((fault) => ({
-          ...fault,
-          path: `/operations/${i}${fault.path}`,
-        }))
-      : [],
-  )
+  const faults: Fault[] = []
+  if (!Array.isArray(operations) || operations.length > service.plan.limits.bulk) return faults
+  for (const [i, operation] of operations.entries()) {
+    if (faults.length >= MAX_FAULTS) break
+    if (!isObject(operation)) continue
+    for (const fault of judgeOperation(operation, service))
+      faults.push({ ...fault, path: `/operations/${i}${fault.path}`.slice(0, MAX_PATH) })
+  }
+  return faults
 }
 
 function judgeOperation(operation: JsonObject, service: Service): readonly Fault[] {
@@ -95,8 +95,8 @@ function judgePath(
   if (!parts) return [fault('/path', 'wrong_format', FORMS)]
   const [collection, id] = parts
   if (!plan.collections.has(collection)) {
-    const hint = suggest(collection, [...plan.collections.keys()])
-    return [fault('/path', 'not_allowed', `must name a collection${hint}`)]
+    // Their names are not for everyone.
+    return [fault('/path', 'not_allowed', 'must name a collection')]
   }
   if (id !== undefined && NO_IDS.includes(id))
     return [fault('/path', 'not_allowed', `must not end in /${id}: a batch takes operations on one document`)]
@@ -107,8 +107,12 @@ function judgePath(
 /** What stands in the place of an id in other paths. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
+/** The longest path that is read: longer ones name nothing. */
+const MAX_LENGTH = 512
+
 /** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
 function readPath(path: string): readonly [collection: string, id?: string] | undefined {
+  if (path.length > MAX_LENGTH) return undefined
   const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
   if (first !== '' || /[?#]/.test(path)) return undefined
   const parts = written.map(decodePart)

@@ -1,5 +1,4 @@
-import { and, everything, type Filter, ID, isId, or } from '../../filter/filter.js'
-import { isOn } from '../../filter/index-order.js'
+import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
@@ -7,10 +6,10 @@ import { isUuid } from '../../schema/names.js'
 import { endless } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import type { ByteBudget } from '../byte-budget.js'
+import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read/read-batches.js'
 import { type Attempt, BATCH_BYTES, type Reader, type Store, type StoreQuery } from '../store.js'
-import { PendingWrites } from './pending-writes.js'
+import { idsIn, PendingWrites } from './pending-writes.js'
 
 /** A query whose filter is all that counts. */
 type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit'> & { readonly filter: Filter }
@@ -25,32 +24,44 @@ export class BatchStore implements Store {
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
-  /** By collection and `_id`; `undefined` where there was nothing. */
-  #known = new Map<string, Map<string, StoredDocument | undefined>>()
+  /** The documents that somebody could read, by collection and `_id`. */
+  readonly #known = new Map<string, Map<string, StoredDocument>>()
+  /** The versions of all documents that were read, by collection and `_id`. */
+  readonly #versions = new Map<string, Map<string, number>>()
+  /** What was not there for who asked. */
+  readonly #absences: WriteStep[] = []
+  #isOver = false
+  #work = 0
 
   constructor(base: Store, budget: ByteBudget) {
     this.#base = base
     this.#budget = budget
   }
 
-  /** The steps that require what was read to be unchanged; a `replace` does so itself. */
+  /** The steps that require what was read to be unchanged. */
   get conditions(): readonly WriteStep[] {
-    const replaced = new Set(
-      this.pending.steps.flatMap((step) => ('replace' in step ? [`${step.in} ${step.replace._id}`] : [])),
+    return [...this.#versions].flatMap(([collection, versions]) =>
+      Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
     )
-    return [...this.#known].flatMap(([collection, documents]) =>
-      [...documents.values()].flatMap((document): readonly WriteStep[] =>
-        document && !replaced.has(`${collection} ${document._id}`)
-          ? [{ in: collection, require: document._id, version: document._version }]
-          : [],
-      ),
-    )
+  }
+
+  /** The steps that require what was not found to be absent. */
+  get absences(): readonly WriteStep[] {
+    return this.#absences
+  }
+
+  /** The bytes of documents that were read or written since the last call, at most. */
+  takeWork(): number {
+    const work = this.#work
+    this.#work = 0
+    return work
   }
 
   /** Takes back the writes of an operation and of those behind it; what is read then is read anew. */
   rewind(operation: number): void {
     this.pending.rewind(operation)
-    this.#known = new Map()
+    this.#known.clear()
+    this.#isOver = true
   }
 
   read(access: ReadAccess): Reader {
@@ -65,8 +76,10 @@ export class BatchStore implements Store {
   async write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T> {
     const { done, ...write } = await attempt()
     for (const step of write.steps) {
-      if ('insert' in step) this.#budget.take(step.insert)
-      else if ('replace' in step) this.#budget.take(step.replace)
+      const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+      if (!document) continue
+      this.#budget.take(document)
+      this.#work += boundBytes(document)
     }
     if (write.steps.length > 0) this.pending.add(this.operation, write)
     return done
@@ -77,63 +90,84 @@ export class BatchStore implements Store {
     return this
   }
 
-  /** The documents with some ids, where they stand. */
-  async find(collection: string, ids: readonly string[]): Promise<readonly StoredDocument[]> {
-    const known = this.#knownIn(collection)
+  /** The documents with some ids, where they stand, as far as they may be read. */
+  async find(
+    collection: string,
+    ids: readonly string[],
+    allowed: Allowed,
+  ): Promise<readonly StoredDocument[]> {
+    const known = entryOf(this.#known, collection)
     const unknown = ids.filter((id) => !known.has(id) && this.pending.find(collection, id) === undefined)
-    if (unknown.length > 0) {
-      for (const id of unknown) known.set(id, undefined)
-      await this.#readAll(collection, { filter: or(unknown.map(isId)) })
-    }
-    return ids.flatMap((id) => {
+    if (unknown.length > 0) await this.#learn(collection, unknown, allowed)
+    const found = ids.flatMap((id) => {
       const written = this.pending.find(collection, id)
       if (written !== undefined) return written ?? []
       const stored = known.get(id)
       return stored && !this.pending.isRemoved(collection, stored) ? [stored] : []
     })
+    for (const document of found) this.#work += boundBytes(document)
+    return found.filter((document) => allowed.isReadable(document))
   }
 
   /** The documents that match, in order. */
   async list(collection: string, { filter, sort = [], skip = 0, limit = null }: Asked) {
     const end = limit === null ? null : skip + limit
+    const touched = this.pending.touched(collection)
     const untouched = and([filter, ...this.pending.untouched(collection)])
-    const stored = await this.#readAll(collection, { filter: untouched, sort, limit: end })
+    const stored: StoredDocument[] = []
+    const most = end === null ? null : end + touched.size
+    for await (const batch of this.#readAll(collection, { filter: untouched, sort, limit: most }))
+      for (const document of batch) {
+        if (touched.has(document._id)) continue
+        stored.push(document)
+        this.#require(collection, document)
+      }
     const written = this.pending.written(collection).filter(compileFilter(filter))
-    if (written.length === 0) return stored.slice(skip)
+    if (written.length === 0) return stored.slice(skip, end ?? undefined)
     const order = compileDocumentOrder(sort)
     const slice = endless()
     return [...stored, ...written].sort((a, b) => order(a, b, slice)).slice(skip, end ?? undefined)
   }
 
-  async #readAll(collection: string, asked: Asked): Promise<readonly StoredDocument[]> {
+  /** Reads documents of which nothing is known. What may not be read counts as absent, and is not kept. */
+  async #learn(collection: string, ids: readonly string[], allowed: Allowed): Promise<void> {
+    const known = entryOf(this.#known, collection)
+    const absent = new Set(ids)
+    for await (const batch of this.#readAll(collection, { filter: or(ids.map(isId)) }))
+      for (const document of batch.filter((one) => allowed.isReadable(one))) {
+        absent.delete(document._id)
+        known.set(document._id, document)
+        this.#require(collection, document)
+        if (allowed.show && !this.#isOver) this.#budget.take(allowed.show(document))
+      }
+    if (absent.size === 0) return
+    const refuse = allowed.restrict(or(Array.from(absent, isId)))
+    this.#absences.push({ in: collection, refuse })
+  }
+
+  async *#readAll(collection: string, asked: Asked): AsyncGenerator<readonly StoredDocument[]> {
     const base = this.#base.own(collection)
     const first = await base.list({ ...asked, bytes: BATCH_BYTES })
-    const documents = [...first]
-    for (const document of first) this.#remember(collection, document)
+    yield first
     const walk = { sort: [], skip: 0, limit: null, after: null, ...asked }
-    for await (const batch of readByIds(base, walk, first.rest ?? [])) {
-      documents.push(...batch)
-      for (const document of batch) this.#remember(collection, document)
-    }
-    return documents
+    yield* readByIds(base, walk, first.rest ?? [])
   }
 
-  /** What was known before stays known: if it has changed meanwhile, the batch is judged anew. */
-  #remember(collection: string, document: StoredDocument): void {
-    const known = this.#knownIn(collection)
-    if (known.get(document._id)) return
-    known.set(document._id, document)
-    this.#budget.take(document)
-  }
-
-  #knownIn(collection: string): Map<string, StoredDocument | undefined> {
-    const known = this.#known.get(collection) ?? new Map<string, StoredDocument | undefined>()
-    this.#known.set(collection, known)
-    return known
+  /** The first version counts: if it has changed meanwhile, the batch is judged anew. */
+  #require(collection: string, { _id, _version }: StoredDocument): void {
+    const versions = entryOf(this.#versions, collection)
+    if (!versions.has(_id)) versions.set(_id, _version)
   }
 }
 
-type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'>
+function entryOf<V>(maps: Map<string, Map<string, V>>, collection: string): Map<string, V> {
+  const known = maps.get(collection) ?? new Map<string, V>()
+  maps.set(collection, known)
+  return known
+}
+
+/** What a reader may read; what the service reads with its own authority is not shown. */
+type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
 
 const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
 
@@ -160,10 +194,11 @@ class BatchReader implements Reader {
 
   async list({ filter = everything, range = everything, ...query }: StoreQuery) {
     const asked = and([range, filter])
-    const { restrict, isReadable } = this.#allowed
     const ids = query.sort || query.skip ? undefined : idsIn(asked)
-    if (!ids) return this.#store.list(this.#collection, { ...query, filter: restrict(asked) })
-    const found = (await this.#store.find(this.#collection, ids)).filter((one) => isReadable(one))
+    if (!ids) {
+      return this.#store.list(this.#collection, { ...query, filter: this.#allowed.restrict(asked) })
+    }
+    const found = await this.#store.find(this.#collection, ids, this.#allowed)
     return found.slice(0, query.limit ?? undefined)
   }
 
@@ -178,13 +213,4 @@ class BatchReader implements Reader {
   async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
     yield await this.list(query)
   }
-}
-
-/** The ids of a filter that names nothing else. */
-function idsIn(filter: Filter): readonly string[] | undefined {
-  if (filter.kind === 'or') {
-    const ids = filter.filters.map(idsIn)
-    return ids.every((some) => some !== undefined) ? [...new Set(ids.flat())] : undefined
-  }
-  return filter.kind === 'eq' && isOn(filter.field, ID) ? [String(filter.value)] : undefined
 }

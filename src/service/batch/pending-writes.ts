@@ -1,4 +1,5 @@
-import { type Filter, isId, not, or } from '../../filter/filter.js'
+import { type Filter, ID, not } from '../../filter/filter.js'
+import { isOn } from '../../filter/index-order.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Attempt } from '../store.js'
@@ -62,18 +63,19 @@ export class PendingWrites {
     return this.#collections.get(collection)?.removed.some(({ matches }) => matches(document)) ?? false
   }
 
-  /** Matches the stored documents that stand as they are. */
+  /** The ids of the documents that were written or removed. */
+  touched(collection: string): ReadonlyMap<string, unknown> {
+    return this.#of(collection).documents
+  }
+
+  /** What a stored document must match that no other removal has taken. */
   untouched(collection: string): readonly Filter[] {
-    const { documents, removed } = this.#collections.get(collection) ?? NO_CHANGES
-    return [
-      ...(documents.size > 0 ? [not(or(Array.from(documents.keys(), isId)))] : []),
-      ...removed.map(({ filter }) => not(filter)),
-    ]
+    return this.#of(collection).removed.map(({ filter }) => not(filter))
   }
 
   /** The documents that were written and still stand. */
   written(collection: string): readonly StoredDocument[] {
-    const { documents } = this.#collections.get(collection) ?? NO_CHANGES
+    const { documents } = this.#of(collection)
     return [...documents.values()].filter((document) => document !== null)
   }
 
@@ -83,12 +85,28 @@ export class PendingWrites {
     if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
     else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
     else if ('remove' in step) {
+      const ids =
+        step.remove.kind === 'and' ? step.remove.filters.map(idsIn).find(Boolean) : idsIn(step.remove)
       const matches = compileFilter(step.remove)
       for (const [id, document] of changes.documents)
         if (document && matches(document)) changes.documents.set(id, null)
-      changes.removed.push({ filter: step.remove, matches })
+      // If one of them is not as it was read, the batch is judged anew.
+      if (ids) for (const id of ids) changes.documents.set(id, changes.documents.get(id) ?? null)
+      else changes.removed.push({ filter: step.remove, matches })
     }
+  }
+
+  #of(collection: string): Changes {
+    return this.#collections.get(collection) ?? NO_CHANGES
   }
 }
 
 const NO_CHANGES: Changes = { documents: new Map(), removed: [] }
+
+/** The ids that the matches of a filter can have, where it names them. */
+export function idsIn(filter: Filter): readonly string[] | undefined {
+  if (filter.kind === 'eq') return isOn(filter.field, ID) ? [String(filter.value)] : undefined
+  if (filter.kind !== 'or') return undefined
+  const ids = filter.filters.map(idsIn)
+  return ids.every((some) => some !== undefined) ? [...new Set(ids.flat())] : undefined
+}

@@ -19,6 +19,9 @@ export type Operation = (call: Call) => MaybePromise<string>
 /** The steps of judging an operation before it gets slices of its own. */
 const STEPS_AN_OPERATION = 5000
 
+/** The bytes, counted roughly, of documents that are judged, written as JSON and digested in about one step. */
+const BYTES_A_STEP = 24
+
 /**
  * Runs operations one after another, each on what those before it have left, and lets all of them take effect
  * at once, or none (CONTRACT.md §2, "Batch"). Returns their answers. Throws the error of the first operation
@@ -54,7 +57,7 @@ async function judgeAll(
       if (i === 0) throw at(i, thrown)
       return planRefusal(store, call, at(i, thrown))
     }
-    const pause = pace(STEPS_AN_OPERATION)
+    const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP)
     if (pause) await pause
   }
   return plan(store, answers)
@@ -96,30 +99,38 @@ const at = (operation: number, { code, message, errors, cause, retryAfter }: Ser
   })
 
 /** Plans the write of a batch whose operations were all granted. */
-function plan(store: BatchStore, answers: readonly string[]): Attempt<readonly string[]> {
-  const { conditions } = store
+function plan(
+  store: BatchStore,
+  answers: readonly string[],
+  absences: readonly WriteStep[] = [],
+): Attempt<readonly string[]> {
+  const first = [...store.conditions, ...absences]
+  const { steps } = store.pending
   return {
-    steps: [...conditions, ...store.pending.steps],
+    steps: [...first, ...steps],
     done: answers,
-    refuse: (failure) => refuse(store, { ...failure, step: failure.step - conditions.length }),
+    isTrial: steps.length === 0,
+    refuse: (failure) => refuse(store, { ...failure, step: failure.step - first.length }),
   }
 }
 
 /**
- * Plans the refusal of a batch. It stands if the writes before it would take effect: only the storage knows. So
- * they are tried, with a last step that always fails.
+ * Plans the refusal of a batch. It stands if the writes before it would take effect, and what was not there is
+ * still absent: only the storage knows. So they are tried, with a last step that always fails.
  */
 function planRefusal(
   store: BatchStore,
   { service }: Call,
   refusal: ServiceError,
 ): Attempt<readonly string[]> {
-  const { steps, done, refuse } = plan(store, [])
+  const { absences } = store
+  const { steps, done, refuse } = plan(store, [], absences)
   const [collection = ''] = service.plan.collections.keys()
   const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
   return {
     steps: [...steps, last],
     done,
+    isTrial: true,
     refuse(failure) {
       if (failure.step === steps.length) throw refusal
       return refuse?.(failure)

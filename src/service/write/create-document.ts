@@ -5,6 +5,7 @@ import type { Permit } from '../authorize.js'
 import { type Call, runWithin } from '../call.js'
 import { notFound, unexpected } from '../refusals.js'
 import type { Attempt } from '../store.js'
+import { refuseSecrets } from './hash-secrets.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { findReferable, judgeReferences, type Referable } from './references.js'
 import { applyCreate, type Created } from './rules/apply-create.js'
@@ -64,7 +65,7 @@ function planCreate(
   permit: Permit,
   id: string,
   body: JsonObject,
-): MaybePromise<Required<Attempt<Written>>> {
+): MaybePromise<Required<Omit<Attempt<Written>, 'isTrial'>>> {
   const { collection } = permit
   const system = createSystemFields(call, collection, id)
   return whenReady(findReferable(call, permit, [body]), (referable) =>
@@ -94,7 +95,14 @@ export function judgeNew(
     system,
     judgeReferences: (fields: JsonObject) => judgeReferences(permit.collection, {}, fields, referable),
   }
-  return runWithin(call, (slice) =>
+  const chosen = runWithin(call, (slice) =>
     chooseRule(permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
   )
+  return call.shared ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
+}
+
+/** What was created, in a batch. */
+function withoutSecrets<T extends Created>(call: Call, { collection }: Permit, created: T): T {
+  refuseSecrets(call, collection, created.given)
+  return created
 }

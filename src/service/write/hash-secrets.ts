@@ -1,9 +1,9 @@
 import type { Collection } from '../../config/plan.js'
-import type { Fault } from '../../errors.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
+import { invalid } from '../refusals.js'
 
 /** Hashes a valid secret. Throws `overloaded`. */
 function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
@@ -11,15 +11,22 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
   return service.hasher.hash(secret, deadline.signal)
 }
 
-/** The faults of secrets in a batch: one hash after another would take too long (CONTRACT.md §2, "Batch"). */
-export const refuseSecrets = ({ hashes }: Collection, given: JsonObject): readonly Fault[] =>
-  hashes
-    .filter(({ name }) => (readOwn(given, name) ?? null) !== null)
-    .map(({ name }) => ({
+/**
+ * Refuses secrets in a batch, where one hash after another would take too long (CONTRACT.md §2, "Batch").
+ * `given` holds the values from the body and the `set` of the rule that runs. Throws `validation_failed`.
+ */
+export function refuseSecrets({ shared }: Call, { hashes }: Collection, given: JsonObject): void {
+  if (!shared) return
+  const named = hashes.filter(({ name }) => (readOwn(given, name) ?? null) !== null)
+  if (named.length === 0) return
+  throw invalid(
+    named.map(({ name }) => ({
       path: toPointerPart(name),
       code: 'not_in_batch',
       message: 'cannot be set in a batch',
-    }))
+    })),
+  )
+}
 
 /** Hashes secrets by field; `null` removes one. A hash from an earlier attempt is used again. */
 export async function hashSecrets(

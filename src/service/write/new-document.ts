@@ -48,7 +48,7 @@ export function planInsert(
   collection: Collection,
   document: StoredDocument,
   others: readonly WriteStep[] = [],
-): Required<Omit<Attempt<never>, 'done'>> {
+): Required<Pick<Attempt<never>, 'steps' | 'refuse'>> {
   checkStoredSize([document])
   const references = referencesToHold(collection, {}, document)
   return {

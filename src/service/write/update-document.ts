@@ -3,7 +3,7 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Call, runWithin } from '../call.js'
 import type { Attempt } from '../store.js'
 import { type Found, findTarget, type Target } from './find-target.js'
-import { hashSecrets } from './hash-secrets.js'
+import { hashSecrets, refuseSecrets } from './hash-secrets.js'
 import { findReferable, judgeReferences, referencesToHold, requireReference } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
@@ -58,9 +58,11 @@ async function judgeChange(
     isShown: (name) => access.isShown(stored, name),
     ...{ mode, stored, shown, now },
   }
-  return runWithin(call, (slice) =>
+  const updated = await runWithin(call, (slice) =>
     chooseRule(permit, body, (trial) => applyUpdate(call, trial, { slice, ...draft })),
   )
+  refuseSecrets(call, collection, updated.given)
+  return updated
 }
 
 /** What replaces the version that was read. */

@@ -8,7 +8,6 @@ import { MAX_FAULTS } from '../../../schema/validator.js'
 import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
-import { refuseSecrets } from '../hash-secrets.js'
 import type { SystemFields } from '../stored-document.js'
 import { type Applied, blame, type Trial } from './choose-rule.js'
 
@@ -40,7 +39,7 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   if (!set) return { kind: 'refused' }
   const given = rule.set.size > 0 ? { ...kept.body, ...set } : kept.body
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
-  const broken = [...(call.shared ? refuseSecrets(collection, given) : []), ...draft.judgeReferences(fields)]
+  const broken = draft.judgeReferences(fields)
   if (own.length + broken.length > 0) {
     const known = new Set(own.map(({ path }) => path))
     const others = broken.filter(({ path }) => !known.has(path))

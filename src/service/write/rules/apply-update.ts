@@ -1,3 +1,4 @@
+import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
 import { isObject } from '../../../json/own-properties.js'
@@ -11,7 +12,6 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
-import { refuseSecrets } from '../hash-secrets.js'
 import { readFields } from '../stored-document.js'
 import { type Applied, blame, type Trial } from './choose-rule.js'
 
@@ -64,7 +64,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
     replaced: mode === 'put' ? findReplaced(trial, draft) : new Set(),
     now,
   }
-  const faults = yield* judgeUpdate(call, trial, { given, update }, draft)
+  const faults = yield* judgeUpdate(collection, given, update, draft)
   if (faults.length > 0) return blame(trial, faults)
 
   const after = updateFields(collection.fields, readFields(stored), update)
@@ -79,9 +79,9 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
 
 /** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
 function* judgeUpdate(
-  call: Call,
-  { collection }: Trial,
-  { given, update }: { readonly given: JsonObject; readonly update: Update },
+  collection: Collection,
+  given: JsonObject,
+  update: Update,
   { shown, isShown, judgeReferences, mode, slice }: UpdateDraft,
 ): Sliced<readonly Fault[]> {
   const { fields } = collection
@@ -97,7 +97,6 @@ function* judgeUpdate(
     (field) => field.definition.required && !closed.includes(field) && !Object.hasOwn(after, field.name),
   )
   const known = [
-    ...(call.shared ? refuseSecrets(collection, given) : []),
     ...closed.map(({ name }) => immutable(toPointerPart(name))),
     ...missing.map(
       ({ name }): Fault => ({ path: toPointerPart(name), code: 'required', message: 'is required' }),

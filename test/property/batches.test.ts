@@ -7,8 +7,8 @@ import { useStorages } from '../support/storages.js'
 const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 1000 : 150,
-  SQLite: isLong ? 100 : 12,
+  memory: isLong ? 1000 : 90,
+  SQLite: isLong ? 100 : 10,
   PostgreSQL: isLong ? 100 : 8,
 }
 

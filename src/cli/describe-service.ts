@@ -11,6 +11,7 @@ export function describeService({ collections, auth }: ServicePlan, origin: stri
   const routes: readonly (readonly [path: string, about: string])[] = [
     ['/', 'GET lists the collections and operations that its caller may use'],
     ...all.map((collection) => [`/${collection.name}`, describeOperations(collection)] as const),
+    ['/_batch', 'POST does several operations in one step, or none'],
     ...(auth ? [['/auth', describeAccounts(auth)] as const] : []),
   ]
   const width = Math.max(...routes.map(([path]) => path.length))
@@ -22,7 +23,7 @@ const describeOperations = (collection: Collection): string =>
   SERVED.map((operation) => `${operation}: ${describeSubjects(collection, operation)}`).join(' · ')
 
 const describeAccounts = ({ identifier, secret, register }: AuthPlan): string =>
-  `${register ? 'register, ' : ''}login, logout, logout-all, me · with ${identifier.name} and ${secret.name}`
+  `${register ? 'register, ' : ''}login, change-secret, logout, logout-all, me, sessions · with ${identifier.name} and ${secret.name}`
 
 function describeSubjects(collection: Collection, operation: Operation): string {
   const rules = [...collection.permissions[operation]].flatMap(([, rule]) =>

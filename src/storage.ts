@@ -17,10 +17,32 @@ export interface IndexPlan {
   readonly unique: boolean
 }
 
+/** How the changes of a collection are recorded in the log. */
+export interface LogPlan {
+  /** Properties of documents that never enter the log, as those with hashes. */
+  readonly omit: readonly string[]
+  /** The milliseconds for which a change is kept at least. */
+  readonly keep: number
+  /** The same for a change behind a mark (`CollectionPlan.mark`). Default: `keep`. */
+  readonly keepMarked?: number
+}
+
 /** What a storage has to know of a collection. Plain JSON. */
 export interface CollectionPlan {
   readonly name: string
   readonly indexes: readonly IndexPlan[]
+  /**
+   * The fields of array elements (with `each`) by whose values documents are often looked up, as a delete does
+   * for references. An adapter MAY keep an index of them. Default: none.
+   */
+  readonly elements?: readonly FieldRef[]
+  /** Each write through this adapter is recorded. Default: none is. Only for an adapter with `changes`. */
+  readonly log?: LogPlan
+  /**
+   * A property in which each document of this collection may hold a position of the log: what lies behind it
+   * has still to be handled by somebody, and is kept for `keepMarked`.
+   */
+  readonly mark?: string
 }
 
 /** One key of an order. */
@@ -49,23 +71,23 @@ export interface ListQuery {
 export type Listed = readonly StoredDocument[] & { readonly rest?: readonly string[] }
 
 /**
- * One step of a `write`, on the collection `in`. `require`: a document with this `_id` must exist, and in this
- * `version` if one is given, when the write takes effect; behind a step that changes the document, its new
- * version counts.
+ * One step of a `write`, on the collection `in`. `require`: a document with this `_id` must exist, in this
+ * `version` and matching `where` if they are given, when the write takes effect; behind a step that changes
+ * the document, the new one counts.
  */
 export type WriteStep = { readonly in: string } & (
   | { readonly insert: StoredDocument }
   | { readonly replace: StoredDocument; readonly version: number }
   | { readonly remove: Filter; readonly expect?: number }
-  | { readonly require: string; readonly version?: number }
+  | { readonly require: string; readonly version?: number; readonly where?: Filter }
   | { readonly refuse: Filter }
 )
 
 /**
  * The result of a `write`. `unique`: the values of an index are taken; `fields` is `["_id"]`, or else the
  * fields of the first such index in the order of the plan. It is checked step by step, after the version of a
- * `replace`. `changed`: the stored version is another, the document to replace is gone, or `expect` was not
- * met. `missing`: the required id does not exist. `found`: a document matches a refused filter.
+ * `replace`. `changed`: the stored version is another, the document to replace is gone, the required one does
+ * not match, or `expect` was not met. `missing`: the required id does not exist. `found`: a document matches a refused filter.
  */
 export type WriteResult =
   | { readonly ok: true; readonly removed: number }
@@ -75,6 +97,46 @@ export type WriteResult =
       readonly reason: 'unique' | 'changed' | 'missing' | 'found'
       readonly fields?: readonly string[]
     }
+
+/**
+ * What one write made of a document: from before the whole write to after it, without what `LogPlan.omit` names.
+ * Absent at both ends, or not written, it has no change.
+ */
+export interface Change {
+  readonly in: string
+  readonly id: string
+  readonly before: StoredDocument | null
+  readonly after: StoredDocument | null
+  /** When it was written, by the storage's clock, in milliseconds since 1970. */
+  readonly time: number
+  /** Where to read on behind it. */
+  readonly position: string
+}
+
+/** What is asked of the log. */
+export interface ChangeQuery {
+  /** The most changes, at least one. */
+  readonly limit: number
+  /** The most bytes of JSON of a page, unless it has one change; as in `ListQuery`. Default: no limit. */
+  readonly bytes?: number
+  /** The milliseconds to wait for a change where there is none yet. Default: 0. */
+  readonly wait?: number
+  readonly signal?: AbortSignal
+}
+
+/** Changes in the order of the log. */
+export interface ChangePage {
+  readonly changes: readonly Change[]
+  /** Where to read on: behind the last of `changes`. Without any, the place of `after`, with the present time. */
+  readonly position: string
+  /** Whether there may be more at once. */
+  readonly more: boolean
+  /**
+   * Whether changes behind `after` may be missing, or come again: they are no longer kept, `after` is not a
+   * position of this log, or the storage was replaced by a copy. `changes` begins with the first that may follow.
+   */
+  readonly gap: boolean
+}
 
 /**
  * Stores documents. An adapter decides nothing: `matches` defines what a filter means, `compare` defines the
@@ -101,6 +163,18 @@ export interface StorageAdapter {
    * ran one after another.
    */
   write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): MaybePromise<WriteResult>
+  /**
+   * Reads on in the log of the collections whose plans have a `log`. `null`: an empty page that ends behind all
+   * that was acknowledged so far.
+   *
+   * - All processes see one order, and nothing ever appears before what was already read.
+   * - The changes of a document MUST be in the order of its versions. Those of one write are recorded in the same
+   *   atomic step, and lie in the order of `_id`, then of `in`.
+   * - A position is text, of 256 characters at most beside `_id` and `in`; any adapter over the same place reads it.
+   * - Changes that are older than every `keep`, or `keepMarked`, MUST go in the course of later writes and reads,
+   *   in bounded steps, the oldest first.
+   */
+  changes?(after: string | null, query: ChangeQuery): Promise<ChangePage>
   close(): Promise<void>
   /** Documents that the service validates like bodies and stores when it first opens the adapter. */
   readonly seed?: { readonly [collection: string]: readonly unknown[] }

@@ -1,5 +1,5 @@
 import { createBcryptHasher } from '../auth/hasher.js'
-import type { Hasher } from '../types.js'
+import type { Hasher } from '../types/host.js'
 
 /** The lowest cost of bcrypt. */
 const TEST_COST = 4

@@ -29,7 +29,7 @@ import {
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
 import { and, everything, type FieldRef, type Filter, type Scalar } from '../../src/filter/filter.js'
-import { rangesAfter } from '../../src/query/cursor.js'
+import { rangesAfter } from '../../src/query/paging/cursor.js'
 import type { CollectionPlan, SortKey, StorageAdapter, StoredDocument } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { drawQuery } from '../../src/testing/adapter/fuzz/random-query.js'

@@ -380,21 +380,53 @@ const stepMutants: readonly Mutant[] = [
     'a replace of what is gone is none',
     { isCurrent: (stored, version) => !stored || stored._version === version },
   ],
-  ['a required document may be in any version', { judgeRequired: (_, now) => (now ? undefined : 'missing') }],
+  [
+    'a required document may be in any version',
+    { judgeRequired: (_, ...others) => soundParts.judgeRequired(undefined, ...others) },
+  ],
   [
     'a required version is that from before the write',
     {
-      judgeRequired: (version, now, before) => {
+      judgeRequired: (version, now, before, isMatch) => {
         if (!now) return 'missing'
-        return version === undefined || before?._version === version ? undefined : 'changed'
+        return (version ?? before?._version) === before?._version && isMatch(now) ? undefined : 'changed'
       },
     },
   ],
   [
     'a document in another version than the required one is missing',
     {
-      judgeRequired: (version, now) =>
-        !now || (version ?? now._version) !== now._version ? 'missing' : undefined,
+      judgeRequired: (version, now, _, isMatch) =>
+        !now || (version ?? now._version) !== now._version
+          ? 'missing'
+          : soundParts.judgeRequired(version, now, _, isMatch),
+    },
+  ],
+  [
+    'a required document need not match',
+    { judgeRequired: (version, now, before) => soundParts.judgeRequired(version, now, before, () => true) },
+  ],
+  [
+    'a required document matches as it was before the write',
+    {
+      judgeRequired: (version, now, before, isMatch) =>
+        soundParts.judgeRequired(version, now, before, () => before !== undefined && isMatch(before)),
+    },
+  ],
+  [
+    'a required document that does not match is missing',
+    {
+      judgeRequired: (version, now, before, isMatch) =>
+        now && !isMatch(now) ? 'missing' : soundParts.judgeRequired(version, now, before, isMatch),
+    },
+  ],
+  [
+    'a condition takes the place of the version',
+    {
+      judgeRequired: (version, now, before, isMatch) =>
+        now && isMatch(now) && !isMatch({ _id: '?', _version: -1 })
+          ? undefined
+          : soundParts.judgeRequired(version, now, before, isMatch),
     },
   ],
   ['what is refused is not looked for', { refuses: () => false }],

@@ -33,6 +33,7 @@ export interface ArrayAdapterParts {
     version: number | undefined,
     now: StoredDocument | undefined,
     before: StoredDocument | undefined,
+    isMatch: (document: StoredDocument) => boolean,
   ) => 'missing' | 'changed' | undefined
   readonly refuses: (found: number) => boolean
   /** What is kept of a document that was passed in, and handed out. */
@@ -78,9 +79,9 @@ export const soundParts: ArrayAdapterParts = {
     return values.includes(undefined) ? undefined : JSON.stringify(values)
   },
   isCurrent: (stored, version) => stored?._version === version,
-  judgeRequired: (version, now) => {
+  judgeRequired: (version, now, _, isMatch) => {
     if (!now) return 'missing'
-    return version === undefined || now._version === version ? undefined : 'changed'
+    return (version ?? now._version) === now._version && isMatch(now) ? undefined : 'changed'
   },
   refuses: (found) => found > 0,
   copy: (document) => freeze(structuredClone(document)),
@@ -147,7 +148,9 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
       const [first, now] = [before.get(step.in) ?? [], documents].map((all) =>
         all.find(({ _id }) => _id === step.require),
       )
-      const reason = parts.judgeRequired(step.version, now, first)
+      const { where } = step
+      const isAsAsked = (document: StoredDocument): boolean => !where || isMatch(where, document)
+      const reason = parts.judgeRequired(step.version, now, first, isAsAsked)
       return reason && { reason }
     }
     const filter = 'remove' in step ? step.remove : step.refuse

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
-import type { ServiceOptions, StorageAdapter, StoredDocument } from '../../src/index.js'
+import type { createCollectionService, OptionsFor, StorageAdapter, StoredDocument } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { type AnyConfig, createTestService, type TestService } from './service.js'
 
@@ -16,7 +16,10 @@ export const LONG_AGO = '2020-01-01T00:00:00.000Z'
 export async function openStored(
   config: AnyConfig,
   stored: { readonly [collection: string]: readonly Json[] },
-  options: ServiceOptions & { readonly adapter?: StorageAdapter } = {},
+  options: OptionsFor<unknown> & {
+    readonly adapter?: StorageAdapter
+    readonly create?: typeof createCollectionService
+  } = {},
 ): Promise<TestService> {
   const adapter = options.adapter ?? createMemoryAdapter()
   const service = createTestService(config, { ...options, adapter })

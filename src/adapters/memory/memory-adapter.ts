@@ -1,22 +1,15 @@
 import { type Filter, isEverything } from '../../filter/filter.js'
-import { compileFilter, compileJudge } from '../../filter/matches.js'
+import { compileJudge } from '../../filter/matches.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type {
-  ListQuery,
-  MaybePromise,
-  StorageAdapter,
-  StoredDocument,
-  WriteResult,
-  WriteStep,
-} from '../../storage.js'
-import type { Candidates } from './candidates.js'
-import { freezeCopy } from './freeze.js'
-import { createPlanner, type Planner, type Scan } from './plan-scan.js'
-import { createDatabase, createRows, type Rows } from './rows.js'
-import { walk } from './walk.js'
-
-type Refusal = Extract<WriteResult, { readonly ok: false }>
+import type { ListQuery, MaybePromise, StorageAdapter, StoredDocument } from '../../storage.js'
+import { createLogPlans } from '../log/log-plans.js'
+import { createChangeLog } from './log/change-log.js'
+import type { Candidates } from './plan/candidates.js'
+import { createPlanner, type Scan } from './plan/plan-scan.js'
+import { walk } from './plan/walk.js'
+import { createDatabase, createRows } from './rows.js'
+import { type Held, writeSteps } from './write-steps.js'
 
 /** The options of `createMemoryAdapter`. */
 export interface MemoryAdapterOptions {
@@ -40,25 +33,29 @@ export interface MemoryAdapterOptions {
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
   const database = createDatabase()
   const collections = new Map<string, Held>()
+  const logPlans = createLogPlans()
 
   const find = (name: string): Held => {
     const held = collections.get(name)
     if (!held) throw new Error(`the adapter was opened without a collection ${JSON.stringify(name)}`)
     return held
   }
+  const log = createChangeLog(logPlans, (name) => find(name).rows.byId.copyDocuments())
 
   return {
     ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
-      for (const { name, indexes } of plans) {
-        const held = collections.get(name) ?? hold(createRows(database, name))
-        collections.set(name, held)
-        const { rows } = held
+      logPlans.add(plans)
+      for (const { name, indexes, elements = [] } of plans) {
+        const rows = collections.get(name)?.rows ?? createRows(database, name)
+        const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
+        collections.set(name, { rows, plan, log: logPlans.of(name) })
         // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
           if (unique) rows.addUnique(fields)
           rows.addSorted(fields)
         }
+        for (const field of elements) rows.addElements(field)
       }
     },
     list: (name, query) => listDocuments(find(name), query),
@@ -68,18 +65,11 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
         yield documents.slice(i, i + BATCH)
     },
     count: (name, filter, options) => countDocuments(find(name), filter, () => options.signal),
-    write: (steps) => writeAll(steps, find),
+    write: (steps) => writeSteps(steps, find, log),
+    changes: log.changes,
     async close() {},
   }
 }
-
-/** A collection, and where to look in it. */
-interface Held {
-  readonly rows: Rows
-  readonly plan: Planner
-}
-
-const hold = (rows: Rows): Held => ({ rows, plan: createPlanner(rows) })
 
 /** The documents of one batch of a stream. */
 const BATCH = 500
@@ -153,82 +143,4 @@ function* countMatches(candidates: Candidates, rest: Filter, slice: Slice): Slic
     return true
   })
   return total
-}
-
-/** Applies the steps in turn; if one fails, those before it are undone. */
-function writeAll(steps: readonly WriteStep[], find: (name: string) => Held): WriteResult {
-  const undo: (() => void)[] = []
-  let removed = 0
-  let applied = 0
-  for (const step of steps) {
-    const outcome = applyStep(step, find(step.in), undo)
-    if (typeof outcome !== 'number') {
-      for (const takeBack of undo.reverse()) takeBack()
-      return { ok: false, step: applied, ...outcome }
-    }
-    removed += outcome
-    applied += 1
-  }
-  return { ok: true, removed }
-}
-
-/** Applies one step. Gives the number of documents that it removed, or the reason of its failure. */
-function applyStep(
-  step: WriteStep,
-  { rows, plan }: Held,
-  undo: (() => void)[],
-): number | Pick<Refusal, 'reason' | 'fields'> {
-  if ('insert' in step) {
-    const document = freezeCopy(step.insert)
-    if (rows.get(document._id)) return { reason: 'unique', fields: ['_id'] }
-    const taken = findTaken(rows, document)
-    if (taken) return taken
-    rows.insert(document)
-    undo.push(() => rows.remove(document._id))
-    return 0
-  }
-  if ('replace' in step) {
-    const before = rows.get(step.replace._id)?.document
-    if (before?._version !== step.version) return { reason: 'changed' }
-    const document = freezeCopy(step.replace)
-    const taken = findTaken(rows, document)
-    if (taken) return taken
-    rows.replace(document)
-    undo.push(() => rows.replace(before))
-    return 0
-  }
-  if ('remove' in step) {
-    const doomed = findMatching(plan, step.remove)
-    if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
-    for (const document of doomed) {
-      rows.remove(document._id)
-      undo.push(() => rows.insert(document))
-    }
-    return doomed.length
-  }
-  if ('require' in step) {
-    const { _version } = rows.get(step.require)?.document ?? {}
-    if (_version === undefined) return { reason: 'missing' }
-    return (step.version ?? _version) === _version ? 0 : { reason: 'changed' }
-  }
-  return findMatching(plan, step.refuse).length > 0 ? { reason: 'found' } : 0
-}
-
-function findMatching(plan: Planner, filter: Filter): readonly StoredDocument[] {
-  const { candidates, rest } = plan(filter, UNSORTED)
-  const matches = compileFilter(rest)
-  const found: StoredDocument[] = []
-  candidates.walk(0, (document) => {
-    if (matches(document)) found.push(document)
-    return true
-  })
-  return found
-}
-
-function findTaken(
-  { unique }: Rows,
-  document: StoredDocument,
-): Pick<Refusal, 'reason' | 'fields'> | undefined {
-  const index = unique.find((candidate) => candidate.findConflict(document) !== undefined)
-  return index && { reason: 'unique', fields: index.fields.map(({ path }) => path) }
 }

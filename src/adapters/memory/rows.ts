@@ -1,6 +1,7 @@
 import Loki from 'lokijs'
 import type { FieldRef } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
+import { createElementIndex, type ElementIndex } from './element-index.js'
 import type { Row } from './row.js'
 import { createSortedIndex, type SortedIndex } from './sorted-index.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
@@ -12,6 +13,7 @@ export interface Rows {
   readonly byId: SortedIndex
   /** All sorted indexes, with that of `_id`. */
   readonly sorted: readonly SortedIndex[]
+  readonly elements: readonly ElementIndex[]
   readonly size: number
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
@@ -20,6 +22,7 @@ export interface Rows {
   /** Adds an index over the present documents, unless it exists. Throws where they are not unique. */
   addUnique(fields: readonly FieldRef[]): void
   addSorted(fields: readonly FieldRef[]): void
+  addElements(field: FieldRef): void
 }
 
 /** Creates a database that is only in memory, in any runtime. */
@@ -41,14 +44,17 @@ export function createRows(database: Loki, name: string): Rows {
   const unique: UniqueIndex[] = []
   const byId = createSortedIndex([])
   const sorted: SortedIndex[] = [byId]
+  const elements: ElementIndex[] = []
 
   const enter = (row: Row): void => {
     for (const index of unique) index.add(row.document)
     for (const index of sorted) index.rows.insert(row)
+    for (const index of elements) index.add(row)
   }
   const leave = (row: Row): void => {
     for (const index of unique) index.remove(row.document)
     for (const index of sorted) index.rows.remove(row)
+    for (const index of elements) index.remove(row)
   }
   const isKnown = (
     indexes: readonly { readonly fields: readonly FieldRef[] }[],
@@ -59,6 +65,7 @@ export function createRows(database: Loki, name: string): Rows {
     unique,
     byId,
     sorted,
+    elements,
     get size() {
       return known.size
     },
@@ -101,6 +108,12 @@ export function createRows(database: Loki, name: string): Rows {
       const index = createSortedIndex(fields)
       for (const row of collection.data) index.rows.insert(row)
       sorted.push(index)
+    },
+    addElements(field) {
+      if (elements.some((index) => JSON.stringify(index.field) === JSON.stringify(field))) return
+      const index = createElementIndex(field)
+      for (const row of collection.data) index.add(row)
+      elements.push(index)
     },
   }
 }

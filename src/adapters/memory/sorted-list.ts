@@ -61,8 +61,9 @@ export function createSortedList<T>(
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
-  /** The chunk of the last insertion: what is written together often lies together. */
+  /** The chunk and the place of the last insertion: what is written together often lies together, and ascends. */
   let recent = 0
+  let latest = 0
   // From the first other text on, texts are compared by their code points.
   let arePlain = true
 
@@ -120,6 +121,38 @@ export function createSortedList<T>(
       (recent === chunks.length - 1 || compareTo(chunk, chunk.elements.length - 1, values, depth) > 0)
     return isIn ? recent : Math.min(findChunk(values, depth, true), chunks.length - 1)
   }
+  /** Finds where an element belongs. Nearly always it comes behind all that are equal in the other columns. */
+  const findPosition = (values: readonly Ordered[]): void => {
+    if (chunks.length === 0) {
+      chunks.push({ keys: others.map(() => []), elements: [] })
+      ;[recent, latest] = [0, 0]
+      return
+    }
+    recent = findPlace(values)
+    let chunk = chunks[recent] as Chunk<T>
+    latest = findInside(chunk, values, others.length, true)
+    if (latest > 0 && compareTo(chunk, latest - 1, values, columns.length) <= 0) return
+    recent = Math.min(findChunk(values, columns.length, false), chunks.length - 1)
+    chunk = chunks[recent] as Chunk<T>
+    latest = findInside(chunk, values, columns.length, false)
+  }
+  /** Whether an element belongs right behind the last insertion. */
+  const isNext = (values: readonly Ordered[]): boolean => {
+    const chunk = chunks[recent]
+    if (!chunk || latest >= chunk.elements.length) return false
+    if (compareTo(chunk, latest, values, columns.length) >= 0) return false
+    return latest + 1 < chunk.elements.length
+      ? compareTo(chunk, latest + 1, values, columns.length) > 0
+      : recent === chunks.length - 1
+  }
+  const put = (element: T, values: readonly Ordered[]): void => {
+    const chunk = chunks[recent] as Chunk<T>
+    insertAt(chunk.elements, latest, element)
+    for (let i = 0; i < others.length; i++) insertAt(chunk.keys[i] as Ordered[], latest, values[i])
+    if (chunk.elements.length < 2 * CHUNK) return
+    chunks.splice(recent + 1, 0, split(chunk))
+    if (latest >= CHUNK) [recent, latest] = [recent + 1, latest - CHUNK]
+  }
   const findStarts = (): Rank[] => {
     let rank = 0
     return chunks.map(({ elements }) => {
@@ -145,23 +178,9 @@ export function createSortedList<T>(
       const values = readAll(element)
       arePlain &&= values.every(isPlain)
       change(1)
-      // Nearly always it comes behind all that are equal in the other columns.
-      let index = findPlace(values)
-      let chunk = chunks[index]
-      if (!chunk) {
-        chunks.push({ keys: others.map((_, i) => [values[i]]), elements: [element] })
-        return
-      }
-      let place = findInside(chunk, values, others.length, true)
-      if (place === 0 || compareTo(chunk, place - 1, values, columns.length) > 0) {
-        index = Math.min(findChunk(values, columns.length, false), chunks.length - 1)
-        chunk = chunks[index] as Chunk<T>
-        place = findInside(chunk, values, columns.length, false)
-      }
-      recent = index
-      chunk.elements.splice(place, 0, element)
-      for (let i = 0; i < others.length; i++) chunk.keys[i]?.splice(place, 0, values[i])
-      if (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
+      if (isNext(values)) latest += 1
+      else findPosition(values)
+      put(element, values)
     },
     remove(element) {
       const values = readAll(element)
@@ -204,6 +223,12 @@ export function createSortedList<T>(
       return all
     },
   }
+}
+
+/** Puts an element before the one at a place; at the end, nothing has to move. */
+function insertAt<E>(elements: E[], place: number, element: E): void {
+  if (place === elements.length) elements.push(element)
+  else elements.splice(place, 0, element)
 }
 
 /** Cuts a chunk in half; the result is the second. */

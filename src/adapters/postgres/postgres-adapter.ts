@@ -1,5 +1,6 @@
 import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
 import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
+import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
 import type { SqlEngine } from '../sql/engine.js'
 import { createStatements } from '../sql/statements.js'
@@ -9,6 +10,7 @@ import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
 import { createMissing } from './create-missing.js'
 import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
+import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresDialect } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
 import { createCreate } from './write/create-document.js'
@@ -61,13 +63,15 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     connections?.use(work, caller, mayBeLong) ??
     Promise.reject(unavailable(new Error('the adapter is not open')))
 
-  const create = createCreate(engine, use, watch)
+  const logPlans = createLogPlans()
+  const log = createPostgresLog(dialect, logPlans, use)
+  const create = createCreate(engine, use, watch, logPlans)
 
   const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
     const [step, ...others] = steps
     if (step && 'insert' in step && others.length === 0) return create(step, caller)
     const mayBeLong = isLarge(steps)
-    return use(({ run }) => writeSteps(run, engine, steps), caller, mayBeLong)
+    return use(({ run }) => writeSteps(run, engine, steps, logPlans), caller, mayBeLong)
   }
 
   const write = async (steps: readonly WriteStep[], caller: Caller): Promise<WriteResult> => {
@@ -90,6 +94,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         const opened = await connecting
         connections = opened
         await opened.use(({ run }) => createMissing(run, { schema, engine }, plans, migrate), {})
+        logPlans.add(plans)
         for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {
         // An error that is not a connection's tells the operator what to correct.
@@ -99,15 +104,19 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     ...createReads({ engine, use, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
     async write(steps, caller) {
       try {
-        return await write(steps, caller)
+        const result = await write(steps, caller)
+        if (result.ok && logPlans.records(steps)) log.noteWrite(steps)
+        return result
       } catch (thrown) {
         throw caller.signal?.aborted ? abandoned(thrown) : explain(thrown)
       }
     },
+    changes: log.changes,
     async close() {
       const closing = connecting
       connecting = undefined
       connections = undefined
+      await log.settle()
       await (await closing)?.close()
     },
   }

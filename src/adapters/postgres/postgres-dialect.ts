@@ -1,8 +1,10 @@
 import type { FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES, type Value } from '../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 import { printRegex } from './print-regex.js'
 
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** Quotes a text as in the SQL standard. */
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** The `jsonb` at a path. */
 const jsonAt = (path: string, root = 'document'): string =>
@@ -60,10 +62,24 @@ const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : 
 const HOLDS = {
   require: ' ORDER BY _id FOR KEY SHARE',
   // A weaker lock lets two writes each change what the other requires.
-  'require version': ' ORDER BY _id FOR SHARE',
+  'require state': ' ORDER BY _id FOR SHARE',
   replace: ' ORDER BY _id FOR NO KEY UPDATE',
   remove: ' ORDER BY _id FOR UPDATE',
 }
+
+/**
+ * The statements that create the log. `seq`: drawn by who writes, when the document is locked. `position`: given by
+ * who reads first, when the write is committed. `write`: what belongs together. `last` and `dropped`: the last
+ * position that was given, and the last that is gone.
+ */
+const createLog = (log: string, head: string): readonly string[] => [
+  `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,
+  `CREATE UNIQUE INDEX _log_seq ON ${log} (seq) WHERE position IS NULL`,
+  `CREATE UNIQUE INDEX _log_position ON ${log} (position) WHERE position IS NOT NULL`,
+  `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
+  `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
+  `INSERT INTO ${head} (log, last, dropped) VALUES (left(md5(random()::text || clock_timestamp()::text), 8), 0, 0)`,
+]
 
 /**
  * The dialect of PostgreSQL's `jsonb`, in one schema. Text is compared by bytes, which in UTF-8 is the order
@@ -79,6 +95,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
       document: 'jsonb',
     },
     structures: { table: table(STRUCTURES), order: 'position' },
+    log: createLog(table(LOG), table(LOG_HEAD)),
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },

@@ -1,7 +1,9 @@
 import { and, type Filter, isId, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
+import type { Statement } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
 import { holdNamed } from './hold-named.js'
+import { mayVanish, type Recorder } from './log/recorder.js'
 import type { Statements } from './statements.js'
 
 /** A unique index refused the document of a step; `findTaken` finds out which one. */
@@ -54,22 +56,27 @@ export function* applySteps(
       return { taken: { step: i, collection: step.in, document, isNew: 'insert' in step, index } }
     }
   }
+  if (engine.recording && mayVanish(steps)) yield engine.recording.forget
   return { ok: true, removed }
 }
 
 /** Applies one step. Gives the number of documents that it removed, or why it failed. */
 function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Asking<number | Refusal> {
   const { statements } = engine
+  const recorder = engine.recording?.of(step.in)
   if ('insert' in step) {
-    yield statements.insert(step.in, step.insert)
+    if (recorder) yield* askAll(recorder.insert(step.insert))
+    else yield statements.insert(step.in, step.insert)
     return 0
   }
   if ('replace' in step) {
-    const { changed } = yield statements.replace(step.in, step.replace, step.version)
+    const changed = recorder
+      ? yield* askAll(recorder.replace(step.replace, step.version))
+      : (yield statements.replace(step.in, step.replace, step.version)).changed
     return changed === 1 ? 0 : { reason: 'changed' }
   }
   if ('remove' in step) {
-    const removed = yield* remove(statements, step.in, step.remove)
+    const removed = yield* remove(statements, recorder, step)
     return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
   }
   if ('require' in step) {
@@ -87,12 +94,24 @@ function* narrow(filter: Filter, ids: Iterable<string>): Iterable<Filter> {
   for (const id of ids) yield and([isId(id), filter])
 }
 
-function* remove(statements: Statements, collection: string, filter: Filter): Asking<number> {
-  const { text, values, isExact } = statements.remove(collection, filter)
-  if (isExact) return (yield { text, values }).changed
-  const { rows } = yield { text, values, judged: filter }
-  const doomed = or(rows.map((id) => isId(String(id))))
-  return (yield statements.remove(collection, doomed)).changed
+/** Runs statements. Gives the number of rows that the last one changed. */
+function* askAll(statements: readonly Statement[]): Asking<number> {
+  let last = 0
+  for (const statement of statements) last = (yield statement).changed
+  return last
+}
+
+function* remove(
+  statements: Statements,
+  recorder: Recorder | undefined,
+  { in: collection, remove }: Extract<WriteStep, { readonly remove: Filter }>,
+): Asking<number> {
+  const { text, values, isExact } = statements.remove(collection, remove)
+  const removal = { text, values }
+  if (isExact) return recorder ? yield* askAll(recorder.remove(removal)) : (yield removal).changed
+  const { rows } = yield { ...removal, judged: remove }
+  const doomed = statements.remove(collection, or(rows.map((id) => isId(String(id)))))
+  return recorder ? yield* askAll(recorder.remove(doomed)) : (yield doomed).changed
 }
 
 /** Whether any document matches. */

@@ -11,7 +11,7 @@ export type Bind = (value: Value) => string
 export type PresentKind = 'array' | 'object' | 'any'
 
 /** What a write does with a document that it names, from the weakest lock that this needs to the strongest. */
-export const USES = ['require', 'require version', 'replace', 'remove'] as const
+export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
 export type Use = (typeof USES)[number]
 
@@ -28,6 +28,8 @@ export interface SqlDialect {
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
   /** The table that records structures, and the column with the order of their creation. */
   readonly structures: { readonly table: string; readonly order: string }
+  /** The statements that create the log, each for itself. */
+  readonly log: readonly string[]
   /** Selects a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */

@@ -1,6 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import type { WriteStep } from '../../storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
+import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
 
 /** A statement that inserts the documents of several steps. */
@@ -25,6 +26,8 @@ export interface SqlEngine {
   readonly insertMany?:
     | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
     | undefined
+  /** Records the write that is applied; absent where none of its collections is logged. */
+  readonly recording?: Recording | undefined
   /** Whether an error says that a value is too long for an index. */
   readonly isTooLong: (thrown: unknown) => boolean
 }

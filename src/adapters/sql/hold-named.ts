@@ -1,4 +1,6 @@
-import type { WriteStep } from '../../storage.js'
+import { and, type Filter, isId, or } from '../../filter/filter.js'
+import { compileFilter } from '../../filter/matches.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
 import { type SqlDialect, USES, type Use } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
 import { pinnedIds } from './pinned-ids.js'
@@ -14,42 +16,101 @@ export interface Held {
  * Holds the documents that steps name before any of them is applied, in one order for all writes, and judges
  * what is required: ten thousand references then take few questions.
  */
-export function* holdNamed({ dialect, statements }: SqlEngine, steps: readonly WriteStep[]): Asking<Held> {
+export function* holdNamed(engine: SqlEngine, steps: readonly WriteStep[]): Asking<Held> {
+  const { dialect, statements } = engine
   const versions = new Map<string, number | null>()
   for (const statement of statements.hold(nameDocuments(steps, dialect.hold)))
     for (const row of (yield statement).rows) {
       const [collection, id, version] = JSON.parse(String(row)) as [string, string, number | null]
       versions.set(keyOf(collection, id), version)
     }
-  return judgeRequired(steps, versions)
+  const { matching, ...held } = judgeRequired(steps, versions)
+  const unmatched = matching.length === 0 ? undefined : yield* findUnmatched(engine, matching)
+  return unmatched === undefined ? held : { ...held, refused: { step: unmatched, reason: 'changed' } }
 }
 
 const keyOf = (collection: string, id: string): string => `${collection} ${id}`
 
+/** A document that has to match as it is stored. */
+interface Matching {
+  readonly place: number
+  readonly collection: string
+  readonly id: string
+  readonly where: Filter
+}
+
 /** Judges each requirement by the steps before it. What these may have removed has to be asked in turn. */
-function judgeRequired(steps: readonly WriteStep[], versions: Map<string, number | null>): Held {
+function judgeRequired(
+  steps: readonly WriteStep[],
+  versions: Map<string, number | null>,
+): Held & { readonly matching: readonly Matching[] } {
   const places = new Set<number>()
+  const matching: Matching[] = []
+  const written = new Map<string, StoredDocument>()
   // Documents, or whole collections.
   const removed = new Set<string>()
   for (const [place, step] of steps.entries()) {
     const { in: collection } = step
+    const refuse = (reason: 'missing' | 'changed') => ({ places, matching, refused: { step: place, reason } })
     if ('remove' in step) {
       const keys = pinnedIds(step.remove)?.map((id) => keyOf(collection, id)) ?? [collection]
       for (const key of keys) removed.add(key)
     } else if ('require' in step) {
-      const { require, version } = step
-      const key = keyOf(collection, require)
+      const { require: id, version, where } = step
+      const key = keyOf(collection, id)
       if (removed.has(collection) || removed.has(key)) continue
-      const present = versions.get(key)
-      if (present === undefined) return { places, refused: { step: place, reason: 'missing' } }
-      if ((version ?? present) !== present) return { places, refused: { step: place, reason: 'changed' } }
+      const document = written.get(key)
+      const present = document ? document._version : versions.get(key)
+      if (present === undefined) return refuse('missing')
+      if ((version ?? present) !== present) return refuse('changed')
+      if (where && !document) matching.push({ place, collection, id, where })
+      else if (where && document && !compileFilter(where)(document)) return refuse('changed')
       places.add(place)
     } else {
       const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-      if (document) versions.set(keyOf(collection, document._id), document._version)
+      if (document) written.set(keyOf(collection, document._id), document)
     }
   }
-  return { places }
+  return { places, matching }
+}
+
+/** The first place whose document does not match. What is asked is held, so it stays as it is. */
+function* findUnmatched(
+  { statements }: SqlEngine,
+  matching: readonly Matching[],
+): Asking<number | undefined> {
+  for (const { collection, byId } of joinMatching(matching)) {
+    const filter = or(Array.from(byId.values(), ({ id, where }) => and([isId(id), where])))
+    const query = { filter, sort: [], skip: 0, limit: null }
+    const { text, values, isExact } = statements.ids(collection, query)
+    const { rows } = yield isExact
+      ? { text, values }
+      : { ...statements.list(collection, query), judged: filter }
+    for (const id of rows) byId.delete(String(id))
+    const [first] = byId.values()
+    if (first) return first.place
+  }
+  return undefined
+}
+
+/** The most conditions of one question. */
+const MOST_MATCHING = 100
+
+/** Each document once in a question, so that its `_id` says which condition holds. */
+interface Together {
+  readonly collection: string
+  readonly byId: Map<string, Matching>
+}
+
+function joinMatching(matching: readonly Matching[]): readonly Together[] {
+  const questions: Together[] = []
+  for (const one of matching) {
+    const last = questions.at(-1)
+    const fits = last?.collection === one.collection && !last.byId.has(one.id)
+    if (last && fits && last.byId.size < MOST_MATCHING) last.byId.set(one.id, one)
+    else questions.push({ collection: one.collection, byId: new Map([[one.id, one]]) })
+  }
+  return questions
 }
 
 /** The documents to hold, in the order of collections. A single one that is only written needs no holding. */
@@ -72,7 +133,10 @@ function nameDocuments(steps: readonly WriteStep[], { endings }: SqlDialect['hol
 
 /** What a step does with the documents that it names. */
 function useOf(step: WriteStep): readonly [Use, readonly string[]] {
-  if ('require' in step) return [step.version === undefined ? 'require' : 'require version', [step.require]]
+  if ('require' in step) {
+    const isBare = step.version === undefined && step.where === undefined
+    return [isBare ? 'require' : 'require state', [step.require]]
+  }
   if ('replace' in step) return ['replace', [step.replace._id]]
   return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
 }

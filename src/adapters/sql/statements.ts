@@ -36,6 +36,10 @@ export interface Statements {
   insert(collection: string, document: StoredDocument): Statement
   /** Replaces a document that still has a version. */
   replace(collection: string, document: StoredDocument, version: number): Statement
+  /** The same with the former document, in the columns `id` and `before`, for a statement that can return them. */
+  swap(collection: string, document: StoredDocument, version: number): Statement
+  /** Selects the document with an `_id`, if it still has a version, as it is stored. */
+  current(collection: string, id: string, version: number): Statement
   /**
    * Selects the documents that exist, each as `[collection, _id, version]`; they are held until the transaction
    * ends. The version is `null` where none is required.
@@ -80,6 +84,21 @@ export function createStatements(dialect: SqlDialect): Statements {
       const page = isExact ? dialect.limit(skip, limit, bind) : ''
       return `SELECT ${columns} ${from}${order}${page}`
     })
+  const isCurrent = (id: string, before: number, bind: Bind): string =>
+    `_id = ${bind(id)} AND ${version} = ${bind(before)}`
+  const current = (collection: string, id: string, before: number, bind: Bind): string =>
+    `SELECT _id, document FROM ${dialect.table(collection)} WHERE ${isCurrent(id, before, bind)}`
+  const replace = (
+    collection: string,
+    document: StoredDocument,
+    before: number,
+    from: (bind: Bind) => string,
+  ): Statement =>
+    writeStatement(dialect, (bind) => {
+      const set = `document = ${dialect.toDocument(bind(JSON.stringify(document)))}`
+      const where = isCurrent(document._id, before, bind)
+      return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
+    })
   const hold = ({ collection, ids, use }: Named, bind: Bind): string => {
     const held = dialect.toArray([bind(collection), '_id', use === 'require' ? 'NULL' : version])
     const where = dialect.isOneOf('_id', ids, bind)
@@ -102,12 +121,14 @@ export function createStatements(dialect: SqlDialect): Statements {
         const values = [bind(document._id), dialect.toDocument(bind(JSON.stringify(document)))]
         return `INSERT INTO ${dialect.table(collection)} (_id, document) VALUES (${values.join(', ')})`
       }),
-    replace: (collection, document, before) =>
-      writeStatement(dialect, (bind) => {
-        const set = `document = ${dialect.toDocument(bind(JSON.stringify(document)))}`
-        const where = `_id = ${bind(document._id)} AND ${version} = ${bind(before)}`
-        return `UPDATE ${dialect.table(collection)} SET ${set} WHERE ${where}`
+    replace: (collection, document, before) => replace(collection, document, before, () => ''),
+    swap: (collection, document, before) =>
+      replace(collection, document, before, (bind) => {
+        const held = current(collection, document._id, before, bind)
+        return ` FROM (SELECT _id AS id, document AS before FROM (${held}) AS held) AS former`
       }),
+    current: (collection, id, before) =>
+      writeStatement(dialect, (bind) => current(collection, id, before, bind)),
     hold: (named) =>
       joinNamed(named, dialect.hold.most).map((together) =>
         writeStatement(dialect, (bind) =>

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FieldRef } from '../../filter/filter.js'
 import type { CollectionPlan, IndexPlan } from '../../storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
+import { LOG } from './log/recorder.js'
 
 /**
  * A table or an index that plans need. Its name is a digest of its definition, so the names in a database
@@ -21,7 +22,7 @@ export interface Structure {
 /** Increase it when the SQL of structures changes, so that old ones are not taken for new ones. */
 const REVISION = 1
 
-/** All structures of the plans: tables first, then the indexes in the order of their plan. */
+/** All structures of the plans: tables first, then the indexes in the order of their plan; the log, if one is used. */
 export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDialect): readonly Structure[] {
   const structures = plans.flatMap(({ name: collection, indexes }) => {
     const id = dialect.columns.id(quoteName(nameOf('key', collection, [])))
@@ -40,8 +41,14 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
       ]),
     ]
   })
+  const all = plans.some(({ log }) => log) ? [...structures, ...dialect.log.map(createLog)] : structures
   // A structure that is needed twice is created once.
-  return [...new Map(structures.map((structure) => [structure.name, structure])).values()]
+  return [...new Map(all.map((structure) => [structure.name, structure])).values()]
+}
+
+const createLog = (sql: string, place: number): Structure => {
+  const name = nameOf(`log ${place}`, LOG, [])
+  return { name, collection: LOG, fields: [], unique: null, sql }
 }
 
 function createIndex(

@@ -1,6 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import { runSliced, SLICE } from '../../slices.js'
 import type {
+  ChangePage,
   CollectionPlan,
   Listed,
   ListQuery,
@@ -8,11 +9,15 @@ import type {
   WriteResult,
   WriteStep,
 } from '../../storage.js'
+import { createBell } from '../log/bell.js'
+import { createLogPlans } from '../log/log-plans.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
 import { type Abortable, openReaders, type Reading } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
+import { createLogWriter } from './log/log-writer.js'
+import { type LogQuery, readChanges } from './log/read-changes.js'
 import { createKeptDocuments } from './read/kept-documents.js'
 import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
@@ -37,11 +42,16 @@ export interface Database {
   listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
+  /** Reads the log, and waits for changes. */
+  changes(query: LogQuery): Promise<ChangePage>
   close(): Promise<void>
 }
 
 /** The steps that a read of unknown length may take at once: about 0.5 ms. */
 const ATTEMPT = 10_000
+
+/** The milliseconds between two looks of those who wait for what other processes write. */
+const LOOK = 200
 
 const IN_MEMORY = ':memory:'
 
@@ -71,6 +81,8 @@ async function open(file: string, remove: () => void, isLasting: boolean): Promi
   }
 }
 
+const isBounded = ({ most }: ReadPath): boolean => most <= MAX_BOUNDED
+
 interface Parts {
   readonly writer: Connection
   /** For short reads while a transaction of the writer is open. */
@@ -81,7 +93,9 @@ interface Parts {
 
 function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   const kept = createKeptDocuments(writer)
-  const queue = createWriteQueue(writer, kept.forget)
+  const logPlans = createLogPlans()
+  const bell = createBell(LOOK)
+  const queue = createWriteQueue(writer, createLogWriter(writer, logPlans, bell.ring), kept.forget)
   const indexes = new Map<string, readonly ReadIndex[]>()
   const finders = new Map<string, FindPath>()
 
@@ -95,8 +109,8 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
     (finders.get(collection) ?? finderOf(collection))(query)
 
   /** Reads at once if it is short; otherwise again, in slices. */
-  const read = <T>(path: ReadPath, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
-    const work = reading(shortConnection(), { left: path.most <= MAX_BOUNDED ? SLICE : ATTEMPT })
+  const read = <T>(isBounded: boolean, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
+    const work = reading(shortConnection(), { left: isBounded ? SLICE : ATTEMPT })
     const { done, value } = work.next()
     if (done) return value
     work.return(undefined as never)
@@ -108,12 +122,13 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
     const reading: Reading<Listed> = (connection, slice) => listInSlices(connection, plan, slice)
     // Of what is being written, nothing is shown.
     const found = writer.isInTransaction ? undefined : listKept({ connection: writer, kept }, plan)
-    return found ?? listDirectly(shortConnection(), plan) ?? read(plan.path, reading, query)
+    return found ?? listDirectly(shortConnection(), plan) ?? read(isBounded(plan.path), reading, query)
   }
   return {
     async create(plans) {
       await queue.drain()
       await whileBusy(() => createMissing(writer, plans))
+      logPlans.add(plans)
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
@@ -130,7 +145,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
       const path = choose(collection, { filter, sort: [], limit: null })
       const plan = { collection, path }
       const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
-      return countDirectly(shortConnection(), plan) ?? read(path, reading, query)
+      return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
     },
     write: (steps, signal) =>
       writeSurveyed(
@@ -147,6 +162,11 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
         },
         steps,
         signal,
+      ),
+    changes: (query) =>
+      bell.readWhenRung(
+        async () => read(false, (connection, slice) => readChanges(connection, query, slice), query),
+        query,
       ),
     async close() {
       await queue.drain()

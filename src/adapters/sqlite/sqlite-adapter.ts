@@ -68,6 +68,9 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     async write(steps, { signal }) {
       return use().write(steps, signal)
     },
+    async changes(after, query) {
+      return explained(() => use().changes({ ...query, after, ...(after === null ? { wait: 0 } : {}) }))
+    },
     async close() {
       await opened?.close()
       opened = undefined

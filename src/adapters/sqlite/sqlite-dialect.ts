@@ -1,5 +1,6 @@
 import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 
 /** A path in SQLite's JSON syntax. */
 const pathOf = (path: string): string =>
@@ -55,6 +56,13 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
   boolean: '0',
 }
 
+/** Writes are serial, so their number orders them. `dropped`: the place behind which changes are kept. */
+const LOG_STRUCTURES: readonly string[] = [
+  `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
+  `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
+  `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (lower(hex(randomblob(4))), '[0,"",""]')`,
+]
+
 const nativeLimit = (limit: number | null): number => limit ?? -1
 
 /** SQLite's JSON functions. Text is compared by bytes, which in UTF-8 is the order of code points. */
@@ -64,10 +72,11 @@ export const sqliteDialect: SqlDialect = {
   table: (collection) => quoteName(`c_${collection}`),
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
+  log: LOG_STRUCTURES,
   documentText: 'document',
   toDocument: (text) => text,
   // No other connection writes meanwhile; but a statement cannot pause.
-  hold: { most: 1000, endings: { require: '', 'require version': '' } },
+  hold: { most: 1000, endings: { require: '', 'require state': '' } },
   toArray: (values) => `json_array(${values.join(', ')})`,
   value: valueAt,
   // With NOT NULL, SQLite would walk past all NULLs.

@@ -3,6 +3,10 @@ import { atomicCases } from './cases/atomic-cases.js'
 import { bytesCases } from './cases/bytes-cases.js'
 import { filterCases } from './cases/filter-cases.js'
 import { hostileCases } from './cases/hostile-cases.js'
+import { keepCases } from './cases/log/keep-cases.js'
+import { logRaceCases } from './cases/log/log-race-cases.js'
+import { readCases } from './cases/log/read-cases.js'
+import { recordCases } from './cases/log/record-cases.js'
 import { orderCases } from './cases/order-cases.js'
 import { patternCases } from './cases/pattern-cases.js'
 import { raceCases } from './cases/race-cases.js'
@@ -22,6 +26,10 @@ export const adapterCases: readonly AdapterCase[] = [
   ...atomicCases,
   ...requireCases,
   ...raceCases,
+  ...recordCases,
+  ...readCases,
+  ...keepCases,
+  ...logRaceCases,
   ...reopenCases,
   ...hostileCases,
   ...safetyCases,

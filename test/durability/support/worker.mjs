@@ -10,6 +10,7 @@ import { createPostgresAdapter } from '../../../dist/postgres.js'
 import { createSqliteAdapter } from '../../../dist/sqlite.js'
 import { createTestHasher } from '../../../dist/testing.js'
 import { runClients } from './clients.mjs'
+import { writeLogged } from './log-clients.mjs'
 
 const adapters = { sqlite: createSqliteAdapter, postgres: createPostgresAdapter }
 
@@ -18,11 +19,13 @@ const print = (line) => new Promise((resolve) => process.stdout.write(`${line}\n
 
 const silent = { info() {}, warn() {}, error() {} }
 
-const createService = ({ config, store: { engine, options } }) =>
+const createService = ({ config, store: { engine, options }, client }, more = {}) =>
   createCollectionService(config, adapters[engine](options), {
     hasher: createTestHasher(),
     production: false,
     logger: silent,
+    ...(client === undefined ? {} : { clientAddress: () => client }),
+    ...more,
   })
 
 async function send(handler, method, path, body, headers = {}) {
@@ -84,6 +87,43 @@ const tasks = {
     return tally
   },
 
+  /** Sends requests to accounts, all at once: the answers in few words. */
+  async ask(task) {
+    const handler = createService(task, { deliver() {} })
+    await handler.ready()
+    const answers = await Promise.all(
+      task.requests.map(({ way, body, token }) =>
+        send(handler, 'POST', `/auth/${way}`, body, token ? { authorization: `Bearer ${token}` } : {}),
+      ),
+    )
+    await handler.close()
+    return answers.map(({ status, body }) => ({ status, code: body?.code, token: body?.token }))
+  },
+
+  /** Replaces the secret of one new account after another, by tokens that are delivered, and tells how far it is. */
+  async replaceSecrets(task) {
+    const waiting = []
+    const deliver = ({ kind, token }) => kind === 'reset' && waiting.shift()?.(token)
+    const handler = createService(task, { deliver })
+    await handler.ready()
+    const post = async (way, body) => {
+      const answer = await send(handler, 'POST', `/auth/${way}`, body)
+      if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
+      return answer.body
+    }
+    await print('serving')
+    for (let i = 0; !isStopped; i++) {
+      const email = `${i}@example.com`
+      const registered = await post('register', { email, password: task.before })
+      await print(`registered ${i} ${registered.token}`)
+      const delivered = new Promise((resolve) => waiting.push(resolve))
+      await post('request-reset', { email })
+      await post('reset', { token: await delivered, new: task.after })
+      await print(`acknowledged ${i} ${registered.token}`)
+    }
+    await handler.close()
+  },
+
   /** Adds one to `n` of a document, as often as asked, each time on the state that it has read. */
   async increment(task) {
     const handler = createService(task)
@@ -132,6 +172,9 @@ const tasks = {
     await runClients(sendHere, task.clients, (told) => print(`told ${JSON.stringify(told)}`))
     await handler.close()
   },
+
+  /** Writes into a logged collection, and reads its log meanwhile. */
+  writeLogged: (task) => writeLogged(adapters[task.store.engine](task.store.options), task, print),
 }
 
 async function run(task) {

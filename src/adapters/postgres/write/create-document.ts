@@ -1,10 +1,13 @@
-import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { LogPlan, StoredDocument, WriteStep } from '../../../storage.js'
+import type { LogPlans } from '../../log/log-plans.js'
 import type { Outcome } from '../../sql/apply-steps.js'
+import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { createBatches, type Work } from '../connection/batch.js'
 import type { Caller, Connections } from '../connection/connections.js'
 import type { Watch } from '../connection/watch.js'
 import { explainWrite, isLost, isRepeatable } from '../faults.js'
+import { INSERTED, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
 /** The most characters of a document that is created with others. */
@@ -28,21 +31,38 @@ interface Fresh {
 
 const DONE: Outcome = { ok: true, removed: 0 }
 
+/** The statements that create a document, and several; with `plan` they record it. */
+function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
+  const table = dialect.table(collection)
+  const record = plan && recordInserted(dialect, collection, plan)
+  const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
+  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone.
+  const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
+  const all = `WITH patience AS MATERIALIZED (${patience}),
+changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${record ? INSERTED : '_id AS id'})${record ? `,\nrecorded AS (${record})` : ''}
+SELECT json_agg(id)::text FROM changed`
+  return { one: record ? `WITH changed AS (${one} RETURNING ${INSERTED}) ${record}` : one, all }
+}
+
 /** How documents are created in a collection. */
 function createIn(
   collection: string,
   { dialect, takenBy }: SqlEngine,
   use: Connections['use'],
+  plans: LogPlans,
 ): Work<Fresh, Outcome> {
-  const table = dialect.table(collection)
-  const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
-  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone.
-  const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
-  const all = `WITH patience AS MATERIALIZED (${patience}),
-created AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING _id)
-SELECT json_agg(_id)::text FROM created`
+  let known = plans.of(collection)
+  let texts = writeCreates(dialect, collection, known)
+  /** The plan changes where the adapter is opened again. */
+  const write = (): typeof texts => {
+    const plan = plans.of(collection)
+    if (plan !== known) texts = writeCreates(dialect, collection, plan)
+    known = plan
+    return texts
+  }
   return {
     async together(fresh, caller) {
+      const { all } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
       const creating = use(({ readRows }) => readRows(all, [list]), caller)
       const [[ids] = []] = await creating.catch((thrown: unknown) => {
@@ -59,14 +79,20 @@ SELECT json_agg(_id)::text FROM created`
         const document = JSON.parse(text) as StoredDocument
         return { taken: { step: 0, collection, document, isNew: true, index } }
       }
+      const { one } = write()
       return use(({ readRows }) => readRows(one, [id, text]).then(() => DONE, toOutcome), caller, mayBeLong)
     },
   }
 }
 
 /** Creates what creates documents: small ones that arrive together are created together. */
-export function createCreate(engine: SqlEngine, use: Connections['use'], watch: Watch): Create {
-  const workOf = (collection: string): Work<Fresh, Outcome> => createIn(collection, engine, use)
+export function createCreate(
+  engine: SqlEngine,
+  use: Connections['use'],
+  watch: Watch,
+  plans: LogPlans,
+): Create {
+  const workOf = (collection: string): Work<Fresh, Outcome> => createIn(collection, engine, use, plans)
   const batches = createBatches(watch, workOf)
   return (step, caller) => {
     const { in: collection, insert } = step

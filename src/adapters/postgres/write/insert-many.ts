@@ -1,13 +1,14 @@
 import type { WriteStep } from '../../../storage.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { Inserts } from '../../sql/engine.js'
+import type { ManyRecording } from '../log/recording.js'
 
 /** The characters of documents after which a statement takes no further one. */
 const MOST = 65_536
 
 /** Inserts the documents of several steps in one statement. */
 export const createInsertMany =
-  ({ table }: SqlDialect) =>
+  ({ table }: SqlDialect, recording?: ManyRecording) =>
   (steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean): Inserts => {
     const collection = steps[from]?.in ?? ''
     const texts: string[] = []
@@ -23,5 +24,6 @@ export const createInsertMany =
       next = i + 1
     }
     const text = `INSERT INTO ${table(collection)} (_id, document) SELECT document ->> '_id', document FROM jsonb_array_elements($1::text::jsonb) AS document`
-    return { text, values: [`[${texts.join(',')}]`], next }
+    const insert = { text, values: [`[${texts.join(',')}]`] }
+    return { ...(recording?.of(collection)?.insertMany(insert) ?? insert), next }
   }

@@ -1,4 +1,5 @@
 import type { WriteStep } from '../../../storage.js'
+import type { LogPlans } from '../../log/log-plans.js'
 import { applySteps, type Outcome, type Taken } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
@@ -8,16 +9,20 @@ import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
+import { createRecording } from '../log/recording.js'
 import { createInsertMany } from './insert-many.js'
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
   run: RunStatement,
-  engine: SqlEngine,
+  plain: SqlEngine,
   steps: readonly WriteStep[],
+  plans: LogPlans,
 ): Promise<Outcome> {
+  const recording = plans.records(steps) ? createRecording(plain, plans, isOneStatement(steps)) : undefined
+  const engine = recording ? { ...plain, recording } : plain
   try {
-    return await writeOnce(run, { ...engine, insertMany: createInsertMany(engine.dialect) }, steps)
+    return await writeOnce(run, { ...engine, insertMany: createInsertMany(engine.dialect, recording) }, steps)
   } catch (thrown) {
     if (engine.takenBy(thrown) === undefined) throw thrown
     return writeOnce(run, engine, steps)
@@ -63,7 +68,10 @@ export async function explainTaken(
       const together = { ...engine, insertMany: createInsertMany(engine.dialect) }
       if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
     }
-    await inTransaction(run, begin, look, () => false)
+    await inTransaction(run, begin, look, () => false).catch((thrown: unknown) => {
+      // Meanwhile somebody else may have taken what those before need.
+      if (engine.takenBy(thrown) === undefined) throw thrown
+    })
   }
   return fields ?? find()
 }

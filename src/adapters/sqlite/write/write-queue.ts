@@ -4,6 +4,7 @@ import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
 import type { Connection } from '../connection/connection.js'
 import { explain, isBusy, unavailable } from '../faults.js'
+import type { LogWriter } from '../log/log-writer.js'
 import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
 
@@ -47,6 +48,7 @@ const PAUSE = 15
 /** Creates the queue of a connection. `onWrite` hears of the steps of each write before the first is applied. */
 export function createWriteQueue(
   connection: Connection,
+  log: LogWriter,
   onWrite: (steps: readonly WriteStep[]) => void,
 ): WriteQueue {
   let waiting: Waiting[] = []
@@ -92,7 +94,7 @@ export function createWriteQueue(
       onWrite(steps)
     }
     const slice: Slice = { left: SLICE }
-    goOn(commitShared(connection, running, slice), slice)
+    goOn(commitShared({ connection, log }, running, slice), slice)
     return undefined
   }
 
@@ -143,12 +145,22 @@ function takeShared(waiting: Waiting[]): readonly Waiting[] {
 
 type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]
 
+/** Where writes are made, and how they are recorded. */
+interface Target {
+  readonly connection: Connection
+  readonly log: LogWriter
+}
+
 /** Runs writes in the open transaction. No result is reported before all of them are on disk. */
-function* commitShared(connection: Connection, writes: readonly Waiting[], slice: Slice): Sliced<void> {
+function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice): Sliced<void> {
+  const { connection, log } = target
+  let isCommitted = false
   try {
     const outcomes: Outcome[] = []
-    for (const write of writes) outcomes.push([write, yield* runAlone(connection, write, slice)])
+    for (const write of writes) outcomes.push([write, yield* runAlone(target, write, slice)])
+    log.beforeCommit()
     commit(connection)
+    isCommitted = true
     for (const [{ resolve, reject }, result] of outcomes) {
       if ('thrown' in result) reject(result.thrown)
       else resolve(result)
@@ -157,6 +169,7 @@ function* commitShared(connection: Connection, writes: readonly Waiting[], slice
     for (const { reject } of writes) reject(explain(thrown))
     tryRollback(connection)
   }
+  log.end(isCommitted)
 }
 
 /** If this fails too, the rollback is repeated before the next transaction. */
@@ -183,19 +196,21 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
 
 /** Runs a write so that nothing is left of it where it fails. Throws only where the whole transaction is lost. */
 function* runAlone(
-  connection: Connection,
+  { connection, log }: Target,
   { steps, suspects, verify }: Waiting,
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
   // A savepoint copies every page that is written after it.
   const isSaved = !isOneStatement(steps)
+  const recorded = log.begin(steps)
   const end = (isOk: boolean): void => {
     if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+    else if (!isOk) recorded?.undo()
   }
   if (isSaved) connection.execute('SAVEPOINT one')
   try {
     verify()
-    const result = yield* writeSteps(connection, steps, slice, suspects)
+    const result = yield* writeSteps(connection, { steps, suspects, recording: recorded?.recording }, slice)
     end(result.ok)
     return result
   } catch (thrown) {

@@ -1,38 +1,13 @@
-import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
+import type { StorageAdapter, WriteStep } from '../../../storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame, print } from '../check/check.js'
 import { documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
+import { checkOneWinner, race, times, type Write } from '../check/race.js'
 import { withTwo } from '../check/with-adapter.js'
 
 const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'integer')
 const REF = fieldOf('ref', 'string')
-
-type Write = readonly WriteStep[]
-
-/** Starts all writes at once, in turn on each of two adapters. */
-const race = (
-  adapters: readonly StorageAdapter[],
-  writes: readonly Write[],
-): Promise<readonly WriteResult[]> =>
-  Promise.all(
-    writes.map((steps, i) => {
-      const adapter = adapters[i % adapters.length]
-      if (!adapter) throw new Error('a race needs adapters')
-      return adapter.write(steps, {})
-    }),
-  )
-
-/** Checks that one write won, and that all others lost for this reason. */
-function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
-  const winners = results.filter(({ ok }) => ok)
-  check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
-  const odd = results.find((result) => !result.ok && result.reason !== reason)
-  check(odd === undefined, `${what}: a loser was told ${print(odd)}, not that of ${print(reason)}`)
-}
-
-const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
-  Array.from({ length: count }, (_, i) => make(i))
 
 /** Adds one to `n`, and tries again when another write came first. */
 async function increment(adapter: StorageAdapter): Promise<void> {

@@ -1,7 +1,8 @@
 import { compileFilter } from '../../../filter/matches.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../../storage.js'
 
-type Documents = Map<string, StoredDocument>
+/** The documents of a collection, by `_id`. */
+export type Documents = Map<string, StoredDocument>
 
 type Reason = Extract<WriteResult, { readonly ok: false }>['reason']
 
@@ -17,6 +18,7 @@ export function applyPlainly(documents: Documents, step: WriteStep): Reason | un
     const present = documents.get(step.require)
     if (!present) return 'missing'
     if (step.version !== undefined && step.version !== present._version) return 'changed'
+    if (step.where && !compileFilter(step.where)(present)) return 'changed'
   } else {
     const matches = compileFilter('remove' in step ? step.remove : step.refuse)
     const found = [...documents.values()].filter(matches)

@@ -1,10 +1,12 @@
 import type { StoredDocument, WriteStep } from '../../../storage.js'
-import { eq, ID } from '../check/documents.js'
+import { eq, fieldOf, ID } from '../check/documents.js'
 import { applyPlainly } from '../check/plain-write.js'
 import type { Random } from './random.js'
 
 /** Steps on the collection of a store; `in` has no meaning here. */
 export type RandomWrite = readonly WriteStep[]
+
+const VERSION = fieldOf('_version', 'integer')
 
 const WRITES = 12
 const MOST_STEPS = 8
@@ -15,7 +17,8 @@ const NEW = ['+', '+1', '+2'] as const
 /** The `_id` of a document that no write can make. */
 export const NOBODY = '?'
 
-function drawStep(random: Random, documents: ReadonlyMap<string, StoredDocument>): WriteStep {
+/** Draws a step; about most of the documents, and in versions that they have. */
+export function drawStep(random: Random, documents: ReadonlyMap<string, StoredDocument>): WriteStep {
   const present = random.pick([...documents.keys(), NEW[0]])
   const fresh = random.pick(NEW)
   const id = random.chance(0.9) ? present : fresh
@@ -24,6 +27,12 @@ function drawStep(random: Random, documents: ReadonlyMap<string, StoredDocument>
     () => ({ in: '', require: id, version }),
     () => ({ in: '', require: id, version }),
     () => ({ in: '', require: id }),
+    () => ({
+      in: '',
+      require: id,
+      ...(random.chance(0.5) ? { version: version + random.pick([0, 0, 1]) } : {}),
+      where: { kind: random.pick(['eq', 'gte', 'lte']), field: VERSION, value: version },
+    }),
     () => ({ in: '', insert: { _id: random.chance(0.9) ? fresh : present, _version: random.integer(1, 3) } }),
     () => ({ in: '', replace: { _id: id, _version: version + 1 }, version }),
     () => ({ in: '', remove: eq(ID, id), ...(random.chance(0.5) ? { expect: 1 } : {}) }),

@@ -81,8 +81,11 @@ const group = field('group', 'integer')
 const n = field('n', 'number')
 const name = field('name', 'string')
 const id = field('_id', 'string')
+const tags: FieldRef = { path: 'tags', type: 'string', each: true }
+const links: FieldRef = { path: 'links', type: 'string', each: true, inside: 'to' }
 const PLAN = {
   name: 'things',
+  elements: [tags, links],
   indexes: [
     { fields: [n], unique: false },
     { fields: [group, n], unique: false },
@@ -96,6 +99,8 @@ const document = fc.record(
     group: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.constantFrom<unknown>('odd', 2.5, null)),
     n: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.constantFrom<unknown>('odd', true)),
     name: fc.constantFrom<unknown>('', 'a', 'B', '\uffff', '😀', 5),
+    tags: fc.oneof(fc.array(fc.constantFrom<unknown>('a', 'b', 5, null)), fc.constant('a')),
+    links: fc.array(fc.oneof(fc.record({ to: fc.constantFrom<unknown>('a', 'b', 5) }), fc.constant('a'))),
   },
   { requiredKeys: [] },
 )
@@ -111,9 +116,25 @@ const leaf: fc.Arbitrary<Filter> = fc.oneof(
   fc.constantFrom(group, n, name).map((ref): Filter => ({ kind: 'present', field: ref })),
   fc.constantFrom(group, n).map((ref): Filter => ({ kind: 'not', filter: { kind: 'present', field: ref } })),
 )
+const equals = (ref: FieldRef, value: fc.Arbitrary<Scalar>): fc.Arbitrary<Filter> =>
+  value.map((wanted): Filter => ({ kind: 'eq', field: ref, value: wanted }))
+/** Several values of one field, some of them twice, or none. */
+const oneOf: fc.Arbitrary<Filter> = fc
+  .oneof(
+    fc.array(equals(group, fc.integer({ min: 0, max: 5 })), { maxLength: 5 }),
+    fc.array(equals(n, number), { maxLength: 5 }),
+    fc.array(equals(tags, fc.constantFrom<Scalar>('a', 'b', 'c', 5)), { maxLength: 3 }),
+    fc.array(equals(links, fc.constantFrom<Scalar>('a', 'b', 'c')), { maxLength: 3 }),
+  )
+  .map((filters): Filter => ({ kind: 'or', filters }))
+const element = fc.oneof(
+  equals(tags, fc.constantFrom<Scalar>('a', 'b', 'c', 5)),
+  equals(links, fc.constantFrom<Scalar>('a', 'b')),
+)
+const condition = fc.oneof({ weight: 3, arbitrary: leaf }, oneOf, element)
 const filter: fc.Arbitrary<Filter> = fc.oneof(
-  leaf,
-  fc.array(leaf, { maxLength: 4 }).map((filters): Filter => ({ kind: 'and', filters })),
+  condition,
+  fc.array(condition, { maxLength: 4 }).map((filters): Filter => ({ kind: 'and', filters })),
   fc.tuple(leaf, leaf).map((filters): Filter => ({ kind: 'or', filters })),
 )
 const sort: fc.Arbitrary<readonly SortKey[]> = fc

@@ -10,7 +10,7 @@ import {
   nothing,
   or,
 } from '../../../../src/filter/filter.js'
-import { rangesAfter } from '../../../../src/query/cursor.js'
+import { rangesAfter } from '../../../../src/query/paging/cursor.js'
 import type { IndexPlan, SortKey } from '../../../../src/storage.js'
 
 const ref = (path: string, type: FieldRef['type'] = 'string', each = false): FieldRef => ({

@@ -1,6 +1,6 @@
-import type { Judge } from '../../filter/matches.js'
-import type { Slice, Sliced } from '../../slices.js'
-import type { StoredDocument } from '../../storage.js'
+import type { Judge } from '../../../filter/matches.js'
+import type { Slice, Sliced } from '../../../slices.js'
+import type { StoredDocument } from '../../../storage.js'
 import type { Candidates } from './candidates.js'
 
 /**

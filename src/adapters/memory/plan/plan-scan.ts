@@ -1,11 +1,10 @@
-import type { Ordered } from '../../filter/compare.js'
-import { and, everything, type FieldRef, type Filter, ID, type Scalar } from '../../filter/filter.js'
-import { conditionsOf, type IndexUse, isOn, useIndex } from '../../filter/index-order.js'
-import type { SortKey } from '../../storage.js'
-import { type Candidates, candidatesIn, candidatesOf } from './candidates.js'
-import type { Rows } from './rows.js'
-import type { SortedIndex } from './sorted-index.js'
-import type { Range } from './sorted-list.js'
+import { and, everything, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
+import { conditionsOf, isOn } from '../../../filter/index-order.js'
+import type { SortKey } from '../../../storage.js'
+import type { Rows } from '../rows.js'
+import type { Range } from '../sorted-list.js'
+import { type Candidates, candidatesIn, candidatesInAll, candidatesOf } from './candidates.js'
+import { type IndexPlan, planElements, planIndex } from './plan-indexes.js'
 
 /** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
@@ -41,13 +40,6 @@ export function createPlanner(rows: Rows): Planner {
   }
 }
 
-/** How one index serves a read. */
-interface IndexPlan extends Pick<Scan, 'isSorted' | 'rest'> {
-  readonly index: SortedIndex
-  readonly isExact: boolean
-  readonly find: () => Range
-}
-
 /**
  * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
  * range.
@@ -56,26 +48,40 @@ function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Plan {
   const conditions = conditionsOf(filter)
   const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
-  const plans = rows.sorted.map((index) => planIndex(index, conditions, sort))
+  const plans = rows.sorted.flatMap((index) => planIndex(index, conditions, sort))
   // A range in order in which each document matches is never beaten.
   const best = plans.find(({ isSorted, isExact }) => isSorted && isExact)
-  return () => choose(best ? [best] : plans)
+  const findElements = planElements(conditions, rows)
+  if (best || !findElements) return () => choose(best ? [best] : plans)
+  return () => {
+    const scan = choose(plans)
+    const { candidates, rest } = findElements()
+    return candidates.length * SORTING < costOf(scan)
+      ? { candidates, isSorted: sort.length === 0, rest }
+      : scan
+  }
 }
 
 /** A range in order can stop early, so only a much shorter range is worth sorting instead. */
 function choose(plans: readonly IndexPlan[]): Scan {
-  let best: { readonly plan: IndexPlan; readonly range: Range; readonly cost: number } | undefined
+  let best: { readonly plan: IndexPlan; readonly ranges: readonly Range[]; readonly cost: number } | undefined
   for (const plan of plans) {
-    const range = plan.find()
-    const length = Math.max(0, range.end - range.first)
+    const ranges = plan.find()
+    const length = ranges.reduce((total, { first, end }) => total + Math.max(0, end - first), 0)
     const cost = plan.isSorted ? length : length * SORTING
     const isBetter = !best || cost < best.cost || (cost === best.cost && plan.isExact && !best.plan.isExact)
-    if (isBetter) best = { plan, range, cost }
+    if (isBetter) best = { plan, ranges, cost }
   }
   if (!best) throw new Error('every collection has an index of its ids')
-  const { plan, range } = best
-  return { candidates: candidatesIn(plan.index, range), isSorted: plan.isSorted, rest: plan.rest }
+  const { plan, ranges } = best
+  const [only] = ranges
+  const candidates =
+    only && ranges.length === 1 ? candidatesIn(plan.index, only) : candidatesInAll(plan.index, ranges)
+  return { candidates, isSorted: plan.isSorted, rest: plan.rest }
 }
+
+const costOf = ({ candidates, isSorted }: Scan): number =>
+  isSorted ? candidates.length : candidates.length * SORTING
 
 /** The number of documents of a range in order that cost as much as one of a range that must be sorted. */
 const SORTING = 8
@@ -128,42 +134,4 @@ function findId(field: FieldRef, value: Scalar, { unique }: Rows): string | unde
     ({ fields: [first, ...others] }) => others.length === 0 && isSameField(first, field),
   )
   return index?.lookUp(value)
-}
-
-/** The range of an index that follows from equalities on its first fields and bounds on the next one. */
-function planIndex(index: SortedIndex, conditions: readonly Filter[], sort: readonly SortKey[]): IndexPlan {
-  // Several alternative values do not form one range.
-  const ranges = conditions.filter(({ kind }) => kind !== 'or')
-  const use = useIndex([...index.fields, ID], ranges, sort)
-  const isBackwards = use.order?.[0]?.descending === true
-  const used = new Set([...use.fixing, use.lower, use.upper])
-  const left = conditions.filter((condition) => !used.has(condition))
-  return {
-    index,
-    isSorted: use.order !== undefined,
-    isExact: left.length === 0,
-    rest: and(left),
-    find: compileRange(index, use, isBackwards),
-  }
-}
-
-/** Missing values are ordered as `undefined`, before all others. */
-const operandOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
-
-function compileRange(
-  { rows }: SortedIndex,
-  { fixing, lower, upper }: IndexUse,
-  isBackwards: boolean,
-): () => Range {
-  const prefix = fixing.map(operandOf)
-  // With only an upper bound, the range starts after the missing values, which are below nothing.
-  const start = lower || upper ? [...prefix, lower && operandOf(lower)] : prefix
-  const isBehindStart = lower ? lower.kind !== 'gte' : upper !== undefined
-  const stop = upper ? [...prefix, operandOf(upper)] : prefix
-  const isBehindStop = upper?.kind !== 'lt'
-  return () => ({
-    first: start.length === 0 ? 0 : rows.rank(start, isBehindStart),
-    end: stop.length === 0 ? rows.length : rows.rank(stop, isBehindStop),
-    isBackwards,
-  })
 }

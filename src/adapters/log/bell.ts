@@ -1,0 +1,79 @@
+import type { ChangePage, ChangeQuery } from '../../storage.js'
+
+/** Tells those who wait for changes that there may be some. */
+export interface Bell {
+  /** Nothing happens where nobody waits. */
+  ring(): void
+  /**
+   * Reads until there is something to tell, or the time to wait is over. Rejects with the reason of an aborted
+   * signal.
+   */
+  readWhenRung(read: () => Promise<ChangePage>, query: ChangeQuery): Promise<ChangePage>
+}
+
+/**
+ * Creates a bell. `look`: the milliseconds after which whoever waits reads without having heard it, because other
+ * processes write as well.
+ */
+export function createBell(look = Number.POSITIVE_INFINITY): Bell {
+  const listening = new Set<() => void>()
+
+  /** Begins to listen; the result waits until the bell has rung since. */
+  const listen = () => {
+    let hasRung = false
+    let wake: (() => void) | undefined
+    const hear = (): void => {
+      hasRung = true
+      wake?.()
+    }
+    listening.add(hear)
+    return {
+      end: () => void listening.delete(hear),
+      async wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+        if (hasRung || signal?.aborted) return
+        let timer: ReturnType<typeof setTimeout> | undefined
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          signal?.addEventListener('abort', hear, { once: true })
+          timer = later(resolve, Math.min(milliseconds, look, MAX_PAUSE))
+          // Who waits alone keeps no process alive; not every runtime has this.
+          timer.unref?.()
+        })
+        cancel(timer)
+        signal?.removeEventListener('abort', hear)
+      },
+    }
+  }
+
+  return {
+    ring() {
+      for (const hear of listening) hear()
+    },
+    async readWhenRung(read, { wait = 0, signal }) {
+      const end = performance.now() + wait
+      for (;;) {
+        signal?.throwIfAborted()
+        // It listens before it reads: a change behind the read is heard.
+        const listener = listen()
+        try {
+          const page = await read()
+          const left = end - performance.now()
+          if (page.changes.length > 0 || page.gap || left <= 0) return page
+          await listener.wait(page.more ? Math.min(left, BUSY) : left, signal)
+        } finally {
+          listener.end()
+        }
+      }
+    },
+  }
+}
+
+/** The milliseconds for which somebody else is busy with what is to be read next. */
+const BUSY = 10
+
+/** The longest pause that timers know, about 24 days. */
+const MAX_PAUSE = 2 ** 31 - 1
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout
+const cancel = clearTimeout

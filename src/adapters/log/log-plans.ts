@@ -1,0 +1,36 @@
+import type { CollectionPlan, LogPlan, WriteStep } from '../../storage.js'
+
+/** What the plans of an adapter say of the log. */
+export interface LogPlans {
+  /** How a collection is recorded; `undefined` where it is not. */
+  of(collection: string): LogPlan | undefined
+  /** The collections whose documents hold marks, with the property. */
+  readonly marks: ReadonlyMap<string, string>
+  /** Whether anything of a write is recorded. */
+  records(steps: readonly WriteStep[]): boolean
+  /** The times before which a change goes: if no mark lies before it, and in any case. */
+  horizon(now: number): { readonly unmarked: number; readonly any: number }
+  add(plans: readonly CollectionPlan[]): void
+}
+
+/** Creates the plans of an adapter that is not yet open. */
+export function createLogPlans(): LogPlans {
+  const logged = new Map<string, LogPlan>()
+  const marks = new Map<string, string>()
+  let [keep, keepMarked] = [0, 0]
+  return {
+    of: (collection) => logged.get(collection),
+    marks,
+    records: (steps) => logged.size > 0 && steps.some((step) => logged.has(step.in)),
+    horizon: (now) => ({ unmarked: now - keep, any: now - keepMarked }),
+    add(plans) {
+      for (const { name, log, mark } of plans) {
+        if (mark !== undefined) marks.set(name, mark)
+        if (!log) continue
+        logged.set(name, log)
+        keep = Math.max(keep, log.keep)
+        keepMarked = Math.max(keepMarked, log.keep, log.keepMarked ?? 0)
+      }
+    },
+  }
+}

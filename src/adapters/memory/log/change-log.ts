@@ -1,0 +1,132 @@
+import { compareText } from '../../../json/compare-text.js'
+import type {
+  Change,
+  ChangePage,
+  ChangeQuery,
+  LogPlan,
+  StorageAdapter,
+  StoredDocument,
+} from '../../../storage.js'
+import { createBell } from '../../log/bell.js'
+import type { LogPlans } from '../../log/log-plans.js'
+import { isWhole, parsePosition, printPosition } from '../../log/position.js'
+
+/** What a step made of a document in a logged collection. */
+export interface Touched extends Pick<Change, 'in' | 'before' | 'after'> {
+  readonly log: LogPlan
+}
+
+/** The log of an adapter. */
+export interface ChangeLog {
+  /** Records what the steps of one write did. */
+  record(touched: readonly Touched[]): void
+  readonly changes: NonNullable<StorageAdapter['changes']>
+}
+
+type Kept = Omit<Change, 'position'>
+
+/** How many old changes go, at most, for each new one: the log does not grow, and no write waits for long. */
+const DROPPED = 2
+
+/** The array of changes is cut when it has this many in front that are gone, and half of it is. */
+const CUT = 1024
+
+/** Creates an empty log. `documentsOf` gives the documents of a collection. */
+export function createChangeLog(
+  plans: LogPlans,
+  documentsOf: (collection: string) => readonly StoredDocument[],
+): ChangeLog {
+  // The next service in this process has another memory, and so another log.
+  const name = crypto.randomUUID().slice(0, 8)
+  const bell = createBell()
+  let kept: (Kept | undefined)[] = []
+  /** The changes that were cut off before `kept`, and those that are gone in it. */
+  let cut = 0
+  let gone = 0
+
+  const end = (): number => cut + kept.length
+  const positionOf = (place: number, time: number): string => printPosition({ log: name, place, time })
+
+  /** The place of the first mark. */
+  const findMark = (): number => {
+    let first = Number.POSITIVE_INFINITY
+    for (const [collection, property] of plans.marks)
+      for (const { [property]: mark } of documentsOf(collection)) {
+        const position = typeof mark === 'string' ? parsePosition(mark, isWhole) : undefined
+        if (position?.log === name) first = Math.min(first, position.place)
+      }
+    return first
+  }
+  const drop = (most: number): void => {
+    const { unmarked, any } = plans.horizon(Date.now())
+    let mark: number | undefined
+    for (let i = 0; i < most; i++) {
+      const oldest = kept[gone]
+      if (!oldest || oldest.time >= unmarked) break
+      mark ??= findMark()
+      if (cut + gone >= mark && oldest.time >= any) break
+      kept[gone] = undefined
+      gone += 1
+    }
+    if (gone < CUT || gone * 2 < kept.length) return
+    kept = kept.slice(gone)
+    cut += gone
+    gone = 0
+  }
+
+  const read = (after: string | null, limit: number): ChangePage => {
+    const from = after === null ? { log: name, place: end() } : parsePosition(after, isWhole)
+    const isKnown = from?.log === name && from.place >= cut + gone && from.place <= end()
+    const start = isKnown ? from.place : cut + gone
+    const found = kept.slice(start - cut, start - cut + limit).flatMap((change) => change ?? [])
+    const changes = found.map((change, i) => ({
+      ...change,
+      position: positionOf(start + i + 1, change.time),
+    }))
+    const position = changes.at(-1)?.position ?? positionOf(start, Date.now())
+    return { changes, position, more: start + changes.length < end(), gap: !isKnown }
+  }
+
+  return {
+    record(touched) {
+      const time = Date.now()
+      const changes = touched.length === 1 ? touched : mergeTouched(touched)
+      for (const { in: collection, before, after, log } of changes) {
+        const id = (before ?? after)?._id ?? ''
+        kept.push({ in: collection, id, before: leaveOut(before, log), after: leaveOut(after, log), time })
+      }
+      drop(changes.length * DROPPED)
+      bell.ring()
+    },
+    changes: (after: string | null, query: ChangeQuery) =>
+      bell.readWhenRung(
+        async () => {
+          drop(query.limit)
+          return read(after, query.limit)
+        },
+        after === null ? { ...query, wait: 0 } : query,
+      ),
+  }
+}
+
+/** One change for each document, in their order; none for what was absent before and is absent now. */
+function mergeTouched(touched: readonly Touched[]): readonly Touched[] {
+  const changes = new Map<string, Touched>()
+  for (const one of touched) {
+    const key = `${one.in} ${idOf(one)}`
+    const first = changes.get(key)
+    changes.set(key, first ? { ...one, before: first.before } : one)
+  }
+  return [...changes.values()]
+    .filter(({ before, after }) => before !== null || after !== null)
+    .sort((a, b) => compareText(idOf(a), idOf(b)) || compareText(a.in, b.in))
+}
+
+const idOf = ({ before, after }: Touched): string => (before ?? after)?._id ?? ''
+
+/** A document without some properties: the same where it has none of them. */
+function leaveOut(document: StoredDocument | null, { omit }: LogPlan): StoredDocument | null {
+  if (document === null || !omit.some((property) => Object.hasOwn(document, property))) return document
+  const left = Object.entries(document).filter(([property]) => !omit.includes(property))
+  return Object.freeze(Object.fromEntries(left)) as StoredDocument
+}

@@ -1,0 +1,89 @@
+import type { LogPlans } from '../../log/log-plans.js'
+import { parsePosition } from '../../log/position.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
+import type { RunStatement } from '../connection/session.js'
+import { inTransaction } from '../connection/transaction.js'
+import { isPlace } from './place.js'
+
+/** What is done at the head of the log, by one process at a time. */
+export interface LogHead {
+  /**
+   * Numbers the next changes that are committed and have no position, and drops old ones. `wait`: whether to wait
+   * for another process that is at it. Gives whether there may be more to number.
+   */
+  advance(run: RunStatement, wait: boolean): Promise<boolean>
+}
+
+/** The most changes that are numbered at once. */
+const MOST = 5000
+
+/** The most changes that are dropped at once, in number and in bytes. */
+const MOST_DROPPED = 2000
+const MOST_BYTES = 2 ** 24
+
+/** Creates what is done at the head. */
+export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
+  const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const lock = `SELECT last::float8, dropped::float8, extract(epoch FROM clock_timestamp()) * 1000 AS now,
+(SELECT extract(epoch FROM time) * 1000 FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest
+FROM ${head} FOR UPDATE OF _log_head`
+  // Whoever changed a document later has drawn a higher number. The last number of a write places all its changes.
+  const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
+turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM fresh),
+placed AS (SELECT seq, row_number() OVER (ORDER BY turn, id, collection) AS place FROM turns),
+numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position)
+UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING last::float8`
+  const oldest = `SELECT position::float8, extract(epoch FROM time) * 1000 AS time, coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0) AS size
+FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
+  const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
+
+  /** The first mark. */
+  const findMark = async (run: RunStatement): Promise<number> => {
+    let first = Number.POSITIVE_INFINITY
+    for (const [collection, property] of plans.marks) {
+      const { rows } = await run(`SELECT document ->> $1::text AS mark FROM ${dialect.table(collection)}`, [
+        property,
+      ])
+      for (const { mark } of rows) {
+        const position = typeof mark === 'string' ? parsePosition(mark, isPlace) : undefined
+        if (position) first = Math.min(first, position.place[1])
+      }
+    }
+    return first
+  }
+  const dropOld = async (run: RunStatement, dropped: number, now: number): Promise<void> => {
+    const { unmarked, any } = plans.horizon(now)
+    const mark = await findMark(run)
+    let end = dropped
+    let bytes = 0
+    for (const row of (await run(oldest, [dropped])).rows) {
+      const [position, time] = [Number(row.position), Number(row.time)]
+      if (time >= unmarked || (position > mark && time >= any) || bytes > MOST_BYTES) break
+      bytes += Number(row.size)
+      end = position
+    }
+    if (end > dropped) await run(drop, [end])
+  }
+
+  return {
+    async advance(run, wait) {
+      let count = 0
+      await inTransaction(run, 'BEGIN ISOLATION LEVEL READ COMMITTED', async () => {
+        const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
+        if (!held) {
+          count = MOST
+          return
+        }
+        // Another statement: it sees what was committed while this one waited.
+        const last = Number(held.last)
+        const [numbered] = (await run(number, [last])).rows
+        count = Number(numbered?.last) - last
+        const now = Number(held.now)
+        if (held.oldest !== null && Number(held.oldest) < plans.horizon(now).unmarked)
+          await dropOld(run, Number(held.dropped), now)
+      })
+      return count >= MOST
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { ChangePage, ChangeQuery, StorageAdapter, WriteStep } from '../../../storage.js'
+import { createBell } from '../../log/bell.js'
+import type { LogPlans } from '../../log/log-plans.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import type { Connections } from '../connection/connections.js'
+import { explain } from '../faults.js'
+import { createLogHead } from './head.js'
+import { createReadChanges } from './read-changes.js'
+
+/** The log of an adapter. */
+export interface PostgresLog {
+  readonly changes: NonNullable<StorageAdapter['changes']>
+  /** Called behind each write that was recorded. */
+  noteWrite(steps: readonly WriteStep[]): void
+  /** Waits for what is done behind writes. */
+  settle(): Promise<void>
+}
+
+/** The milliseconds between two looks of those who wait for what other processes write. */
+const LOOK = 200
+
+/** The steps after which the log is numbered and old changes go, though nobody reads it. */
+const UNREAD = 500
+
+/** Creates the log of an adapter. */
+export function createPostgresLog(
+  dialect: SqlDialect,
+  plans: LogPlans,
+  use: Connections['use'],
+): PostgresLog {
+  const bell = createBell(LOOK)
+  const head = createLogHead(dialect, plans)
+  const read = createReadChanges(dialect, use, head)
+  let unread = 0
+  let advancing: Promise<unknown> = Promise.resolve()
+
+  const explained = async (after: string | null, query: ChangeQuery): Promise<ChangePage> => {
+    try {
+      return await read(after, query)
+    } catch (thrown) {
+      throw explain(thrown)
+    }
+  }
+  return {
+    changes: (after, query) =>
+      bell.readWhenRung(() => explained(after, query), after === null ? { ...query, wait: 0 } : query),
+    noteWrite(steps) {
+      bell.ring()
+      unread += steps.length
+      if (unread < UNREAD) return
+      unread = 0
+      // Whoever writes next tries again.
+      const advance = use(({ run }) => head.advance(run, false), {}).catch(() => {})
+      advancing = Promise.all([advancing, advance])
+    },
+    async settle() {
+      await advancing
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { runSliced } from '../../../slices.js'
+import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
+import { parsePosition, printPosition } from '../../log/position.js'
+import type { SqlDialect } from '../../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
+import type { Connections } from '../connection/connections.js'
+import type { Session } from '../connection/session.js'
+import { parseText } from '../read/parse-documents.js'
+import type { LogHead } from './head.js'
+import { isPlace, type Place } from './place.js'
+
+/** Reads a page of the log: changes behind a position, or none behind the last. */
+export type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
+
+/**
+ * Of another copy of the storage the same positions may be other changes. There the log is read again from some
+ * time before, in milliseconds: more than clocks differ, and than a write takes.
+ */
+const OVERLAP = 60_000
+
+const MILLISECONDS = '(extract(epoch FROM time) * 1000)::bigint'
+
+type Row = readonly [
+  position: number,
+  time: number,
+  collection: string,
+  id: string,
+  before: StoredDocument | null,
+  after: StoredDocument | null,
+]
+
+/** What one statement reads. */
+interface Page {
+  readonly log: string
+  readonly timeline: string
+  readonly last: number
+  readonly dropped: number
+  readonly now: number
+  /** Whether there are committed changes without a position. */
+  readonly isFresh: boolean
+  /** The JSON of a list of rows. */
+  readonly list: string
+}
+
+/** Creates what reads the log. */
+export function createReadChanges(dialect: SqlDialect, use: Connections['use'], head: LogHead): ReadChanges {
+  const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
+  // Rows are converted one after another, until the limit: later ones never.
+  const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
+written AS MATERIALIZED (SELECT json_build_array(position, ${MILLISECONDS}, collection, id, before, after)::text AS change FROM page),
+beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
+SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+(SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
+(SELECT '[' || string_agg(change, ',') || ']' FROM (SELECT change FROM written LIMIT (SELECT given FROM beyond)) AS first) AS list
+FROM ${heads}`
+  const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
+
+  const readPage = async (
+    { readRows }: Session,
+    place: number,
+    { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
+  ): Promise<Page> => {
+    const [[name, timeline, last, dropped, now, fresh, list] = []] = await readRows(page, [
+      place,
+      limit,
+      bytes,
+    ])
+    return {
+      ...{ log: String(name), timeline: String(timeline), last: Number(last), dropped: Number(dropped) },
+      ...{ now: Number(now), isFresh: fresh !== null, list: list ?? '[]' },
+    }
+  }
+  /** Where to go on behind a gap. */
+  const findStart = async (
+    { readRows }: Session,
+    { log, dropped }: Page,
+    given: ReturnType<typeof parsePosition<Place>>,
+  ): Promise<number> => {
+    if (given?.log !== log) return dropped
+    const [[first] = []] = await readRows(since, [dropped, given.time - OVERLAP])
+    return Math.max(dropped, Math.min(given.place[1], first ? Number(first) : given.place[1]))
+  }
+  const toPage = async (read: Page, start: number, gap: boolean, query: ChangeQuery): Promise<ChangePage> => {
+    const { log, timeline, now, last, isFresh, list } = read
+    const rows = await runSliced(
+      (slice) => parseText(list, slice),
+      () => query.signal,
+    )
+    const positionOf = (place: number, time: number): string =>
+      printPosition({ log, place: [timeline, place], time })
+    const changes = (rows as readonly Row[]).map(
+      ([place, time, collection, id, before, after]): Change => ({
+        ...{ in: collection, id, before, after, time },
+        position: positionOf(place, time),
+      }),
+    )
+    const end = (rows as readonly Row[]).at(-1)?.[0] ?? start
+    return {
+      changes,
+      position: changes.at(-1)?.position ?? positionOf(start, now),
+      more: isFresh || end < last,
+      gap,
+    }
+  }
+
+  /** Nothing is behind this place. */
+  const NOWHERE = Number.MAX_SAFE_INTEGER
+
+  return async (after, query) => {
+    const given = after === null ? undefined : parsePosition(after, isPlace)
+    const { read, start, gap } = await use(async (session) => {
+      if (after === null) {
+        while (await head.advance(session.run, true));
+        const read = await readPage(session, NOWHERE, { ...query, limit: 1 })
+        return { read: { ...read, isFresh: false }, start: read.last, gap: false }
+      }
+      let start = given?.place[1] ?? NOWHERE
+      let read = await readPage(session, start, query)
+      const isKnown =
+        given?.log === read.log &&
+        given.place[0] === read.timeline &&
+        start >= read.dropped &&
+        start <= read.last
+      if (read.isFresh) await head.advance(session.run, false)
+      if (!isKnown) start = await findStart(session, read, given)
+      if (read.isFresh || !isKnown) read = await readPage(session, start, query)
+      return { read, start, gap: !isKnown || start < read.dropped }
+    }, query)
+    return toPage(read, start, gap, query)
+  }
+}

@@ -1,0 +1,99 @@
+import type { LogPlan } from '../../../storage.js'
+import type { LogPlans } from '../../log/log-plans.js'
+import type { Bind, SqlDialect, Statement } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
+import { LOG, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { writeStatement } from '../../sql/statements.js'
+import { quoteText } from '../postgres-dialect.js'
+
+/** Records what one statement inserts for several steps, too. */
+export interface ManyRecorder extends Recorder {
+  insertMany(statement: Statement): Statement
+}
+
+/** The recording of a write. */
+export interface ManyRecording extends Recording {
+  of(collection: string): ManyRecorder | undefined
+}
+
+/** Draws the label of a write of several statements, which tells its changes from those of others. */
+const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
+
+/**
+ * Creates the recording of a write. Each statement records what it changes: a row's number, `seq`, is drawn when
+ * the document is locked. With a label, the changes of several statements belong together, and a second one of a
+ * document joins the first.
+ */
+export function createRecording(engine: SqlEngine, plans: LogPlans, isOneStatement: boolean): ManyRecording {
+  const label = isOneStatement ? null : drawLabel()
+  const { dialect } = engine
+  return {
+    of(collection) {
+      const plan = plans.of(collection)
+      return plan && createRecorder(engine, { collection, plan, label })
+    },
+    forget: writeStatement(
+      dialect,
+      (bind) =>
+        `DELETE FROM ${dialect.table(LOG)} WHERE write = (${bind(label ?? 0)})::bigint AND position IS NULL AND write IS NOT NULL AND before IS NULL AND after IS NULL`,
+    ),
+  }
+}
+
+/** What is recorded, and under which label. */
+interface Target {
+  readonly collection: string
+  readonly plan: LogPlan
+  readonly label: number | null
+}
+
+type Column = 'before' | 'after'
+
+/** Records the rows of `changed`, which has the `id` of each document and some of these columns. */
+function recordChanged(
+  { table }: SqlDialect,
+  { collection, plan: { omit }, label }: Target,
+  columns: readonly Column[],
+  bind: Bind,
+): string {
+  const omitted = omit.length > 0 ? ` - ARRAY[${omit.map(quoteText).join(', ')}]` : ''
+  const names = ['collection', 'id', ...columns]
+  const values = [quoteText(collection), 'changed.id', ...columns.map((name) => `changed.${name}${omitted}`)]
+  const insert = (more: readonly string[], value: readonly string[]): string =>
+    `INSERT INTO ${table(LOG)} (${[...more, ...names].join(', ')}) SELECT ${[...value, ...values].join(', ')} FROM changed`
+  if (label === null) return insert([], [])
+  return `${insert(['write'], [`(${bind(label)})::bigint`])} ON CONFLICT (write, id, collection) WHERE position IS NULL AND write IS NOT NULL DO UPDATE SET after = excluded.after`
+}
+
+/** Records the documents that a statement has inserted, each as a write of its own. */
+export const recordInserted = (dialect: SqlDialect, collection: string, plan: LogPlan): string =>
+  recordChanged(dialect, { collection, plan, label: null }, ['after'], () => '')
+
+/** What a statement returns of a document that it has inserted. */
+export const INSERTED = '_id AS id, document AS after'
+
+function createRecorder({ dialect, statements }: SqlEngine, target: Target): ManyRecorder {
+  const { collection } = target
+  const recorded = (
+    { text, values }: Statement,
+    returning: string,
+    columns: readonly Column[],
+  ): readonly [Statement] => {
+    const all = [...values]
+    const record = recordChanged(dialect, target, columns, (value) =>
+      dialect.parameter(all.push(value), value),
+    )
+    return [{ text: `WITH changed AS (${text} RETURNING ${returning}) ${record}`, values: all }]
+  }
+  return {
+    insertMany: (statement) => recorded(statement, INSERTED, ['after'])[0],
+    insert: (document) => recorded(statements.insert(collection, document), INSERTED, ['after']),
+    replace: (document, version) =>
+      recorded(
+        statements.swap(collection, document, version),
+        'former.id, former.before, document AS after',
+        ['before', 'after'],
+      ),
+    remove: (removal) => recorded(removal, '_id AS id, document AS before', ['before']),
+  }
+}

@@ -1,0 +1,56 @@
+import { compareText } from '../../../json/compare-text.js'
+import { isWhole } from '../../log/position.js'
+import { quoteName } from '../../sql/dialect.js'
+import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
+import type { Connection } from '../connection/connection.js'
+
+/** A change: the number of its write, its `_id` and its collection. Changes lie in this order. */
+export type Place = readonly [write: number, id: string, collection: string]
+
+const TABLE = quoteName(LOG)
+const HEAD = quoteName(LOG_HEAD)
+
+/** The columns of a place, and behind a place. */
+export const PLACE = 'write, id, collection'
+export const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
+
+/** The place of a row, as JSON. */
+const PLACE_TEXT = `json_array(${PLACE})`
+
+export function isPlace(value: unknown): value is Place {
+  const [write, id, collection, ...others] = Array.isArray(value) ? (value as readonly unknown[]) : []
+  return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
+}
+
+/** Compares two places. */
+export const comparePlaces = (a: Place, b: Place): number =>
+  a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
+
+/** What holds for a log. */
+export interface Head {
+  readonly log: string
+  /** The last change that is gone. */
+  readonly dropped: Place
+  /** The last change; the last that is gone where there is none. */
+  readonly last: Place
+}
+
+/** Reads what holds for the log. */
+export function readHead(connection: Connection): Head {
+  const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
+  const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
+  const gone = parsePlace(dropped)
+  return { log: String(log), dropped: gone, last: lastPlace === null ? gone : parsePlace(lastPlace) }
+}
+
+function parsePlace(text: unknown): Place {
+  const place: unknown = JSON.parse(String(text))
+  if (!isPlace(place)) throw new Error('the log of changes has no place')
+  return place
+}
+
+/** Deletes changes up to a place, and says so. */
+export function dropUpTo(connection: Connection, place: Place): void {
+  connection.run(`DELETE FROM ${TABLE} WHERE (${PLACE}) <= (?, ?, ?)`, place)
+  connection.run(`UPDATE ${HEAD} SET dropped = ?`, [JSON.stringify(place)])
+}

@@ -1,0 +1,53 @@
+import type { Slice, Sliced } from '../../../slices.js'
+import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
+import { parsePosition, printPosition } from '../../log/position.js'
+import { CHARACTERS } from '../../sql/judge-texts.js'
+import type { Connection } from '../connection/connection.js'
+import { inSnapshot } from '../connection/snapshot.js'
+import { BEHIND, comparePlaces, isPlace, type Place, readHead } from './place.js'
+
+/** What is read: changes behind a position, or none behind the last. */
+export type LogQuery = ChangeQuery & { readonly after: string | null }
+
+/** A row as one text: cheaper than columns, and parsed at once. */
+const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
+
+type Row = readonly [
+  ...place: Place,
+  time: number,
+  before: StoredDocument | null,
+  after: StoredDocument | null,
+]
+
+/** Reads a page of the log, in a snapshot. */
+export const readChanges = (connection: Connection, query: LogQuery, slice: Slice): Sliced<ChangePage> =>
+  inSnapshot(connection, readPage(connection, query, slice))
+
+function* readPage(
+  connection: Connection,
+  { after, limit, bytes = Number.POSITIVE_INFINITY }: LogQuery,
+  slice: Slice,
+): Sliced<ChangePage> {
+  const { log, dropped, last } = readHead(connection)
+  const given = after === null ? { log, place: last } : parsePosition(after, isPlace)
+  const isKnown =
+    given?.log === log && comparePlaces(given.place, dropped) >= 0 && comparePlaces(given.place, last) <= 0
+  const start = isKnown ? given.place : dropped
+  const positionOf = (place: Place, time: number): string => printPosition({ log, place, time })
+  const changes: Change[] = []
+  let size = 0
+  let more = false
+  for (const row of connection.iterate(`SELECT ${ROW} ${BEHIND} LIMIT ?`, [...start, limit + 1])) {
+    const text = String(row)
+    size += Buffer.byteLength(text)
+    more = changes.length === limit || (size > bytes && changes.length > 0)
+    if (more) break
+    slice.left -= text.length / CHARACTERS
+    if (slice.left <= 0) yield
+    const [write, id, collection, time, before, became] = JSON.parse(text) as Row
+    const position = positionOf([write, id, collection], time)
+    changes.push({ in: collection, id, before, after: became, time, position })
+  }
+  const position = changes.at(-1)?.position ?? positionOf(start, Date.now())
+  return { changes, position, more, gap: !isKnown }
+}

@@ -1,0 +1,67 @@
+import type { LogPlan } from '../../../storage.js'
+import type { LogPlans } from '../../log/log-plans.js'
+import { quoteName } from '../../sql/dialect.js'
+import { LOG, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { sqliteEngine } from '../sqlite-engine.js'
+
+const TABLE = quoteName(LOG)
+
+/** The changes of one write are sorted by a key of their table; a second one of a document joins the first. */
+const record = (rows: string): string =>
+  `INSERT INTO ${TABLE} (write, time, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
+
+/** A write, and when it is made. */
+export interface NumberedWrite {
+  readonly write: number
+  readonly time: number
+}
+
+/** Takes back all that was recorded of a write. */
+export const UNDO = `DELETE FROM ${TABLE} WHERE write = ?`
+
+const FORGET = `${UNDO} AND before IS NULL AND after IS NULL`
+
+/** Creates what records writes. The record comes first: what is refused later is taken back with `UNDO`. */
+export function createRecordings(plans: LogPlans): (numbered: NumberedWrite) => Recording {
+  const recorders = new Map<LogPlan, RecorderOf>()
+  return (numbered) => ({
+    of(collection) {
+      const plan = plans.of(collection)
+      if (!plan) return undefined
+      const recorderOf = recorders.get(plan) ?? createRecorder(collection, plan)
+      recorders.set(plan, recorderOf)
+      return recorderOf(numbered)
+    },
+    forget: { text: FORGET, values: [numbered.write] },
+  })
+}
+
+type RecorderOf = (numbered: NumberedWrite) => Recorder
+
+function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
+  const { statements } = sqliteEngine
+  const names = omit.map((name) => `'$.${quoteName(name).replaceAll("'", "''")}'`)
+  const leaveOut = (text: string): string =>
+    omit.length > 0 ? `json_remove(${[text, ...names].join(', ')})` : text
+  const inserted = record(`VALUES (?, ?, ?, ?, NULL, ${leaveOut('?')})`)
+  const found = (text: string, after: string): string =>
+    record(`SELECT ?, ?, ?, _id, ${leaveOut('document')}, ${after} FROM (${text}) AS found WHERE TRUE`)
+  const replaced = found(statements.current(collection, '', 0).text, leaveOut('?'))
+  return ({ write, time }) => {
+    const place = [write, time, collection]
+    return {
+      insert(document) {
+        const insert = statements.insert(collection, document)
+        return [{ text: inserted, values: [...place, ...insert.values] }, insert]
+      },
+      replace(document, version) {
+        const replace = statements.replace(collection, document, version)
+        return [{ text: replaced, values: [...place, ...replace.values] }, replace]
+      },
+      remove(removal) {
+        const doomed = removal.text.replace(/^DELETE/, 'SELECT _id, document')
+        return [{ text: found(doomed, 'NULL'), values: [...place, ...removal.values] }, removal]
+      },
+    }
+  }
+}

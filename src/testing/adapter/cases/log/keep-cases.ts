@@ -1,0 +1,101 @@
+import type { StoredDocument } from '../../../../storage.js'
+import type { AdapterCase } from '../../adapter-case.js'
+import { check, checkSame } from '../../check/check.js'
+import { checkWrite } from '../../check/check-write.js'
+import { documentOf, insertAll } from '../../check/documents.js'
+import { checkLog, findEnd, type LoggingAdapter } from '../../check/plain-log.js'
+import { logCase, loggedPlan } from './with-log.js'
+
+const HOUR = 60 * 60 * 1000
+const ROUNDS = 120
+
+let serial = 0
+
+/** Lets time pass, and the log be written and read, until changes behind a position are gone. */
+async function waitForGap(adapter: LoggingAdapter, position: string): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    if ((await adapter.changes(position, { limit: 10 })).gap) return
+    await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
+    await adapter.changes(await findEnd(adapter), { limit: 1, wait: 2 })
+  }
+  throw new Error(`a change that need not be kept is still there after ${ROUNDS} writes and reads`)
+}
+
+/** Writes and reads so that changes would go. */
+async function pass(adapter: LoggingAdapter): Promise<void> {
+  for (let round = 0; round < 10; round++) {
+    await insertAll(adapter, 'things', [documentOf(`round${serial++}`)])
+    await adapter.changes(await findEnd(adapter), { limit: 1, wait: 2 })
+  }
+}
+
+const markOf = (_version: number, position: string | null): StoredDocument => ({
+  _id: 'one',
+  _version,
+  position,
+})
+
+const MARKED = [
+  loggedPlan('things', { keep: 0, keepMarked: HOUR }),
+  { name: 'marks', indexes: [], mark: 'position' },
+]
+
+/** For how long changes are kept. */
+export const keepCases: readonly AdapterCase[] = [
+  logCase(
+    'what need not be kept goes, and is a gap for whoever comes late',
+    async (first, second) => {
+      const start = await findEnd(first)
+      await insertAll(first, 'things', [documentOf('a'), documentOf('b')])
+      await waitForGap(first, start)
+      check((await second.changes(start, { limit: 10 })).gap, 'what is gone for one is not for another')
+      const end = await findEnd(second)
+      const change = { in: 'things', id: 'c', before: null, after: documentOf('c') }
+      await insertAll(first, 'things', [documentOf('c')])
+      const page = await second.changes(end, { limit: 10 })
+      checkSame(
+        page.changes.map(({ id }) => id),
+        page.gap ? [] : [change.id],
+        'the changes behind the end',
+      )
+    },
+    [loggedPlan('things', { keep: 0 })],
+  ),
+
+  logCase(
+    'what is to be kept stays, through many writes',
+    async (adapter) => {
+      const start = await findEnd(adapter)
+      const documents = Array.from({ length: 700 }, (_, i) => documentOf(`${1000 + i}`))
+      await insertAll(adapter, 'things', documents)
+      await adapter.write([{ in: 'things', remove: { kind: 'and', filters: [] } }], {})
+      const inserted = documents.map((after) => ({ in: 'things', id: after._id, before: null, after }))
+      const removed = documents.map((before) => ({ in: 'things', id: before._id, before, after: null }))
+      await checkLog(adapter, start, [...inserted, ...removed], 'of 1,400 changes')
+    },
+    [loggedPlan('things', { keep: HOUR }), loggedPlan('others', { keep: 0 })],
+  ),
+
+  logCase(
+    'a mark keeps what lies behind it',
+    async (first, second) => {
+      const early = await findEnd(first)
+      await insertAll(first, 'things', [documentOf('a')])
+      const marked = await findEnd(first)
+      await insertAll(first, 'marks', [
+        markOf(1, marked),
+        documentOf('two'),
+        documentOf('three', { position: 3 }),
+      ])
+      await insertAll(second, 'things', [documentOf('b')])
+      await waitForGap(first, early)
+      await pass(second)
+      const { gap, changes } = await second.changes(marked, { limit: 1 })
+      checkSame([gap, changes.map(({ id }) => id)], [false, ['b']], 'what lies behind the mark')
+      const replace = markOf(2, await findEnd(first))
+      await checkWrite(second, [{ in: 'marks', replace, version: 1 }], { ok: true, removed: 0 })
+      await waitForGap(second, marked)
+    },
+    MARKED,
+  ),
+]

@@ -1,0 +1,158 @@
+import { everything } from '../../../../filter/filter.js'
+import type { AdapterCase } from '../../adapter-case.js'
+import { check, checkSame, isSame, print, rejectionOf } from '../../check/check.js'
+import { documentOf, eq, ID, insertAll } from '../../check/documents.js'
+import { findEnd, hasLog, type LoggingAdapter, plainChange, readLog } from '../../check/plain-log.js'
+import { withAdapter } from '../../check/with-adapter.js'
+import { LOGGED, logCase } from './with-log.js'
+
+const many = Array.from({ length: 30 }, (_, i) => documentOf(`id${String(i).padStart(2, '0')}`, { n: i }))
+
+/** More than any test waits. */
+const LONG = 600_000
+
+const insertOne = (adapter: LoggingAdapter, id: string): Promise<void> =>
+  insertAll(adapter, 'things', [documentOf(id)])
+
+/** How the log is read. */
+export const readCases: readonly AdapterCase[] = [
+  logCase('pages of any length give the same changes', async (first, second) => {
+    const start = await findEnd(first)
+    await insertAll(first, 'things', many.slice(0, 20))
+    for (const document of many.slice(20)) await insertAll(first, 'things', [document])
+    await second.write([{ in: 'things', remove: everything }], {})
+    const { changes } = await readLog(first, start)
+    checkSame(changes.length, 60, 'the number of changes')
+    for (const limit of [1, 7, 1000])
+      checkSame((await readLog(second, start, limit)).changes, changes, `the log in pages of ${limit}`)
+    for (const [i, { position }] of changes.entries())
+      checkSame((await readLog(second, position)).changes, changes.slice(i + 1), `the log behind change ${i}`)
+  }),
+
+  logCase('a page is bounded in bytes, unless it has one change', async (adapter) => {
+    const start = await findEnd(adapter)
+    const large = many.slice(0, 6).map((document) => ({ ...document, text: 'ä'.repeat(5000) }))
+    await insertAll(adapter, 'things', large)
+    const { changes } = await readLog(adapter, start)
+    for (const bytes of [1, 15_000, 25_000, 45_000]) {
+      let position = start
+      const read: typeof large = []
+      while (read.length < large.length) {
+        const page = await adapter.changes(position, { limit: 100, bytes })
+        const size = new TextEncoder().encode(JSON.stringify(page.changes.map(plainChange))).length
+        check(page.changes.length > 0 && !page.gap, `a page of ${bytes} bytes has no change`)
+        // What is in memory anyway need not be bounded.
+        check(
+          [1, large.length].includes(page.changes.length) || size <= bytes,
+          `a page of ${bytes} bytes has ${size}`,
+        )
+        check(
+          read.length + page.changes.length === 6 || page.more,
+          'a page that was cut says there is no more',
+        )
+        read.push(...page.changes.flatMap(({ after }) => (after ? [after as (typeof large)[0]] : [])))
+        position = page.position
+      }
+      checkSame(
+        read,
+        changes.map(({ after }) => after),
+        `the documents in pages of ${bytes} bytes`,
+      )
+    }
+  }),
+
+  logCase('the end of the log lies behind all that is acknowledged', async (first, second) => {
+    for (let round = 0; round < 10; round++) {
+      await insertOne(first, `a${round}`)
+      const position = await findEnd(second)
+      await insertOne(first, `b${round}`)
+      const { changes } = await readLog(second, position)
+      checkSame(
+        changes.map(({ id }) => id),
+        [`b${round}`],
+        'the changes behind the end',
+      )
+    }
+  }),
+
+  logCase('positions and times are text and numbers of bounded size', async (adapter) => {
+    const start = await findEnd(adapter)
+    const before = Date.now()
+    await insertAll(adapter, 'things', many)
+    const { changes, position } = await readLog(adapter, start)
+    for (const text of [start, position, ...changes.map((change) => change.position)])
+      check(text.length <= 256, `a position has ${text.length} characters`)
+    checkSame(new Set(changes.map((change) => change.position)).size, many.length, 'distinct positions')
+    // Clocks of two machines differ.
+    for (const { time } of changes)
+      check(
+        Number.isSafeInteger(time) && Math.abs(time - before) < 3_600_000,
+        `a change has the time ${time}`,
+      )
+  }),
+
+  logCase('who waits is told of a write, through any adapter', async (first, second) => {
+    for (const [i, writer] of [first, second, first].entries()) {
+      const position = await findEnd(first)
+      const waiting = first.changes(position, { limit: 10, wait: LONG })
+      await insertOne(writer, `id${i}`)
+      checkSame(
+        (await waiting).changes.map(({ id }) => id),
+        [`id${i}`],
+        'the changes that were waited for',
+      )
+    }
+  }),
+
+  logCase('who waits is told nothing where nothing is written, and can give up', async (adapter) => {
+    const position = await findEnd(adapter)
+    const quiet = await adapter.changes(position, { limit: 10, wait: 20 })
+    checkSame([quiet.changes, quiet.more, quiet.gap], [[], false, false], 'a page after a wait')
+    const controller = new AbortController()
+    const { signal } = controller
+    const waiting = rejectionOf(adapter.changes(quiet.position, { limit: 10, wait: LONG, signal }))
+    controller.abort(new Error('gave up'))
+    check((await waiting) !== undefined, 'a wait that was given up did not reject')
+    // A write that is not recorded wakes nobody for long.
+    const waitingOn = adapter.changes(position, { limit: 10, wait: LONG })
+    await insertAll(adapter, 'others', many)
+    await insertOne(adapter, 'a')
+    checkSame(
+      (await waitingOn).changes.map(({ id }) => id),
+      ['a'],
+      'the changes that were waited for',
+    )
+  }),
+
+  logCase('a position that this log did not give is a gap, before what is kept', async (adapter) => {
+    const start = await findEnd(adapter)
+    await insertAll(adapter, 'things', many)
+    const { changes } = await readLog(adapter, start)
+    const last = changes.at(-1)?.position ?? ''
+    const foreign = ['', 'x', '0', '1', 'null', '[]', '{"a":1}', "' OR 1=1", `${last} `.repeat(2), `x${last}`]
+    for (const after of foreign) {
+      const page = await adapter.changes(after, { limit: 100, wait: LONG })
+      check(page.gap, `${print(after)} is taken for a position`)
+      check(isSame(page.changes, changes), `behind ${print(after)} the log does not begin anew`)
+    }
+  }),
+
+  logCase('a position lasts', async (first, _, storage) => {
+    const start = await findEnd(first)
+    await insertAll(first, 'things', many)
+    const { changes, position } = await readLog(first, start)
+    await first.close()
+    await withAdapter(storage, LOGGED, async (adapter) => {
+      if (!hasLog(adapter)) return
+      checkSame((await readLog(adapter, start)).changes, changes, 'the log after it was opened again')
+      await adapter.write([{ in: 'things', remove: eq(ID, 'id00') }], {})
+      const { changes: later } = await readLog(adapter, position)
+      checkSame(
+        later.map(plainChange),
+        [{ in: 'things', id: 'id00', before: many[0], after: null }],
+        'its end',
+      )
+    })
+    await first.open(LOGGED)
+  }),
+]

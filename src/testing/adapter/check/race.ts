@@ -1,0 +1,30 @@
+import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
+import { check, print } from './check.js'
+
+/** The steps of one write. */
+export type Write = readonly WriteStep[]
+
+/** Starts all writes at once, in turn on each of two adapters. */
+export const race = (
+  adapters: readonly StorageAdapter[],
+  writes: readonly Write[],
+): Promise<readonly WriteResult[]> =>
+  Promise.all(
+    writes.map((steps, i) => {
+      const adapter = adapters[i % adapters.length]
+      if (!adapter) throw new Error('a race needs adapters')
+      return adapter.write(steps, {})
+    }),
+  )
+
+/** Checks that one write won, and that all others lost for this reason. */
+export function checkOneWinner(results: readonly WriteResult[], reason: string, what: string): void {
+  const winners = results.filter(({ ok }) => ok)
+  check(winners.length === 1, `${what}: ${winners.length} of ${results.length} succeeded, not one`)
+  const odd = results.find((result) => !result.ok && result.reason !== reason)
+  check(odd === undefined, `${what}: a loser was told ${print(odd)}, not that of ${print(reason)}`)
+}
+
+/** What `make` gives for 0, 1, … */
+export const times = <T>(count: number, make: (i: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, i) => make(i))

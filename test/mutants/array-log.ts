@@ -1,0 +1,121 @@
+import type { Change, CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import { type PlainChange, recordPlainly } from '../../src/testing/adapter/check/plain-log.js'
+import { createArrayAdapter } from './array-adapter.js'
+
+/** A change in the log; `place`: how many lie before it. */
+export type Entry = PlainChange & Pick<Change, 'time'>
+
+/** What the log of an array adapter is made of; each part can be broken by itself. */
+export interface LogParts {
+  /** What is recorded of a write, of which `changes` should be; of one that was refused as well. */
+  readonly record: (
+    changes: readonly PlainChange[],
+    steps: readonly WriteStep[],
+    isOk: boolean,
+  ) => readonly PlainChange[]
+  readonly append: (log: readonly Entry[], changes: readonly Entry[]) => readonly Entry[]
+  /** Where a reader goes on, who was at a place and was told of so many changes. */
+  readonly goOn: (place: number, told: number, log: readonly Entry[]) => number
+  /** The changes of a page, from those behind a place. */
+  readonly page: (behind: readonly Entry[], limit: number) => readonly Entry[]
+  /** How many of the first changes are gone. */
+  readonly countGone: (log: readonly Entry[], mark: number, times: Horizon) => number
+  readonly isGap: (place: number | undefined, gone: number) => boolean
+  /** Whether there may be more. */
+  readonly isMore: (left: number) => boolean
+}
+
+/** The times before which a change goes: if no mark lies before it, and in any case. */
+interface Horizon {
+  readonly unmarked: number
+  readonly any: number
+}
+
+export const soundLog: LogParts = {
+  record: (changes, _, isOk) => (isOk ? changes : []),
+  append: (log, changes) => [...log, ...changes],
+  goOn: (place, told) => place + told,
+  page: (behind, limit) => behind.slice(0, limit),
+  countGone: (log, mark, { unmarked, any }) => {
+    const first = log.findIndex(({ time }, i) => time >= unmarked || (i >= mark && time >= any))
+    return first < 0 ? log.length : first
+  },
+  isGap: (place, gone) => place === undefined || place < gone,
+  isMore: (left) => left > 0,
+}
+
+/** An array adapter with a log, some of whose parts are replaced. */
+export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdapter {
+  const parts = { ...soundLog, ...broken }
+  const inner = createArrayAdapter()
+  const store = new Map<string, Map<string, StoredDocument>>()
+  let plans: readonly CollectionPlan[] = []
+  let log: readonly Entry[] = []
+  let gone = 0
+
+  const keepOf = (member: 'keep' | 'keepMarked'): number =>
+    Math.max(0, ...plans.map((plan) => plan.log?.[member] ?? plan.log?.keep ?? 0))
+  const findMark = (): number => {
+    const marks = plans.flatMap(({ name, mark }) =>
+      mark === undefined
+        ? []
+        : [...(store.get(name)?.values() ?? [])].map(({ [mark]: place }) => readPlace(place)),
+    )
+    return Math.min(Number.POSITIVE_INFINITY, ...marks.flatMap((place) => place ?? []))
+  }
+  const drop = (): void => {
+    const now = Date.now()
+    const times = { unmarked: now - keepOf('keep'), any: now - keepOf('keepMarked') }
+    gone = Math.max(gone, parts.countGone(log, findMark(), times))
+  }
+  const look = (after: string | null, limit: number) => {
+    drop()
+    const given = after === null ? log.length : readPlace(after)
+    const gap = parts.isGap(given !== undefined && given <= log.length ? given : undefined, gone)
+    const start = gap ? gone : (given ?? gone)
+    const found = after === null ? [] : parts.page(log.slice(start), limit)
+    const end = parts.goOn(start, found.length, log)
+    const changes = found.map(
+      (entry, i): Change => ({
+        ...entry,
+        position: printPlace(i === found.length - 1 ? end : start + i + 1),
+      }),
+    )
+    return { changes, position: printPlace(end), more: parts.isMore(log.length - end) && after !== null, gap }
+  }
+
+  return {
+    ...inner,
+    async open(opened) {
+      plans = [...plans.filter(({ name }) => !opened.some((plan) => plan.name === name)), ...opened]
+      for (const { name } of opened) if (!store.has(name)) store.set(name, new Map())
+      await inner.open(opened)
+    },
+    async write(steps, options) {
+      const result = await inner.write(steps, options)
+      const copies = structuredClone(steps)
+      const changes = (result.ok ? recordPlainly(store, copies, plans) : undefined) ?? []
+      const recorded = parts.record(changes, copies, result.ok)
+      log = parts.append(
+        log,
+        recorded.map((change) => ({ ...change, time: Date.now() })),
+      )
+      return result
+    },
+    async changes(after, { limit, wait = 0, signal }) {
+      for (const end = Date.now() + (after === null ? 0 : wait); ; ) {
+        signal?.throwIfAborted()
+        const page = look(after, limit)
+        if (page.changes.length > 0 || page.gap || Date.now() >= end) return structuredClone(page)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    },
+  }
+}
+
+const printPlace = (place: number): string => `place ${place}`
+
+const readPlace = (text: unknown): number | undefined => {
+  const [, place] = /^place (\d+)$/.exec(String(text)) ?? []
+  return place === undefined ? undefined : Number(place)
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Candidates,
+  candidatesIn,
+  candidatesInAll,
+  candidatesOfSet,
+} from '../../../../src/adapters/memory/plan/candidates.js'
+import { createPlanner } from '../../../../src/adapters/memory/plan/plan-scan.js'
+import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
+import { createSortedIndex } from '../../../../src/adapters/memory/sorted-index.js'
+import { and, type FieldRef, type Filter, or, type Scalar } from '../../../../src/filter/filter.js'
+import fc from '../../../support/fast-check.js'
+
+// CONTRACT.md §6, "Fairness": a read looks at few documents where an index answers, and one that pauses goes on
+// where it was.
+
+const rows = Array.from({ length: 30 }, (_, i) => {
+  const _id = String(i).padStart(2, '0')
+  return { _id, document: { _id, _version: 1 } }
+})
+const index = createSortedIndex([])
+for (const row of rows) index.rows.insert(row)
+
+const walkAll = (candidates: Candidates, skip: number, most: number): readonly string[] => {
+  const seen: string[] = []
+  candidates.walk(skip, ({ _id }) => seen.push(_id) < most)
+  return seen
+}
+
+const drain = (documents: Iterator<{ readonly _id: string }>): readonly string[] => {
+  const ids: string[] = []
+  for (let next = documents.next(); !next.done; next = documents.next()) ids.push(next.value._id)
+  return ids
+}
+
+const cut = fc.integer({ min: 0, max: 30 })
+const parts = fc.tuple(fc.array(cut, { maxLength: 6 }), fc.boolean()).map(([cuts, isBackwards]) => {
+  const places = [...cuts].sort((a, b) => a - b)
+  return places.flatMap((first, i) => (i % 2 === 0 ? [{ first, end: places[i + 1] ?? 30, isBackwards }] : []))
+})
+
+test('parts of an index are walked, from any place, as one after another', () => {
+  fc.assert(
+    fc.property(parts, cut, fc.integer({ min: 1, max: 30 }), (ranges, skip, most) => {
+      const candidates = candidatesInAll(index, ranges)
+      const expected = ranges.flatMap((range) => walkAll(candidatesIn(index, range), 0, 30))
+      expect(candidates.length).toBe(expected.length)
+      expect(walkAll(candidates, skip, most)).toEqual(expected.slice(skip, skip + most))
+      expect(drain(candidates.copyFrom(skip))).toEqual(expected.slice(skip))
+    }),
+  )
+})
+
+test('the rows of a set are walked from any place', () => {
+  const candidates = candidatesOfSet(new Set(rows))
+  expect(candidates.length).toBe(30)
+  expect(walkAll(candidates, 3, 2)).toEqual(['03', '04'])
+  expect(drain(candidates.copyFrom(28))).toEqual(['28', '29'])
+})
+
+describe('of a thousand documents, a read looks only at those', () => {
+  const tagged: FieldRef = { path: 'tags', type: 'string', each: true }
+  const group: FieldRef = { path: 'group', type: 'integer', each: false }
+  const held = createRows(createDatabase(), 'things')
+  held.addSorted([group])
+  held.addElements(tagged)
+  for (let i = 0; i < 1000; i++)
+    held.insert({ _id: `${i}`, _version: 1, group: i % 100, tags: [`t${i % 50}`, `t${i % 20}`] })
+  const plan = createPlanner(held)
+  const equals = (field: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field, value })
+
+  test.each<[what: string, Filter, number]>([
+    ['with one of several values', or([equals(group, 1), equals(group, 2), equals(group, 1)]), 20],
+    ['whose array holds a value', equals(tagged, 't1'), 60],
+    ['whose array holds one of several', or([equals(tagged, 't21'), equals(tagged, 't41')]), 40],
+    ['that also meet another condition', and([equals(tagged, 't1'), equals(group, 1)]), 10],
+  ])('%s', (_, filter, looked) => {
+    expect(plan(filter, []).candidates.length).toBe(looked)
+  })
+
+  test('that are left when some have changed and some are gone', () => {
+    held.replace({ _id: '21', _version: 2, group: 1, tags: ['t1'] })
+    held.remove('71')
+    const { candidates } = plan(equals(tagged, 't21'), [])
+    expect(candidates.length).toBe(18)
+  })
+})

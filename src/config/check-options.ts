@@ -36,14 +36,20 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   logger: [isLogger, 'an object with info, warn and error'],
   production: [isBoolean, 'true or false'],
   now: [isFunction, 'a function that returns milliseconds'],
+  deliver: [isFunction, 'a function of a delivery'],
+  background: [isFunction, 'a function of a promise'],
+  hooks: [isObject, 'an object of hooks by collection'],
 }
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
 
-/** The faults of a value that is not an adapter, and of options that are unknown or of a wrong type. */
-export function checkOptions(adapter: unknown, options: unknown): readonly ConfigFault[] {
+/**
+ * The faults of a value that is not an adapter, and of options that are unknown, of a wrong type, or for
+ * collections that `config` does not have.
+ */
+export function checkOptions(adapter: unknown, options: unknown, config: unknown): readonly ConfigFault[] {
   try {
-    return [...judgeAdapter(adapter), ...judgeOptions(options)]
+    return [...judgeAdapter(adapter), ...judgeOptions(options), ...judgeHooks(options, config)]
   } catch {
     // A getter or a proxy may throw.
     return [{ path: 'options', message: 'cannot be read' }]
@@ -66,3 +72,21 @@ function judgeOptions(options: unknown): readonly ConfigFault[] {
     return value === undefined || isValid(value) ? [] : [{ path, message: `must be ${allowed}` }]
   })
 }
+
+/** The faults of hooks: each is for a collection, and has the members of a hook. */
+function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
+  const hooks = isObject(options) ? options.hooks : undefined
+  if (!isObject(hooks)) return []
+  const collections = isObject(config) && isObject(config.collections) ? Object.keys(config.collections) : []
+  return Object.entries(hooks).flatMap(([name, hook]): ConfigFault[] => {
+    const path = `options.hooks.${name}`
+    if (name === COMMENT || !collections.includes(name)) {
+      return [{ path, message: `names no collection${suggest(name, collections)}` }]
+    }
+    if (hook === undefined) return []
+    const isHook = isObject(hook) && isFunction(hook.before) && Object.keys(hook).join() === 'before'
+    return isHook ? [] : [{ path, message: 'must be { before } with a function of a change' }]
+  })
+}
+
+const COMMENT = '$comment'

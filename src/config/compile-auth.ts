@@ -3,12 +3,14 @@ import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
+import { findVerifiedField } from './check-verification.js'
 import { DEFAULT_AUTH } from './defaults.js'
 import type { AuthPlan, Collection } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
-const DAY = 24 * 60 * 60 * 1000
+const MINUTE = 60 * 1000
+const DAY = 24 * 60 * MINUTE
 
 const isUniqueText = ({ definition }: Field): boolean =>
   definition.type === 'string' && definition.unique === true
@@ -40,7 +42,11 @@ export function compileAuth(
   report: ConfigReport,
 ): AuthPlan | null {
   const fields = users?.fields ?? []
-  if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) return null
+  if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) {
+    if (auth.verifiedField !== undefined && !isUnsure(`/collections/${USERS}`))
+      report.at('verifiedField').fault(`"${USERS}" keeps no accounts: it has no hash field`)
+    return null
+  }
   const [identifier, secret] = CREDENTIALS.map((credential) => {
     if (isUnsure(`/auth/${credential.attribute}`) || isUnsure(SCHEMA)) return undefined
     const unsure = fields.filter(
@@ -52,8 +58,9 @@ export function compileAuth(
   if (identifier && identifier.name === auth.roleField) {
     report.at('roleField').fault('is the identifier: anyone who registers could choose a role')
   }
+  const verified = findVerifiedField(auth, users, isUnsure, report)
   if (!users || !identifier || !secret) return null
-  const { register, sessionDays, cost } = { ...DEFAULT_AUTH, ...auth }
+  const { register, sessionDays, cost, requireVerified, resetMinutes } = { ...DEFAULT_AUTH, ...auth }
   return {
     users,
     identifier,
@@ -61,6 +68,9 @@ export function compileAuth(
     register,
     sessionMilliseconds: sessionDays * DAY,
     cost,
+    verified,
+    requiresVerified: requireVerified,
+    resetMilliseconds: resetMinutes * MINUTE,
   }
 }
 

@@ -1,20 +1,29 @@
 import { ConfigError, type ConfigFault } from '../errors.js'
+import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
 import { checkCase } from '../fields/names.js'
+import type { Filter } from '../filter/filter.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
 import { type ConfigReport, createReport, reportTo } from '../json/report.js'
-import { EVERYONE } from '../permissions/grants.js'
+import { EVERYONE, OWNER } from '../permissions/grants.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
-import type { CollectionConfig, Limits } from '../types.js'
+import type { IndexPlan } from '../storage.js'
+import type { CollectionConfig, Config, Limits } from '../types.js'
+import { checkRequireVerified } from './check-verification.js'
+import { findClaimTypes } from './claims/claim-types.js'
+import { compileClaims } from './claims/compile-claims.js'
+import { warnOfClaims } from './claims/warn-of-claims.js'
+import { warnOfRules } from './claims/warn-of-rules.js'
 import { checkRoleField, compileAuth } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
-import { compileReferences } from './compile-references.js'
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
 import { findWarnings } from './find-warnings.js'
-import { createVariableJudge } from './judge-variable.js'
-import type { Collection, ServicePlan } from './plan.js'
+import { createVariableJudge, withoutClaims } from './judge-variable.js'
+import type { Collection, LoggedPlan, ServicePlan } from './plan.js'
+import { compileReferences } from './references/compile-references.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
@@ -24,6 +33,10 @@ export interface CompileOptions {
   readonly production: boolean
   /** Whether the host identifies callers; `$user` may then have any field. */
   readonly hasAuthenticate: boolean
+  /** Whether the host delivers tokens. Default: nobody knows, and it is no fault. */
+  readonly hasDeliver?: boolean
+  /** Whether the storage can keep a log of changes. Default true. */
+  readonly hasLog?: boolean
   /** The faults of the host's adapter and options. */
   readonly faults?: readonly ConfigFault[]
 }
@@ -37,14 +50,16 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
   const report = reportTo(faults)
   const { collections: written = {}, auth = {} } = config
-  const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure })
+  const claims = findClaimTypes(config)
+  const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure, claims })
 
   checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, report.at('collections'))
   const { parse: parsePattern } = createPatternStore()
   const collections = new Map(
     Object.entries(written).map(([name, collection]) => {
-      const roleField = name === USERS ? (auth.roleField ?? null) : null
-      const context = { judgeVariable, parsePattern, isUnsure, roleField }
+      const { roleField = null, verifiedField = null, requireVerified = false } = name === USERS ? auth : {}
+      const own = { roleField, verifiedField, requireVerified }
+      const context = { judgeVariable, claims, parsePattern, isUnsure, ...own }
       return [name, compileCollection(name, collection, report.at('collections').at(name), context)]
     }),
   )
@@ -53,10 +68,18 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const plan = {
     collections,
     auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
-    referrers: compileReferences(collections, isUnsure, report),
+    ...compileReferences(collections, isUnsure, report),
+    claims: compileClaims(
+      auth.claims ?? {},
+      { collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
+      report.at('auth').at('claims'),
+    ),
     limits,
+    log: compileLog(config, collections, options.hasLog ?? true, report.at('collections')),
   }
   checkLimits(limits, report.at('limits'))
+  const { hasDeliver = true } = options
+  checkRequireVerified({ config: auth, auth: plan.auth, isUnsure, hasDeliver, faults: [...faults] }, report)
   const warnings: string[] = []
   const warn: ConfigReport = createReport((path, message) => warnings.push(`${path}: ${message}`) > 0)
   for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
@@ -71,18 +94,22 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   }
   if (faults.length > 0) throw new ConfigError(faults)
   findWarnings(written, plan, options, warn)
+  warnOfClaims(auth.claims ?? {}, plan, warn.at('auth').at('claims'))
+  warnOfRules(auth, plan, warn)
   return { ...plan, warnings }
 }
 
-interface CollectionContext extends Pick<RuleScope, 'judgeVariable' | 'parsePattern' | 'roleField'> {
+interface CollectionContext
+  extends Pick<RuleScope, 'judgeVariable' | 'claims' | 'parsePattern' | 'roleField' | 'verifiedField'> {
   readonly isUnsure: IsUnsure
+  readonly requireVerified: boolean
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
   report: ConfigReport,
-  { isUnsure, ...context }: CollectionContext,
+  { isUnsure, requireVerified, ...context }: CollectionContext,
 ): Collection {
   const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
@@ -91,7 +118,12 @@ function compileCollection(
     context.parsePattern,
     report,
   )
-  const scope = { ...context, fields, paths, validate, additionalProperties, isUnsure: isUnsurePath(paths) }
+  const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null
+  const scope = {
+    ...{ ...context, fields, paths, validate, additionalProperties, shownIf },
+    isUnsure: isUnsurePath(paths),
+  }
+  const permissions = compilePermissions(config.permissions ?? {}, scope, report.at('permissions'))
   return {
     name,
     fields,
@@ -99,11 +131,50 @@ function compileCollection(
     hashes: fields.filter(({ type }) => type === 'hash'),
     hasReferences: fields.some(holdsReference),
     additionalProperties,
-    permissions: compilePermissions(config.permissions ?? {}, scope, report.at('permissions')),
+    permissions,
     parsePattern: context.parsePattern,
     validate,
     roleField: context.roleField,
-    storage,
+    verifiedField: context.verifiedField,
+    storage: permissions.read.get(OWNER)
+      ? { ...storage, indexes: [...storage.indexes, BY_CREATOR] }
+      : storage,
+    hasChanges: config.changes ?? false,
+  }
+}
+
+/** What those who may read their own documents ask for. */
+const BY_CREATOR: IndexPlan = {
+  fields: SYSTEM_FIELD_PLANS.flatMap(({ name, ref }) => (ref && name === 'createdBy' ? [ref] : [])),
+  unique: false,
+}
+
+/** Matches the documents that have a field. */
+function presenceOf(fields: readonly Field[], name: string | null): Filter | null {
+  const ref = fields.find((field) => field.name === name)?.ref
+  return ref ? { kind: 'present', field: ref } : null
+}
+
+/** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */
+function compileLog(
+  config: Partial<Config>,
+  collections: ReadonlyMap<string, Collection>,
+  hasLog: boolean,
+  report: ConfigReport,
+): LoggedPlan | null {
+  const told = [...collections.values()].filter(({ hasChanges }) => hasChanges)
+  if (told.length === 0) return null
+  for (const { name, permissions } of told) {
+    const place = report.at(name).at('changes')
+    if (!hasLog) place.fault('this storage keeps no changes')
+    // What a caller is through other documents changes with documents that no stream of this collection reads.
+    const usesClaims = [...permissions.read.values()].some((rule) => rule !== null && rule.claims.length > 0)
+    if (usesClaims) place.fault('a rule to read here uses a claim, which streams of changes do not follow')
+  }
+  const users = collections.has(USERS) ? [USERS] : []
+  return {
+    collections: new Set([...told.map(({ name }) => name), ...users]),
+    configuration: JSON.stringify(config),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Field } from '../fields/field-type.js'
+import type { Filter } from '../filter/filter.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
@@ -14,12 +15,13 @@ import {
   type PropertySet,
   type Rule,
 } from '../permissions/grants.js'
-import { findVariables } from '../query/variable.js'
-import { ANYWHERE, isAnywhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
+import { claimIn, findVariables } from '../query/variable.js'
+import { ANYWHERE, isAnywhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
 import { isFieldName, isSystemField, suggest } from '../schema/names.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
+import { judgeClaimsInSet } from './claims/judge-set.js'
 
 /** What the names and values of a rule are checked against. */
 export interface RuleScope extends WhereScope {
@@ -27,6 +29,10 @@ export interface RuleScope extends WhereScope {
   readonly validate: BodyValidator
   readonly additionalProperties: boolean
   readonly roleField: string | null
+  /** The field that the service alone writes. */
+  readonly verifiedField: string | null
+  /** What a document must meet before anyone but a role reads it; `null` for nothing. */
+  readonly shownIf: Filter | null
 }
 
 /** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */
@@ -96,17 +102,23 @@ function compileRule(
       if (message) place.at(list).at(i).fault(message)
     }
   }
-  const where = compileWhere(rule.where, scope, place.at('where'))
+  const written = compileWhere(rule.where, scope, place.at('where'))
+  const isHiding = operation === 'read' && scope.shownIf !== null && !isRole(subject)
+  const where = isHiding ? narrowWhere(written, scope.shownIf) : written
+  // An update must not take a document out of its writer's reach, unless the rule says so.
+  const check =
+    rule.check === undefined && operation === 'update'
+      ? where
+      : compileWhere(rule.check, scope, place.at('check'))
+  const set = compileSet(rule.set ?? {}, scope, place.at('set'))
+  const variables = [...variablesIn(where), ...variablesIn(check), ...findVariables([...set.values()])]
   return {
     subject,
     properties: compileProperties(rule),
     where,
-    // An update must not take a document out of its writer's reach, unless the rule says so.
-    check:
-      rule.check === undefined && operation === 'update'
-        ? where
-        : compileWhere(rule.check, scope, place.at('check')),
-    set: compileSet(rule.set ?? {}, scope, place.at('set')),
+    check,
+    set,
+    claims: [...new Set(variables.flatMap((variable) => claimIn(scope.claims, variable) ?? []))],
     acceptsRole:
       (isWhole && isRole(subject)) ||
       (scope.roleField !== null && rule.pick?.includes(scope.roleField) === true),
@@ -115,6 +127,8 @@ function compileRule(
 
 const compileProperties = ({ pick, omit }: RuleConfig): PropertySet =>
   pick || omit ? { pick: pick ? new Set(pick) : null, omit: new Set(omit) } : ALL_PROPERTIES
+
+const variablesIn = (where: Where): readonly string[] => (where.kind === 'bound' ? where.variables : [])
 
 const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, place: ConfigReport): Where =>
   where === undefined ? ANYWHERE : parseWhere(where, scope, place)
@@ -125,6 +139,11 @@ function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): Re
     const messages = [
       ...(ofName === undefined ? judgeLiteral(name, value, scope) : [ofName]),
       ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? []),
+      ...judgeClaimsInSet(
+        scope.fields.find((field) => field.name === name),
+        value,
+        scope,
+      ),
     ]
     for (const message of messages) report.at(name).fault(message)
   }
@@ -145,8 +164,9 @@ function judgeName(
   list: 'pick' | 'omit' | 'set',
   name: string,
   operation: Operation,
-  { fields, additionalProperties }: RuleScope,
+  { fields, additionalProperties, verifiedField }: RuleScope,
 ): string | undefined {
+  if (list === 'set' && name === verifiedField) return `${name} is written by the service alone`
   if (isSystemField(name)) {
     if (operation !== 'read') return `${name} is set by the service, whatever a rule says`
     return name === '_id' && list === 'omit' ? '_id is always shown' : undefined

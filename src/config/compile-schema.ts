@@ -2,6 +2,7 @@ import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compi
 import type { DefinitionCheck, Field } from '../fields/field-type.js'
 import { fieldTypeOf } from '../fields/field-types.js'
 import { checkCase, RESERVED_FIELD_NAMES } from '../fields/names.js'
+import type { FieldRef } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
@@ -44,7 +45,24 @@ export function compileSchema(
   })
   checkDefaults(fields, validate, schema)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
-  return { fields, paths, validate, storage: { name, indexes } }
+  return { fields, paths, validate, storage: { name, indexes, ...elementsOf(fields) } }
+}
+
+/** The references in arrays, by which a delete looks for documents. */
+function elementsOf(fields: readonly Field[]): Pick<CollectionPlan, 'elements'> {
+  const elements = fields.flatMap((field) => findElements(field, null))
+  return elements.length > 0 ? { elements } : {}
+}
+
+/** `array` is the path of the array around a field. */
+function findElements({ type, path, items, properties }: Field, array: string | null): readonly FieldRef[] {
+  if (type === 'reference' && array !== null) {
+    const element: FieldRef = { path: array, type: 'string', each: true }
+    return [path === array ? element : { ...element, inside: path.slice(array.length + 1) }]
+  }
+  // What lies in two arrays is refused as a reference.
+  const inner = items ? (array === null ? [items] : []) : properties
+  return inner.flatMap((field) => findElements(field, items ? path : array))
 }
 
 /**

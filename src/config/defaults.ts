@@ -13,14 +13,20 @@ export const DEFAULT_LIMITS: Limits = {
   expanded: 100,
   bulk: 100,
   requestSeconds: 10,
+  subscribers: 1000,
+  changesHours: 24,
 }
 
 /**
  * The defaults of `auth` (CONTRACT.md §1); the fields for identifier, secret and role follow from the schema
  * of `users`.
  */
-export const DEFAULT_AUTH: Required<Pick<AuthConfig, 'register' | 'sessionDays' | 'cost'>> = {
+export const DEFAULT_AUTH: Required<
+  Pick<AuthConfig, 'register' | 'sessionDays' | 'cost' | 'requireVerified' | 'resetMinutes'>
+> = {
   register: true,
   sessionDays: 30,
   cost: 12,
+  requireVerified: false,
+  resetMinutes: 60,
 }

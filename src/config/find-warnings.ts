@@ -13,11 +13,12 @@ import { isAnywhere } from '../query/where.js'
 import { USERS } from '../schema/names.js'
 import type { CollectionConfig, Config } from '../types.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
+import { warnOfReferences } from './references/find-warnings.js'
 
 /** Warns of what a valid configuration says but its author may not have meant (CONTRACT.md §1, §5). */
 export function findWarnings(
   written: Config['collections'],
-  plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits'>,
+  plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits' | 'matches' | 'referrers'>,
   options: { readonly production: boolean },
   report: ConfigReport,
 ): void {
@@ -25,6 +26,7 @@ export function findWarnings(
   if (auth) warnOfIdentifier(auth, report)
   if (auth) warnOfOpenSecret(auth, report)
   if (options.production) warnOfUnlimited(plan, report.at('limits'))
+  warnOfReferences(written, plan, report)
   for (const collection of collections.values()) {
     const place = report.at('collections').at(collection.name)
     const config = written[collection.name]

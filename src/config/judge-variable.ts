@@ -1,5 +1,6 @@
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
+import { toPointerPart } from '../json/pointer.js'
 import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } from '../query/variable.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
@@ -12,7 +13,11 @@ import { isUnsurePath } from './shape/settle-shape.js'
  */
 export function createVariableJudge(
   users: { readonly [field: string]: FieldDefinition } | undefined,
-  options: { readonly hasAuthenticate: boolean; readonly isUnsure: IsUnsure },
+  options: {
+    readonly hasAuthenticate: boolean
+    readonly isUnsure: IsUnsure
+    readonly claims: { has(name: string): boolean }
+  },
 ): JudgeVariable {
   const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
   const known = new Map(fields.map((field) => [field.path, field]))
@@ -23,13 +28,31 @@ export function createVariableJudge(
       return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"`
     }
     if (variable === NOW || path === '_id') return judgeForm(variable, form, ['single'])
-    if (path === undefined || options.hasAuthenticate) return undefined
+    if (path === undefined) return undefined
+    const [head = ''] = path.split('.')
+    if (options.claims.has(head)) return path === head ? judgeForm(variable, form, ['list']) : PART
+    if (isUnsureClaim(options.isUnsure, head)) return undefined
+    if (options.hasAuthenticate) return undefined
     if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return undefined
     const field = known.get(path)
     if (field) return judgeForm(variable, form, formsOf(field))
     return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path, [...known.keys()])}`
   }
 }
+
+/** Whether a claim of this name was left out for a fault. */
+const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
+  ['from', 'where', 'take'].some((attribute) => isUnsure(`/auth/claims${toPointerPart(name)}/${attribute}`))
+
+const PART = 'a claim holds single values, which have no fields'
+
+/** The judge of the variables in claims: what others say of a caller cannot depend on itself. */
+export const withoutClaims =
+  (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
+  (variable, form) => {
+    const [head = ''] = (userPathOf(variable) ?? '').split('.')
+    return claims.has(head) ? `${variable} is a claim, and a claim cannot use one` : judge(variable, form)
+  }
 
 function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   if (fieldType.valueType === 'json') return ['single', 'list']

@@ -15,6 +15,7 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
   const ofNull = definition.nullable ? undefined : null
   const { readDefault } = fieldType
   const written = 'default' in definition ? definition.default : undefined
+  const properties = inside.properties ? compileFields(inside.properties, `${path}.`) : []
   return {
     name,
     path,
@@ -22,10 +23,13 @@ function compileField(name: string, path: string, definition: FieldDefinition): 
     fieldType,
     definition,
     ref: compileRef(path, fieldType, items),
-    properties: inside.properties ? compileFields(inside.properties, `${path}.`) : [],
+    properties,
     items,
     normalise: (value) => (value === null ? ofNull : normalise(value)),
     defaultAt: readDefault ? (now) => readDefault(written, now) : () => written,
+    fillsInside: [...properties, ...(items ? [items] : [])].some(
+      (one) => one.fillsInside || (one !== items && 'default' in one.definition),
+    ),
   }
 }
 

@@ -38,6 +38,8 @@ export interface Field<T extends FieldTypeName = FieldTypeName> {
   readonly normalise: (value: unknown) => unknown
   /** The default of a missing field. With `now` as `null`, only a default independent of the time. */
   readonly defaultAt: (now: string | null) => unknown
+  /** Whether a field inside it has a default. */
+  readonly fillsInside: boolean
 }
 
 /** A type with scalar values: they can be compared, sorted, unique and indexed. */

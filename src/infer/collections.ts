@@ -11,6 +11,16 @@ export interface CollectionTypes {
   readonly update: object
   /** The paths of references, with the collections that they lead to. */
   readonly references: object
+  /** Of `users`: how accounts are addressed. */
+  readonly account?: AccountTypes
+}
+
+/** What the calls of accounts depend on. */
+export interface AccountTypes {
+  /** The name of the identifier. */
+  readonly identifier: string
+  /** Whether an account counts only once it is verified: a registration then signs nobody in. */
+  readonly requireVerified: boolean
 }
 
 /** A collection of which only the name is known. */
@@ -66,6 +76,36 @@ type TypesOf<C> = C extends { readonly schema: infer S }
       }
   : LooseCollection
 
+/** The names of the unique strings of a schema. */
+type UniqueStringOf<S> = {
+  [K in NameOf<S>]: S[K] extends { readonly type: 'string'; readonly unique: true } ? K : never
+}[NameOf<S>]
+
+/** The identifier that a configuration names, else the one unique string of `users`. */
+type IdentifierOf<C, S> = C extends { readonly auth: { readonly identifier: infer K extends string } }
+  ? K
+  : UniqueStringOf<S>
+
+type RequireVerified<C> = C extends {
+  readonly auth: { readonly requireVerified: infer B extends boolean }
+}
+  ? B
+  : false
+
+/** What a collection has besides, if it is that of the accounts. */
+type AccountOf<C, K, U> = K extends 'users'
+  ? U extends { readonly schema: infer S }
+    ? [IdentifierOf<C, S>] extends [never]
+      ? unknown
+      : {
+          readonly account: {
+            readonly identifier: IdentifierOf<C, S>
+            readonly requireVerified: RequireVerified<C>
+          }
+        }
+    : unknown
+  : unknown
+
 type IsConfig<C> = C extends { readonly collections: infer N }
   ? N[NameOf<N>] extends { readonly schema: object }
     ? true
@@ -80,7 +120,7 @@ export type CollectionsOf<C> = unknown extends C
   ? LooseCollections
   : IsConfig<C> extends true
     ? C extends { readonly collections: infer N }
-      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K]> }
+      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K]> & AccountOf<C, K, N[K]> }
       : never
     : C extends { readonly [K in keyof C]: CollectionTypes }
       ? C

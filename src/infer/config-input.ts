@@ -69,6 +69,9 @@ type CollectionsIn<C> = C extends { readonly collections: infer N } ? N : never
 
 type UserField<C> = CollectionsIn<C> extends { readonly users: infer U } ? NameIn<U> : string
 
+/** The keys of `auth` that name fields of `users`. */
+type AuthFieldName = 'identifier' | 'secret' | 'roleField' | 'verifiedField'
+
 /** A configuration in which every name that refers to something exists in `C`. */
 type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
   readonly collections: {
@@ -76,8 +79,8 @@ type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
       ? string
       : Collection<CollectionsIn<C>[K], NameOf<CollectionsIn<C>>>
   }
-  readonly auth?: Omit<AuthConfig, 'identifier' | 'secret' | 'roleField'> & {
-    readonly [K in 'identifier' | 'secret' | 'roleField']?: UserField<C>
+  readonly auth?: Omit<AuthConfig, AuthFieldName> & {
+    readonly [K in AuthFieldName]?: UserField<C>
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Binding } from '../query/variable.js'
+import type { Binding, HeldClaims } from '../query/variable.js'
 import type { Caller, JsonObject } from '../types.js'
 
 /** A signed-in caller, from the service's own accounts or from the host. */
@@ -26,17 +26,22 @@ export interface Asking {
 }
 
 /** Binds the variables. The time is read once, when it is first needed. */
-export const bindVariables = (caller: KnownCaller | null, clock: Clock): Binding =>
-  new CallersBinding(caller, clock)
+export const bindVariables = (
+  caller: KnownCaller | null,
+  clock: Clock,
+  claims?: HeldClaims | undefined,
+): Binding => new CallersBinding(caller, clock, claims)
 
 /** A class: an object with a getter of its own costs more than all that is bound. */
 class CallersBinding implements Binding {
   readonly user: JsonObject | null
+  readonly claims: HeldClaims | undefined
   readonly #clock: Clock
   #now: string | undefined
 
-  constructor(caller: KnownCaller | null, clock: Clock) {
+  constructor(caller: KnownCaller | null, clock: Clock, claims: HeldClaims | undefined) {
     this.user = caller?.fields ?? null
+    this.claims = claims
     this.#clock = clock
   }
 

@@ -42,6 +42,8 @@ export interface Rule {
   readonly set: ReadonlyMap<string, unknown>
   /** Whether the rule accepts the field that holds the role. */
   readonly acceptsRole: boolean
+  /** The names of the claims in `where`, `check` and `set`. */
+  readonly claims: readonly string[]
 }
 
 /** For each operation, the subjects that mention it, in the configured order; `null` where they refuse it. */

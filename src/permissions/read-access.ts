@@ -2,7 +2,7 @@ import type { Field } from '../fields/field-type.js'
 import { and, type Filter, isEverything, type Leaf, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
-import type { Readable } from '../query/reading.js'
+import type { Readable, ReadableNames } from '../query/reading.js'
 import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
 import type { Document } from '../types.js'
@@ -41,6 +41,10 @@ export interface ReadAccess extends Readable {
   keep(document: StoredDocument, slice: Slice): KeptText | undefined
   /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
   isShown(document: StoredDocument, name: string): boolean
+  /** All that it depends on but the time, as text: the rules that apply, the values of their variables. */
+  readonly standing: string
+  /** Whether it depends on the time. */
+  readonly isTimed: boolean
 }
 
 /** A rule, and the documents that it holds for with one caller. */
@@ -53,14 +57,15 @@ export interface BoundRule {
 interface AccessParts {
   readonly rules: readonly BoundRule[]
   readonly findView: FindView
-  /** Stands for this access among those that are kept. */
+  /** Stands for this access among those that are kept; `undefined` where it depends on the time. */
   readonly key: number | undefined
+  readonly writeStanding: () => string
 }
 
 /** Compiles the access of a caller for whom some rules hold. */
 export function compileAccess(
   collection: AccessibleCollection,
-  { rules, findView, key }: AccessParts,
+  { rules, findView, key, writeStanding }: AccessParts,
 ): ReadAccess {
   const filter = or(rules.map(({ where }) => where))
   let matchesFilter: Predicate | undefined
@@ -73,7 +78,7 @@ export function compileAccess(
     const name = topOf(path)
     return name === '_id' ? rules : rules.filter(({ rule }) => includesProperty(rule.properties, name))
   }
-  let paths: readonly string[] | undefined
+  const names = createNames(collection.paths, (path) => showing(path).length > 0)
   return {
     storage: collection.storage,
     parsePattern: collection.parsePattern,
@@ -83,25 +88,49 @@ export function compileAccess(
       matchesFilter ??= compileWhere(filter)
       return matchesFilter(document)
     },
-    find(path) {
-      const field = collection.paths.get(path)
-      return field && showing(path).length > 0 ? field : undefined
-    },
+    find: names.find,
     isShownAlways: (field) => showing(field.path).length === rules.length,
     guard(leaf) {
       const shown = showing(leaf.field.path)
       return shown.length === rules.length ? leaf : guardLeaf(shown, leaf)
     },
     get paths() {
-      paths ??= [...collection.paths.keys()].filter((path) => showing(path).length > 0)
-      return paths
+      return names.paths
     },
     show: (document) => viewOf(document).show(document),
     write: (document) => JSON.stringify(viewOf(document).show(document)),
     keep: (document, slice) => viewOf(document).keep(document, slice),
     isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
+    get standing() {
+      return writeStanding()
+    },
+    isTimed: key === undefined,
   }
 }
+
+function createNames(fields: ReadonlyMap<string, Field>, isShown: (path: string) => boolean): ReadableNames {
+  let paths: readonly string[] | undefined
+  return {
+    find(path) {
+      const field = fields.get(path)
+      return field && isShown(path) ? field : undefined
+    },
+    get paths() {
+      paths ??= [...fields.keys()].filter(isShown)
+      return paths
+    },
+  }
+}
+
+/** The names that some rules show; the values of their variables do not matter for that. */
+export const namesOf = (
+  { paths }: Pick<AccessibleCollection, 'paths'>,
+  rules: readonly Rule[],
+): ReadableNames =>
+  createNames(paths, (path) => {
+    const name = topOf(path)
+    return name === '_id' || rules.some(({ properties }) => includesProperty(properties, name))
+  })
 
 const topOf = (path: string): string => {
   const dot = path.indexOf('.')

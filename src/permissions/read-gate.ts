@@ -2,12 +2,19 @@ import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
 import { isObject } from '../json/own-properties.js'
+import type { ReadableNames } from '../query/reading.js'
 import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { Asking, KnownCaller } from './caller.js'
 import { type CompiledPermissions, EVERYONE, OWNER, type Rule, SIGNED_IN } from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
-import { type AccessibleCollection, type BoundRule, compileAccess, type ReadAccess } from './read-access.js'
+import {
+  type AccessibleCollection,
+  type BoundRule,
+  compileAccess,
+  namesOf,
+  type ReadAccess,
+} from './read-access.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
 export type { ReadAccess } from './read-access.js'
@@ -32,8 +39,10 @@ interface Standing {
   /** Stands for the rules. */
   readonly key: string
   readonly rules: readonly Rule[]
-  /** The values that the rules depend on; `null` where they depend on the time. */
-  readonly variables: readonly string[] | null
+  /** The variables of the caller that the rules depend on. */
+  readonly variables: readonly string[]
+  /** Whether they depend on the time too. */
+  readonly isTimed: boolean
 }
 
 /** The most standings that are kept: callers may have any of the roles together. */
@@ -56,8 +65,18 @@ const OVERHEAD = 1024
 export function createReadGate(collection: GatedCollection, options: GateOptions): ReadGate {
   const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
   const findView = createViews(collection, rules, options.keepTexts)
-  const compile = (mine: readonly Rule[], asking: Asking, key?: number): ReadAccess =>
-    compileAccess(collection, { rules: mine.map((rule) => bindRule(rule, asking)), findView, key })
+  const compile = (
+    { rules: mine }: Standing,
+    asking: Asking,
+    writeStanding: () => string,
+    key?: number,
+  ): ReadAccess =>
+    compileAccess(collection, {
+      rules: mine.map((rule) => bindRule(rule, asking)),
+      findView,
+      key,
+      writeStanding,
+    })
   const standings = createBoundedMap<string, Standing>(MAX_STANDINGS)
   const standingOf = (caller: KnownCaller | null): Standing => {
     const mine = rules.filter(({ subject }) => appliesTo(subject, caller))
@@ -72,13 +91,12 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
   const accesses = createBoundedMap<string, Kept>(MAX_ACCESSES, ({ size }) => size)
   return (asking) => {
     const standing = asking.caller === null ? anonymous : standingOf(asking.caller)
-    const { rules: mine, variables } = standing
-    if (mine.length === 0) return null
-    if (variables === null) return compile(mine, asking)
-    const key = variables.length === 0 ? standing.key : standing.key + writeValues(variables, asking.binding)
+    if (standing.rules.length === 0) return null
+    if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
+    const key = writeStanding(standing, asking.binding)
     const known = accesses.get(key)
     if (known) return known.access
-    const access = compile(mine, asking, options.createKey())
+    const access = compile(standing, asking, () => key, options.createKey())
     accesses.set(key, { access, size: OVERHEAD + key.length })
     return access
   }
@@ -89,8 +107,22 @@ function createStanding(key: string, rules: readonly Rule[]): Standing {
     ...(rule.subject === OWNER ? [USER_ID] : []),
     ...(rule.where.kind === 'bound' ? rule.where.variables : []),
   ])
-  return { key, rules, variables: variables.includes(NOW) ? null : [...new Set(variables)] }
+  const isTimed = variables.includes(NOW)
+  return { key, rules, variables: [...new Set(variables)].filter((name) => name !== NOW), isTimed }
 }
+
+/** The rules that let a caller read something. */
+export const selectReadRules = ({ read }: CompiledPermissions, caller: KnownCaller | null): readonly Rule[] =>
+  [...read.values()].filter((rule) => rule !== null).filter(({ subject }) => appliesTo(subject, caller))
+
+/** The names of what a caller may read of a collection; `null` for nothing. */
+export function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {
+  const rules = selectReadRules(collection.permissions, caller)
+  return rules.length > 0 ? namesOf(collection, rules) : null
+}
+
+const writeStanding = ({ key, variables }: Standing, binding: Binding): string =>
+  variables.length === 0 ? key : key + writeValues(variables, binding)
 
 function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
@@ -111,7 +143,15 @@ const bindRule = (rule: Rule, asking: Asking): BoundRule => ({ rule, where: bind
 
 /** The values of variables as text; nothing of those that have none. */
 const writeValues = (variables: readonly string[], binding: Binding): string =>
-  writeValue(variables.map((variable) => bindValue(variable, binding)?.value ?? null))
+  `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
+
+/** The value of a variable as text. A claim without all of its values is another than one that has no more. */
+function writeVariable(variable: string, binding: Binding): string {
+  const bound = bindValue(variable, binding)
+  if (bound) return writeValue(bound.value ?? null)
+  const some = bindValue(variable, binding, 'some')
+  return some ? `${writeValue(some.value)}~` : 'null'
+}
 
 /** A value as text. That of a host may have a `toJSON`, and look like another; no condition compares an object. */
 const writeValue = (value: unknown): string =>

@@ -39,16 +39,20 @@ export interface Kept {
 export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
   includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
 
-/** Drops system fields, what `accepts` refuses, and what `set` replaces (CONTRACT.md §4 and §5). */
+/**
+ * Drops system fields and the field that says who is verified, what `accepts` refuses, and what `set` replaces
+ * (CONTRACT.md §4 and §5).
+ */
 export function keepProperties(
   body: JsonObject,
   accepts: (name: string) => boolean,
   set: ReadonlyMap<string, unknown> = new Map(),
+  verifiedField: string | null = null,
 ): Kept {
   const names = Object.keys(body)
   let isWhole = true
   const kept = names.filter((name) => {
-    if (isSystemField(name) || set.has(name)) return false
+    if (isSystemField(name) || name === verifiedField || set.has(name)) return false
     const isAccepted = accepts(name)
     isWhole &&= isAccepted
     return isAccepted

@@ -3,9 +3,10 @@ import type { Field } from '../fields/field-type.js'
 import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
 import { suggest } from '../schema/names.js'
 import type { Limits, OperatorName } from '../types.js'
-import { buildCondition, ConditionFault, elementOf, readOperand } from './condition.js'
+import { compileExpand, type Expansion, type Following } from './compile-expand.js'
+import { buildCondition, ConditionFault, readOperand } from './condition.js'
 import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
-import { compilePage, type Page, type PageLimits } from './page.js'
+import { compilePage, type Page, type PageLimits } from './paging/page.js'
 import { createProjection, type Projection } from './projection.js'
 import { refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
@@ -16,7 +17,7 @@ export interface Query extends Page {
   readonly filter: Filter
   readonly projection: Projection | null
   /** The references, or arrays of them, that are replaced by the documents that they name. */
-  readonly expand: readonly Field[]
+  readonly expand: readonly Expansion[]
 }
 
 type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
@@ -24,8 +25,19 @@ type CountLimits = Pick<Limits, 'conditions' | 'values' | 'patterns'>
 /** The limits of a query. */
 export type QueryLimits = CountLimits & PageLimits
 
+/** What one caller may read. */
+export interface Scope {
+  readonly readable: Readable
+  readonly following: Following
+}
+
 /** Compiles a query for one caller. Throws `invalid_query` with every fault. */
-export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, limits: QueryLimits): Query {
+export function compileQuery(
+  raw: RawQuery,
+  { readable, following }: Scope,
+  idField: Field,
+  limits: QueryLimits,
+): Query {
   // Counting is cheaper than compiling, so it comes first.
   refuse(checkLimits(raw, limits))
   const reading = createReading(readable)
@@ -42,23 +54,19 @@ export function compileQuery(raw: RawQuery, readable: Readable, idField: Field, 
   const expand =
     raw.expand === undefined
       ? []
-      : attempt('expand', [], () => readPaths(raw.expand)).flatMap((path): readonly Field[] => {
-          const field = find('expand', path)
-          return field ? attempt('expand', [], () => [checkReference(field)]) : []
-        })
+      : compileExpand(
+          attempt('expand', [], () => readPaths(raw.expand)),
+          reading,
+          following,
+        )
   refuse(reading.faults)
 
   return {
     filter: mapLeaves(filter, (leaf) => readable.guard(leaf)),
     ...page,
     projection,
-    expand: [...new Set(expand)],
+    expand,
   }
-}
-
-function checkReference(field: Field): Field {
-  if (elementOf(field).type === 'reference') return field
-  throw new ConditionFault('wrong_type', `${JSON.stringify(field.path)} holds no references`)
 }
 
 function createReading(readable: Readable): Reading {

@@ -2,6 +2,7 @@ import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 import type { Limits } from '../types.js'
+import type { Following } from './compile-expand.js'
 import { compileQuery, type Query } from './compile-query.js'
 import { parseQueryString } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
@@ -11,10 +12,17 @@ import type { Readable } from './reading.js'
 export interface LinkedQuery extends Query {
   /** The parameters but for the place in a list, as a link repeats them; ends in `&` or is empty. */
   readonly others: string
+  /** The event behind which a stream goes on. */
+  readonly event?: string
 }
 
 /** Parses and compiles a query string for one caller. Throws `invalid_query` and `query_too_long`. */
-export type ReadQuery = (text: string, allowed: readonly ParameterName[], readable: Readable) => LinkedQuery
+export type ReadQuery = (
+  text: string,
+  allowed: readonly ParameterName[],
+  readable: Readable,
+  following: Following,
+) => LinkedQuery
 
 /** The queries that are kept, in units of text; compiled, a unit takes some 100 bytes. */
 const MAX_KEPT = 128 * 1024
@@ -37,11 +45,18 @@ export function createQueryReader(limits: Limits): ReadQuery {
   if (!idField) throw new Error('every document has an _id')
   /** By the parameters of a route; there are as many as routes that take some. */
   const kept = new Map<readonly ParameterName[], BoundedMap<string, Kept>>()
-  return (text, allowed, readable) => {
-    const compile = (): LinkedQuery => ({
-      ...compileQuery(parseQueryString(text, allowed, limits), readable, idField, limits),
-      others: writeOthers(text),
-    })
+  return (text, allowed, readable, following) => {
+    const compile = (): LinkedQuery => {
+      const raw = parseQueryString(text, allowed, limits)
+      // Where there is no order, what stands after is an event.
+      const { after, ...unordered } = raw
+      const isOrdered = allowed.includes('sort')
+      return {
+        ...compileQuery(isOrdered ? raw : unordered, { readable, following }, idField, limits),
+        others: writeOthers(text),
+        ...(isOrdered || after === undefined ? {} : { event: after }),
+      }
+    }
     if (readable.key === undefined || text.length > MAX_LENGTH) return compile()
     const ofRoute = kept.get(allowed) ?? createBoundedMap(MAX_KEPT, ({ size }) => size)
     kept.set(allowed, ofRoute)
@@ -49,6 +64,8 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const known = ofRoute.get(key)
     if (known) return known.query
     const query = freezeAll(compile())
+    // What it goes on to depends on what the caller may read there.
+    if (query.expand.some(({ onward }) => onward.length > 0)) return query
     ofRoute.set(key, { query, size: OVERHEAD + key.length })
     return query
   }

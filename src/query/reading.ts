@@ -3,26 +3,30 @@ import type { Field } from '../fields/field-type.js'
 import type { Filter, Leaf } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 
-/** The fields of a collection as one caller sees them. */
-export interface Readable {
-  /** Stands for all that follows: equal keys mean equal answers. Absent where there is no such key. */
-  readonly key?: number
+/** The names of what a caller may read of a collection, whatever the documents. */
+export interface ReadableNames {
   /** The field at a path, if some grant of the caller shows it. */
   find(path: string): Field | undefined
+  /** All readable paths, for suggestions. */
+  readonly paths: readonly string[]
+}
+
+/** The fields of a collection as one caller sees them. */
+export interface Readable extends ReadableNames {
+  /** Stands for all that follows: equal keys mean equal answers. Absent where there is no such key. */
+  readonly key?: number
   /** Whether every grant of the caller shows a field. */
   isShownAlways(field: Field): boolean
   /** The condition, changed to be false where the caller may not read its field. */
   guard(leaf: Leaf): Filter
   /** Reads the patterns of a query. */
   readonly parsePattern: ParsePattern
-  /** All readable paths, for suggestions. */
-  readonly paths: readonly string[]
 }
 
 /** Reads the parameters of a query. It notes a fault and continues with the next parameter. */
 export interface Reading {
   readonly readable: Readable
-  readonly faults: readonly Fault[]
+  readonly faults: Fault[]
   /** The field that a parameter names. */
   find(parameter: string, path: string): Field | undefined
   /** The result of `compile`, or `fallback` where it throws a `ConditionFault`. */

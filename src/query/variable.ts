@@ -1,6 +1,23 @@
+import type { Scalar } from '../filter/filter.js'
 import { isStorable } from '../json/domain.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
+
+/** What a claim is for one caller (CONTRACT.md §5, "Claims"). */
+export interface ClaimValues {
+  /** Each once, that of the oldest document first. */
+  readonly values: readonly Scalar[]
+  /** False where there are more documents than count: the values are then not all. */
+  readonly isWhole: boolean
+}
+
+/** The claims of one caller. */
+export interface HeldClaims {
+  /** Whether this is the name of a claim. */
+  has(name: string): boolean
+  /** What was read of a claim; `undefined` where the caller lacks it. Throws for one that was not read. */
+  get(name: string): ClaimValues | undefined
+}
 
 /** The values of the variables of a configuration, in one request. */
 export interface Binding {
@@ -8,6 +25,8 @@ export interface Binding {
   readonly user: JsonObject | null
   /** The time in stored form. */
   readonly now: string
+  /** Absent where the configuration has none. */
+  readonly claims?: HeldClaims | undefined
 }
 
 /** The form that an operand must have, or that a variable's value has. */
@@ -18,7 +37,8 @@ export type JudgeVariable = (variable: string, form?: VariableForm) => string | 
 
 /** The variable of the time. */
 export const NOW = '$now'
-const USER = '$user.'
+/** What the caller's own variables begin with. */
+export const USER = '$user.'
 /** The variable of the caller's `_id`. */
 export const USER_ID = `${USER}_id`
 
@@ -41,9 +61,28 @@ export function findVariables(value: unknown): readonly string[] {
 export const userPathOf = (variable: string): string | undefined =>
   variable.startsWith(USER) ? variable.slice(USER.length) : undefined
 
-/** Replaces the variables in a value; `undefined` where the caller lacks one, or has `null` for it. */
-export function bindValue(value: unknown, binding: Binding): { readonly value: unknown } | undefined {
+/** The claim that a variable names; `undefined` for any other. */
+export function claimIn(claims: { has(name: string): boolean }, variable: unknown): string | undefined {
+  const name = typeof variable === 'string' ? userPathOf(variable) : undefined
+  return name !== undefined && claims.has(name) ? name : undefined
+}
+
+/** How much of a claim is needed: all of its values, or those that count. */
+export type Share = 'all' | 'some'
+
+/**
+ * Replaces the variables in a value; `undefined` where the caller lacks one, has `null` for it, or does not
+ * have as much of a claim as is needed.
+ */
+export function bindValue(
+  value: unknown,
+  binding: Binding,
+  share: Share = 'all',
+): { readonly value: unknown } | undefined {
   if (isVariable(value)) {
+    const { claims } = binding
+    const claim = claims && claimIn(claims, value)
+    if (claim !== undefined) return bindClaim(claims?.get(claim), share)
     const bound = readVariable(value, binding)
     // A host's caller may have values that are not JSON.
     const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null) && isStorable(bound)
@@ -58,6 +97,9 @@ export function bindValue(value: unknown, binding: Binding): { readonly value: u
   if (entries.some(([, inner]) => inner === undefined)) return undefined
   return { value: Object.fromEntries(entries.map(([name, inner]) => [name, inner?.value])) }
 }
+
+const bindClaim = (claim: ClaimValues | undefined, share: Share): { readonly value: unknown } | undefined =>
+  claim && (claim.isWhole || share === 'some') ? { value: claim.values } : undefined
 
 function readVariable(variable: string, { user, now }: Binding): unknown {
   const path = userPathOf(variable)

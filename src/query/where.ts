@@ -6,34 +6,43 @@ import { isObject } from '../json/own-properties.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import type { JsonObject, OperatorName } from '../types.js'
+import { type ClaimTypes, canHoldClaim } from './claims/claim-types.js'
+import { ANY_WAY, joinWays, type Ways, waysOf } from './claims/demands.js'
 import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
-import { type Binding, bindValue, findVariables, type JudgeVariable, NOW } from './variable.js'
+import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable, NOW } from './variable.js'
 
 /** A filter of the configuration: fixed, or bound to a caller and a time. */
 export type Where =
-  | { readonly kind: 'fixed'; readonly filter: Filter }
+  | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
   | {
       readonly kind: 'bound'
       /** All variables that it depends on. */
       readonly variables: readonly string[]
-      readonly bind: (binding: Binding) => Filter
+      /** Calls `onLack` for each condition that is false because of what the caller lacks. */
+      readonly bind: (binding: Binding, onLack?: () => void) => Filter
+      readonly ways: Ways
     }
 
 /** The `where` of a rule without one. */
-export const ANYWHERE: Where = { kind: 'fixed', filter: everything }
+export const ANYWHERE: Where = { kind: 'fixed', filter: everything, ways: ANY_WAY }
 
 /** Whether a `where` holds for every document. */
 export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && isEverything(where.filter)
 
 /** The filter of a `where` for a caller and a time. */
-export const bindWhere = (where: Where, binding: Binding): Filter =>
-  where.kind === 'fixed' ? where.filter : where.bind(binding)
+export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): Filter =>
+  where.kind === 'fixed' ? where.filter : where.bind(binding, onLack)
+
+/** The `where` that also demands a filter. */
+export const narrowWhere = (where: Where, filter: Filter): Where =>
+  join([{ kind: 'fixed', filter, ways: ANY_WAY }, where], 'and')
 
 /** Resolves the names in a `where`. */
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
   readonly judgeVariable: JudgeVariable
+  readonly claims: ClaimTypes
   readonly parsePattern: ParsePattern
   /** Whether the type of the values at a path is unknown, because its definition has a fault. */
   readonly isUnsure: (path: string) => boolean
@@ -52,17 +61,25 @@ export function parseWhere(where: JsonObject, scope: WhereScope, report: ConfigR
     }
     return parseField(field && !isUnsure ? [field] : STAND_INS, condition, scope, place)
   })
-  return join(parts, and)
+  return join(parts, 'and')
 }
 
+const COMBINE = { and, or }
+
 /** Joins several `where`s; the result is fixed if all of them are. */
-function join(parts: readonly Where[], combine: (filters: readonly Filter[]) => Filter): Where {
+function join(parts: readonly Where[], by: 'and' | 'or'): Where {
+  const combine = COMBINE[by]
   const fixed = parts.flatMap((part) => (part.kind === 'fixed' ? [part.filter] : []))
-  if (fixed.length === parts.length) return { kind: 'fixed', filter: combine(fixed) }
+  const ways = joinWays(
+    parts.map((part) => part.ways),
+    by,
+  )
+  if (fixed.length === parts.length) return { kind: 'fixed', filter: combine(fixed), ways }
   return {
     kind: 'bound',
     variables: parts.flatMap((part) => (part.kind === 'bound' ? part.variables : [])),
-    bind: (binding) => combine(parts.map((part) => bindWhere(part, binding))),
+    bind: (binding, onLack) => combine(parts.map((part) => bindWhere(part, binding, onLack))),
+    ways,
   }
 }
 
@@ -76,7 +93,7 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
     report.at(i).fault('must be a filter')
     return ANYWHERE
   })
-  return join(parts, name === '$or' ? or : and)
+  return join(parts, name === '$or' ? 'or' : 'and')
 }
 
 /** Stand in for a field of unknown type: a condition that none of them takes is wrong for every type. */
@@ -105,7 +122,7 @@ function parseField(
   const parts = operators.map(([operator, operand]) =>
     parseCondition(fields, { operator, operand, ignoreCase: options === 'i' }, scope, report.at(operator)),
   )
-  return join(parts, and)
+  return join(parts, 'and')
 }
 
 interface Condition {
@@ -127,12 +144,17 @@ function parseCondition(
   const [field] = fields
   if (messages.length > 0 || !field || fields.length > 1 || !isOperator(operator)) return ANYWHERE
   const variables = variablesOf(operator, operand)
-  return variables.length === 0
-    ? {
-        kind: 'fixed',
-        filter: buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern }),
-      }
-    : { kind: 'bound', variables, bind: (binding) => bindCondition(field, operator, operand, binding) }
+  const ways = waysOf(field, operator, operand, (variable) => claimIn(scope.claims, variable) !== undefined)
+  if (variables.length === 0) {
+    const filter = buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern })
+    return { kind: 'fixed', filter, ways }
+  }
+  const bind = (binding: Binding, onLack?: () => void): Filter => {
+    const filter = bindCondition(field, operator, operand, binding)
+    if (!filter) onLack?.()
+    return filter ?? nothing
+  }
+  return { kind: 'bound', variables, bind, ways }
 }
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')
@@ -146,7 +168,7 @@ function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
   operand: unknown,
-  { judgeVariable }: WhereScope,
+  { judgeVariable, claims }: WhereScope,
 ): readonly string[] {
   const form = isList(operator) && !Array.isArray(operand) ? 'list' : 'single'
   const ofVariables = variablesOf(operator, operand).flatMap(
@@ -157,7 +179,7 @@ function judgeCondition(
       ? operand.map((part) => [part])
       : [operand]
   const ofParts = parts.flatMap((part) => {
-    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part)))
+    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part, claims)))
     const [first] = faults
     return first !== undefined && !faults.includes(undefined) ? [first] : []
   })
@@ -175,7 +197,7 @@ function findFault(attempt: () => void): string | undefined {
 }
 
 /** An operand that the field never takes is a fault of the configuration, for every caller. */
-function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
+function tryCondition(field: Field, operator: OperatorName, operand: unknown, claims: ClaimTypes): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
     return
@@ -183,6 +205,9 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
   const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
   if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
   buildCondition(field, '$in', value === NOW ? [A_TIME] : [])
+  const claim = claimIn(claims, value)
+  if (claim !== undefined && !canHoldClaim(elementOf(field), claims.get(claim) ?? null))
+    throw new ConditionFault('wrong_type', `the field holds ${elementOf(field).type} values, unlike ${value}`)
   // Ordering operators need a type with an order, for every caller.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
@@ -191,14 +216,20 @@ function tryCondition(field: Field, operator: OperatorName, operand: unknown): v
 
 const A_TIME = '2026-01-01T00:00:00.000Z'
 
-/** Binds a condition. It is false where the caller lacks a variable, or has it in an unfit form. */
-function bindCondition(field: Field, operator: OperatorName, operand: unknown, binding: Binding): Filter {
-  const bound = bindValue(operand, binding)
-  if (bound === undefined) return nothing
+/** Binds a condition; `undefined` where the caller lacks a variable, or has it in an unfit form. */
+function bindCondition(
+  field: Field,
+  operator: OperatorName,
+  operand: unknown,
+  binding: Binding,
+): Filter | undefined {
+  // What is in a part of a claim is in the claim; what is not in the part may be.
+  const bound = bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
+  if (bound === undefined) return undefined
   try {
     return buildCondition(field, operator, bound.value)
   } catch (thrown) {
-    if (thrown instanceof ConditionFault) return nothing
+    if (thrown instanceof ConditionFault) return undefined
     throw thrown
   }
 }

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { STRING_FORMATS } from '../fields/types/string.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import { parsePattern } from '../filter/pattern/parse-pattern.js'
 import type { JsonSchema } from '../json/json-schema.js'
@@ -74,17 +75,34 @@ function createAjv(verbose: boolean): Ajv {
 
 const shared: { quiet?: Ajv; verbose?: Ajv } = {}
 
+type FindViolations = (value: unknown) => readonly Violation[]
+
+/** The sum of the lengths of the schemas whose compiled form is kept. */
+const MAX_KEPT = 256 * 1024
+
+/** By the text of the schema. Collections, and services of one process, often have the same. */
+const kept = createBoundedMap<string, { readonly find: FindViolations; readonly length: number }>(
+  MAX_KEPT,
+  ({ length }) => length,
+)
+
 /**
- * Compiles a schema to a function that returns the violations: the first for each path, and the first for its
- * name. Compiling costs milliseconds. With `verbose`, a violation holds the value that was found.
+ * Compiles a schema, which is JSON, to a function that returns the violations: the first for each path, and the
+ * first for its name. Compiling costs milliseconds the first time. With `verbose`, a violation holds the value that
+ * was found.
  */
-export function compileJsonSchema(
-  schema: JsonSchema,
-  { verbose = false } = {},
-): (value: unknown) => readonly Violation[] {
+export function compileJsonSchema(schema: JsonSchema, { verbose = false } = {}): FindViolations {
   const kind = verbose ? 'verbose' : 'quiet'
+  const key = `${kind} ${JSON.stringify(schema)}`
+  const known = kept.get(key)
+  if (known) return known.find
   shared[kind] ??= createAjv(verbose)
-  const ajv = shared[kind]
+  const find = compileWith(shared[kind], schema)
+  kept.set(key, { find, length: key.length })
+  return find
+}
+
+function compileWith(ajv: Ajv, schema: JsonSchema): FindViolations {
   const validate: ValidateFunction = ajv.compile(schema)
   // ajv would keep every schema that it ever compiled.
   ajv.removeSchema(schema)

@@ -98,7 +98,7 @@ export function* applyDefaultsInSlices(
   slice: Slice,
 ): Sliced<JsonObject> {
   const isComplete = (field: Field): boolean =>
-    Object.hasOwn(value, field.name) ? isPlain(field) : defaultOf(field, now) === undefined
+    Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined
   if (fields.every(isComplete)) return value
   slice.left -= COPY * Object.keys(value).length
   if (slice.left <= 0) yield
@@ -107,7 +107,7 @@ export function* applyDefaultsInSlices(
     const given = readOwn(value, field.name)
     const present = given === undefined ? defaultOf(field, now) : given
     if (present === undefined) continue
-    filled[field.name] = isPlain(field) ? present : yield* fillInside(field, present, now, slice)
+    filled[field.name] = field.fillsInside ? yield* fillInside(field, present, now, slice) : present
   }
   return addOthers(fields, filled, value)
 }

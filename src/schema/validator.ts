@@ -50,16 +50,12 @@ export interface ValidatorOptions {
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
+  const isSound = compileObjectSoundness(fields, options.parsePattern)
   const checks = fields.flatMap((field): (readonly [string, Check])[] => {
     const check = compileCheck(field, options.parsePattern)
     return check ? [[field.name, check]] : []
   })
   const declared = new Set(fields.map(({ name }) => name))
-  const isFlat = (body: JsonObject, slice: Slice): boolean =>
-    Object.keys(body).every((name) => {
-      slice.left -= stepsToRead(body[name])
-      return slice.left > 0 && declared.has(name) && isStorableScalar(body[name])
-    })
   const findFaults: BodyValidator['inSlices'] = function* (
     body,
     slice,
@@ -92,7 +88,7 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
   }
   const inSlices: BodyValidator['inSlices'] = function* (body, slice, options = {}) {
     // Most bodies have no fault, and need nothing that collects them.
-    const isFlawless = checks.length === 0 && !options.known?.length && isFlat(body, slice)
+    const isFlawless = !options.known?.length && isSound(body, slice)
     return isFlawless && validate(body).length === 0 ? NONE : yield* findFaults(body, slice, options)
   }
   const atOnce = (body: JsonObject, faults?: FaultOptions): readonly Fault[] =>
@@ -101,6 +97,44 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
 }
 
 const NONE: readonly Fault[] = []
+
+/**
+ * Whether a value certainly has none of the faults that the JSON Schema of a body leaves out; false too where that takes more
+ * than the slice, or cannot be said in short.
+ */
+type Soundness = (value: unknown, slice: Slice) => boolean
+
+function compileSoundness(field: Field, parse: ParsePattern): Soundness {
+  const { type, fieldType, definition, items, properties } = field
+  if (items) return compileArraySoundness(items, parse)
+  if (type === 'object') return compileObjectSoundness(properties, parse)
+  const pattern = fieldType.patternOf?.(definition)
+  if (pattern === undefined) return isStorableScalar
+  const matcher = compilePattern(parse(pattern, { ignoreCase: false }))
+  return (value, slice) =>
+    typeof value === 'string' && isStorableScalar(value) && matcher.search(value).goOn(slice) === true
+}
+
+function compileObjectSoundness(properties: readonly Field[], parse: ParsePattern): Soundness {
+  const known = new Map(properties.map((one) => [one.name, compileSoundness(one, parse)]))
+  return (value, slice) =>
+    isObject(value) &&
+    Object.keys(value).every((name) => {
+      slice.left -= stepsToRead(value[name])
+      return slice.left > 0 && (known.get(name)?.(value[name], slice) ?? false)
+    })
+}
+
+function compileArraySoundness(items: Field, parse: ParsePattern): Soundness {
+  const validate = compileJsonSchema(items.fieldType.bodySchema(items))
+  const isSound = compileSoundness(items, parse)
+  return (value, slice) =>
+    Array.isArray(value) &&
+    value.every((element) => {
+      slice.left -= 2 * stepsToRead(element)
+      return slice.left > 0 && isSound(element, slice) && validate(element).length === 0
+    })
+}
 
 /** Adds a fault; false when there is no room for another. */
 type AddFault = (fault: Fault) => boolean

@@ -17,13 +17,13 @@ interface Addition {
 
 const ADDITIONS = {
   'a field type': {
-    file: 'types.ts',
+    file: 'field-definition.ts',
     head: 'export type FieldDefinition =\n',
     member: "| (ScalarAttributes & { readonly type: 'added_type'; readonly default?: string })",
     name: 'added_type',
   },
   'an attribute of a field type': {
-    file: 'types.ts',
+    file: 'field-definition.ts',
     head: "readonly type: 'timestamp'\n",
     member: 'readonly added_attribute?: boolean\n',
     name: 'added_attribute',
@@ -105,6 +105,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
     'filter/compare.ts',
+    'query/claims/claim-types.ts',
     'testing/adapter/check/edge-values.ts',
   ],
   'a comparison': [

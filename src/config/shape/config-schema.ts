@@ -11,9 +11,9 @@ import {
 } from '../../fields/schema-parts.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES } from '../../schema/names.js'
-import type { Limits } from '../../types.js'
-import { DEFAULT_AUTH, DEFAULT_LIMITS } from '../defaults.js'
+import { AUTH } from './auth-schema.js'
 import { DEFINITIONS } from './definition-schema.js'
+import { LIMITS } from './limits-schema.js'
 
 const propertyList = (description: string): JsonSchema => ({
   type: 'array',
@@ -133,6 +133,7 @@ const COLLECTION: JsonSchema = object(
       ),
     ),
     additionalProperties: flag('Properties that the schema does not name are stored and returned.'),
+    changes: flag("GET /<collection>/changes tells what changes here, in each caller's own view."),
     indexes: withDefault([], {
       type: 'array',
       items: INDEX,
@@ -142,77 +143,6 @@ const COLLECTION: JsonSchema = object(
   },
   { required: ['schema'], description: 'A collection of documents, served under its name.' },
 )
-
-const AUTH: JsonSchema = object(
-  {
-    identifier: text(
-      'The unique string field of "users" that names an account. Needed where there are several.',
-      'email',
-    ),
-    secret: text(
-      'The hash field of "users" that opens an account. Needed where there are several.',
-      'password',
-    ),
-    roleField: text(
-      'The field of "users" that holds the role, or an array of roles. Without it: nobody has a role.',
-      'role',
-    ),
-    register: flag('Whether strangers may create an account.', DEFAULT_AUTH.register),
-    sessionDays: withDefault(DEFAULT_AUTH.sessionDays, {
-      type: 'number',
-      exclusiveMinimum: 0,
-      maximum: 3650,
-      description: 'Days after which a session ends.',
-      ...examples(7),
-    }),
-    cost: withDefault(DEFAULT_AUTH.cost, {
-      type: 'integer',
-      minimum: 10,
-      maximum: 15,
-      description: 'The cost of a bcrypt hash: each step doubles the time that one takes.',
-      ...examples(12),
-    }),
-  },
-  {
-    description: 'Accounts: there are some where "users" has a hash field.',
-    ...examples({ roleField: 'role', register: false }),
-  },
-)
-
-const limit = (type: JsonSchema['type'], description: string, example: number): JsonSchema => ({
-  type,
-  minimum: 1,
-  description,
-  ...examples(example),
-})
-
-const LIMITS: { readonly [name in keyof Limits]: JsonSchema } = {
-  defaultLimit: limit(
-    ['integer', 'null'],
-    'How many documents a list holds that names no limit; null: as many as maxLimit says.',
-    20,
-  ),
-  maxLimit: limit(
-    ['integer', 'null'],
-    'The largest limit that a list may name, and the limit of one that names none; null: any.',
-    100,
-  ),
-  bodyBytes: limit('integer', 'Bytes of the body of a request.', 1_048_576),
-  documentBytes: limit('integer', 'Bytes of a document as JSON, as its writer may read it.', 2_097_152),
-  queryBytes: limit('integer', 'Bytes of a query string.', 8192),
-  conditions: limit('integer', 'Conditions of a query: pairs of a field and an operator.', 64),
-  values: limit('integer', 'Values of a query.', 100),
-  patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
-  expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
-  bulk: limit('integer', 'Documents of a bulk create, and operations of a batch.', 100),
-  requestSeconds: {
-    type: 'number',
-    exclusiveMinimum: 0,
-    maximum: 3600,
-    description: 'Seconds from a request to the first byte of its answer.',
-    ...examples(10),
-  },
-}
 
 /** The JSON Schema of `config.json`: the compiler checks against it, and an editor completes by it. */
 export const CONFIG_SCHEMA: JsonSchema = object(
@@ -227,15 +157,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
       ...examples({ notes: { schema: { text: { type: 'string' } }, permissions: { user: true } } }),
     }),
     auth: AUTH,
-    limits: object(
-      Object.fromEntries(
-        Object.entries(LIMITS).map(([name, schema]) => [
-          name,
-          withDefault(DEFAULT_LIMITS[name as keyof Limits], schema),
-        ]),
-      ),
-      { description: 'How much one request may ask for.', ...examples({ defaultLimit: 20, maxLimit: 100 }) },
-    ),
+    limits: LIMITS,
   },
   { required: ['collections'], $defs: { ...DEFINITIONS, grant: GRANT } },
 )

@@ -25,6 +25,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
   not: () => 'is a reserved name',
   uniqueItems: ({ params }) => `holds the same element twice, at ${params.j} and ${params.i}`,
   minItems: () => 'must not be empty',
+  minProperties: () => 'must not be empty',
   minLength: () => 'must not be empty',
   minimum: ({ params, found }) => `must be at least ${params.limit}, found ${show(found)}`,
   maximum: ({ params, found }) => `must be at most ${params.limit}, found ${show(found)}`,

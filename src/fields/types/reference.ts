@@ -1,5 +1,6 @@
 import type { FieldType } from '../field-type.js'
-import { examples, filled, text, withDefault } from '../schema-parts.js'
+import { FIELD_NAMES } from '../names.js'
+import { examples, filled, mapOf, text, withDefault } from '../schema-parts.js'
 import { judgeText } from './string.js'
 
 /** The `_id` of a document; filters treat it as text. */
@@ -15,9 +16,16 @@ export const referenceType: FieldType<'reference'> = {
     collection: text('The collection of the document whose _id this is.', 'users'),
     onDelete: withDefault('restrict', {
       type: 'string',
-      enum: ['restrict', 'cascade'],
+      enum: ['restrict', 'cascade', 'unset'],
       description:
-        'When that document is deleted: "restrict" keeps it from being deleted, "cascade" deletes this one with it.',
+        'When that document is deleted: "restrict" keeps it from being deleted, "cascade" deletes this one with it, "unset" removes this reference.',
+    }),
+    match: mapOf(text('The field of that document.', 'team'), {
+      names: FIELD_NAMES,
+      minProperties: 1,
+      description:
+        'Fields of this document, each with the field of that one which must have the same value: both are there, and equal.',
+      ...examples({ team: 'team' }),
     }),
     ...filled({ type: 'string', ...examples('01990000-0000-7000-8000-000000000000') }),
   },

@@ -11,6 +11,7 @@ const ruleOf = (subject: string, pick: readonly string[] | null): Rule => ({
   check: ANYWHERE,
   set: new Map(),
   acceptsRole: false,
+  claims: [],
 })
 
 const rules = Array.from({ length: 12 }, (_, i) => ruleOf(`role${i}`, [`p${i}`]))

@@ -1,9 +1,9 @@
-import { compileField, holdsType } from '../filter/compare.js'
-import { and, type FieldRef, type Filter, not, type Scalar } from '../filter/filter.js'
-import { decodeBase64url, encodeText } from '../json/base64url.js'
-import { isStorableNumber, isStorableText } from '../json/domain.js'
-import type { SortKey, StoredDocument } from '../storage.js'
-import { ConditionFault } from './condition.js'
+import { compileField, holdsType } from '../../filter/compare.js'
+import { and, type FieldRef, type Filter, not, type Scalar } from '../../filter/filter.js'
+import { decodeBase64url, encodeText } from '../../json/base64url.js'
+import { isStorableNumber, isStorableText } from '../../json/domain.js'
+import type { SortKey, StoredDocument } from '../../storage.js'
+import { ConditionFault } from '../condition.js'
 
 /** A place in an order: the sort values of a document, `null` for a missing one. */
 export interface Cursor {

@@ -1,10 +1,10 @@
-import type { Field } from '../fields/field-type.js'
-import type { SortKey } from '../storage.js'
-import type { Limits } from '../types.js'
-import { ConditionFault } from './condition.js'
+import type { Field } from '../../fields/field-type.js'
+import type { SortKey } from '../../storage.js'
+import type { Limits } from '../../types.js'
+import { ConditionFault } from '../condition.js'
+import type { RawQuery } from '../raw-query.js'
+import type { Readable, Reading } from '../reading.js'
 import { type Cursor, readCursor } from './cursor.js'
-import type { RawQuery } from './raw-query.js'
-import type { Readable, Reading } from './reading.js'
 
 /** The part of a list that a query asks for, and its order. */
 export interface Page {

@@ -1,0 +1,120 @@
+import type { ConfigFault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { toPointerPart } from '../json/pointer.js'
+import type { ConfigReport } from '../json/report.js'
+import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../permissions/grants.js'
+import { acceptsProperty } from '../permissions/write-rules.js'
+import { suggest, USERS } from '../schema/names.js'
+import type { AuthConfig } from '../types.js'
+import type { AuthPlan, Collection } from './plan.js'
+import type { IsUnsure } from './shape/check-shape.js'
+import { UNSURE } from './shape/settle-shape.js'
+
+/** Attributes with which a field would not be the service's own to set and remove. */
+const FOREIGN_ATTRIBUTES = ['default', 'required', 'immutable', 'unique'] as const
+
+/** Finds the field that says since when an account is verified; `null` for none. */
+export function findVerifiedField(
+  { verifiedField }: AuthConfig,
+  users: Collection | undefined,
+  isUnsure: IsUnsure,
+  report: ConfigReport,
+): Field | null {
+  if (verifiedField === undefined || isUnsure(`/collections/${USERS}/schema`)) return null
+  const place = report.at('verifiedField')
+  const fields = users?.fields ?? []
+  const field = fields.find(({ name }) => name === verifiedField)
+  if (!field) {
+    const names = fields.map(({ name }) => name)
+    place.fault(`"${USERS}" has no field ${JSON.stringify(verifiedField)}${suggest(verifiedField, names)}`)
+    return null
+  }
+  if (field.definition === UNSURE) return null
+  if (field.type !== 'timestamp') {
+    place.fault(`must name a timestamp, found a field of type ${field.type}`)
+    return null
+  }
+  for (const attribute of FOREIGN_ATTRIBUTES) {
+    const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
+    if (written === undefined || written === false) continue
+    place.fault(`must name a field without "${attribute}": the service alone sets and removes it`)
+  }
+  if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))
+    place.fault('must name a field of no unique index')
+  return field
+}
+
+const isInUniqueIndex = ({ storage }: Collection, { name }: Field): boolean =>
+  storage.indexes.some(({ unique, fields }) => unique && fields.some(({ path }) => path === name))
+
+/** What `auth.requireVerified` is checked against. */
+export interface Requirement {
+  readonly config: AuthConfig
+  /** `null` where there are no accounts, or where they have a fault. */
+  readonly auth: AuthPlan | null
+  readonly isUnsure: IsUnsure
+  /** Whether the host can deliver. */
+  readonly hasDeliver: boolean
+  /** The faults so far: what follows from them is none. */
+  readonly faults: readonly ConfigFault[]
+}
+
+/** Checks what `auth.requireVerified` needs, and that no rule tells whether an identifier is taken. */
+export function checkRequireVerified(
+  { config, auth, isUnsure, hasDeliver, faults }: Requirement,
+  report: ConfigReport,
+): void {
+  if (config.requireVerified !== true) return
+  const place = report.at('auth').at('requireVerified')
+  if (config.verifiedField === undefined && !isUnsure('/auth/verifiedField'))
+    place.fault('needs auth.verifiedField')
+  if (!hasDeliver)
+    place.fault('needs options.deliver (the command: --deliver): nobody could verify an account')
+  const isFaulty = (at: string): boolean =>
+    faults.some(({ path }) => path === at || path.startsWith(`${at}/`))
+  const at = `/collections/${USERS}`
+  if (!auth) {
+    if (!isFaulty('/auth') && !isFaulty(at) && !isUnsure(at)) place.fault(`"${USERS}" keeps no accounts`)
+    return
+  }
+  if (isFaulty(`${at}/schema`) || isFaulty(`${at}/indexes`)) return
+  const permissions = report.at('collections').at(USERS).at('permissions')
+  const judge = (subject: string, find: () => Iterable<string>): void => {
+    if (isFaulty(`${at}/permissions${toPointerPart(subject)}`)) return
+    for (const message of find()) permissions.at(subject).fault(`with auth.requireVerified, ${message}`)
+  }
+  judge(SIGNED_IN, () => judgeCreate(auth))
+  for (const subject of [EVERYONE, SIGNED_IN, OWNER]) judge(subject, () => judgeIdentifier(auth, subject))
+  if (!auth.register) return
+  judge(EVERYONE, () => judgeRegistration(auth))
+  for (const { name, definition } of findTelling(auth)) {
+    if (!('default' in definition) || definition.default === undefined) continue
+    const message = 'with auth.requireVerified, a default would tell whether its value is taken'
+    report.at('collections').at(USERS).at('schema').at(name).at('default').fault(message)
+  }
+}
+
+const writes = (rule: Rule, name: string, { users }: AuthPlan): boolean =>
+  rule.set.has(name) || acceptsProperty(rule, name, users.roleField)
+
+const judgeCreate = ({ users }: AuthPlan): readonly string[] =>
+  users.permissions.create.get(SIGNED_IN) ? ['accounts come from registration and from roles alone'] : []
+
+function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
+  const { users, identifier } = auth
+  const rule = users.permissions.update.get(subject)
+  return rule && writes(rule, identifier.name, auth)
+    ? [`only roles may write ${identifier.name}: it would tell whether a value is taken`]
+    : []
+}
+
+/** The fields whose values would tell of other accounts, beside the identifier. */
+const findTelling = ({ users, identifier }: AuthPlan): readonly Field[] =>
+  users.fields.filter((field) => field.name !== identifier.name && isInUniqueIndex(users, field))
+
+function judgeRegistration(auth: AuthPlan): readonly string[] {
+  const rule = auth.users.permissions.create.get(EVERYONE)
+  return findTelling(auth)
+    .filter(({ name }) => rule && writes(rule, name, auth))
+    .map(({ name }) => `registration may not give ${name}: it would tell whether a value is taken`)
+}

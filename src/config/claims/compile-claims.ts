@@ -1,0 +1,79 @@
+import type { Field } from '../../fields/field-type.js'
+import { checkCase, RESERVED_FIELD_NAMES } from '../../fields/names.js'
+import { compileField } from '../../filter/compare.js'
+import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { ConfigReport } from '../../json/report.js'
+import type { ClaimTypes } from '../../query/claims/claim-types.js'
+import type { JudgeVariable } from '../../query/variable.js'
+import { parseWhere } from '../../query/where.js'
+import { suggest, USERS } from '../../schema/names.js'
+import type { ClaimConfig, JsonObject } from '../../types.js'
+import type { Claim, Collection } from '../plan.js'
+import type { IsUnsure } from '../shape/check-shape.js'
+import { isUnsurePath, UNSURE } from '../shape/settle-shape.js'
+
+/** What claims are checked against. */
+export interface ClaimScope {
+  readonly collections: ReadonlyMap<string, Collection>
+  /** Judges the variables in the `where` of a claim. */
+  readonly judgeVariable: JudgeVariable
+  readonly parsePattern: ParsePattern
+  readonly isUnsure: IsUnsure
+}
+
+/** Compiles the claims (CONTRACT.md §5, "Claims"). */
+export function compileClaims(
+  written: { readonly [name: string]: ClaimConfig },
+  scope: ClaimScope,
+  report: ConfigReport,
+): ReadonlyMap<string, Claim> {
+  checkCase(Object.keys(written), RESERVED_FIELD_NAMES, report)
+  const users = scope.collections.get(USERS)?.fields ?? []
+  const claims = new Map<string, Claim>()
+  for (const [name, config] of Object.entries(written)) {
+    const place = report.at(name)
+    if (users.some((field) => field.name === name))
+      place.fault(`is also a field of "${USERS}": $user.${name} would be both`)
+    const claim = compileClaim(name, config, scope, place)
+    if (claim) claims.set(name, claim)
+  }
+  return claims
+}
+
+function compileClaim(
+  name: string,
+  { from, where, take }: ClaimConfig,
+  { collections, judgeVariable, parsePattern, isUnsure }: ClaimScope,
+  place: ConfigReport,
+): Claim | undefined {
+  const collection = collections.get(from)
+  if (!collection) {
+    const isThere = isUnsure(`/collections${toPointerPart(from)}/schema`)
+    const message = `${JSON.stringify(from)} names no collection${suggest(from, [...collections.keys()])}`
+    if (!isThere) place.at('from').fault(message)
+    return undefined
+  }
+  const { paths } = collection
+  const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
+  const compiled = parseWhere(where, whereScope, place.at('where'))
+  const read = compileTake(take, collection, place.at('take'))
+  return read && { name, from, where: compiled, take: read }
+}
+
+const NO_CLAIMS: ClaimTypes = new Map()
+
+/** The value that a document gives to a claim; a value that is not of the declared type counts as missing. */
+function compileTake(take: string, { fields }: Collection, place: ConfigReport): Claim['take'] | undefined {
+  if (take === '_id') return ({ _id }: JsonObject) => (typeof _id === 'string' ? _id : undefined)
+  const field = fields.find(({ name }) => name === take)
+  if (field?.definition === UNSURE) return undefined
+  if (field?.ref && field.fieldType.isScalar) return compileField(field.ref)
+  place.fault(`${JSON.stringify(take)} ${field ? `holds no single values to take` : unknown(take, fields)}`)
+  return undefined
+}
+
+function unknown(take: string, fields: readonly Field[]): string {
+  const known = ['_id', ...fields.filter(({ fieldType }) => fieldType.isScalar).map(({ name }) => name)]
+  return `is neither _id nor a top-level field${suggest(take, known)}`
+}

@@ -1,0 +1,152 @@
+import type { Field } from '../../fields/field-type.js'
+import { isEqualJson } from '../../json/equality.js'
+import type { ConfigReport } from '../../json/report.js'
+import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import type { Demand, Ways } from '../../query/claims/demands.js'
+import { isVariable, NOW } from '../../query/variable.js'
+import type { ClaimConfig } from '../../types.js'
+import type { Claim, Collection, ServicePlan } from '../plan.js'
+
+/** A claim, as it is written, and the collection of its documents. */
+interface Judged extends Pick<ClaimConfig, 'take'> {
+  readonly claim: Claim
+  readonly collection: Collection
+  /** The references that agree with the taken field, by a `match`: who may name one was let in by others. */
+  readonly agreeing: readonly Field[]
+}
+
+/** Warns of claims that cost too much, or that hold more than their author meant (CONTRACT.md §5, "Claims"). */
+export function warnOfClaims(
+  written: { readonly [name: string]: ClaimConfig },
+  { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
+  report: ConfigReport,
+): void {
+  for (const claim of claims.values()) {
+    const collection = collections.get(claim.from)
+    const take = written[claim.name]?.take
+    if (!collection || take === undefined) continue
+    const agreeing = (matches.from.get(claim.from) ?? [])
+      .filter(({ pairs }) => pairs.some(({ here }) => here.path === take))
+      .map(({ field }) => field)
+    const judged = { claim, collection, take, agreeing }
+    const place = report.at(claim.name)
+    warnOfScan(judged, place)
+    for (const subject of subjectsOf(judged, givesItself))
+      place.fault(
+        `${subject} may give itself this claim in ${claim.from}: a check of ${take} by a claim keeps it from that, or a reference with a match`,
+      )
+    for (const subject of subjectsOf(judged, givesOthers))
+      place.fault(
+        `${subject} may create any number of these documents in ${claim.from} for another, of which only the oldest count`,
+      )
+  }
+}
+
+const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
+
+/** Warns of a `where` for which every document has to be looked at. */
+function warnOfScan({ claim, collection }: Judged, place: ConfigReport): void {
+  const { ways } = claim.where
+  const [first = []] = ways
+  const fixed = first.filter(
+    ({ path, isList, kind }) =>
+      !isList &&
+      LOOKED_UP.includes(kind) &&
+      ways.every((way) => way.some((other) => other.path === path && LOOKED_UP.includes(other.kind))),
+  )
+  const indexed = ['_id', ...collection.storage.indexes.map(({ fields: [column] }) => column?.path)]
+  if (fixed.some(({ path }) => indexed.includes(path))) return
+  const names = [...new Set(fixed.map(({ path }) => path))].filter((path) => !path.includes('.'))
+  const mend =
+    names.length > 0
+      ? `${claim.from} could have "indexes": [{ "fields": ${JSON.stringify(names)} }]`
+      : `it could ask for one value of an indexed field of ${claim.from}`
+  place.at('where').fault(`no index answers this, which is asked for again and again; ${mend}`)
+}
+
+type Judge = (judged: Judged, rule: Rule, operation: 'create' | 'update') => boolean
+
+/** The subjects with a rule like that. A role that may do everything may also do this. */
+function subjectsOf(judged: Judged, judge: Judge): ReadonlySet<string> {
+  const { permissions } = judged.collection
+  const found = (['create', 'update'] as const).flatMap((operation) =>
+    [...permissions[operation].values()].filter(
+      (rule) =>
+        rule !== null && !(isRole(rule.subject) && rule.acceptsRole) && judge(judged, rule, operation),
+    ),
+  )
+  return new Set(found.flatMap((rule) => rule?.subject ?? []))
+}
+
+const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operation) => {
+  const chooses = (name: string): boolean =>
+    acceptsProperty(rule, name, collection.roleField) && !rule.set.has(name)
+  const isOwnId = take === '_id' && (operation === 'create' || rule.subject === OWNER)
+  if (isOwnId || differs(claim.where.ways, rule.check.ways)) return false
+  if (operation === 'create' && !chooses(take)) return false
+  const moves = [take, ...claim.where.ways.flat().map(topOf)].some(
+    (name) => chooses(name) || rule.set.has(name),
+  )
+  if (!moves) return false
+  // What cannot change was judged by `where` already.
+  const stays = operation === 'update' && !chooses(take) && !rule.set.has(take)
+  const isGuarded = (ways: Ways): boolean =>
+    ways.every((way) => way.some((demand) => isClaimed(demand, take) || isAgreed(demand, agreeing)))
+  const isAlways = agreeing.some(({ definition }) => definition.required)
+  return !isAlways && !isGuarded(rule.check.ways) && !(stays && isGuarded(rule.where.ways))
+}
+
+const isClaimed = ({ path, kind }: Demand, name: string): boolean => path === name && kind === 'claim'
+
+/** Whether a reference is there that agrees. */
+const isAgreed = ({ path, kind }: Demand, agreeing: readonly Field[]): boolean =>
+  kind !== 'other' && agreeing.some((field) => field.path === path)
+
+const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
+  if (operation === 'update' || differs(claim.where.ways, rule.check.ways)) return false
+  const demands = claim.where.ways.flat()
+  const subjects = demands.filter(({ variable }) => variable !== undefined && variable !== NOW)
+  const isPinned = subjects.some(
+    ({ path }) =>
+      path === 'createdBy' ||
+      isVariable(rule.set.get(path)) ||
+      rule.check.ways.every((way) => way.some((other) => other.path === path && other.kind === 'caller')),
+  )
+  const fills = (demand: Demand): boolean =>
+    demand.kind === 'other' ||
+    acceptsProperty(rule, topOf(demand), collection.roleField) ||
+    rule.set.has(topOf(demand)) ||
+    topOf(demand).startsWith('_') ||
+    hasDefault(collection.fields, topOf(demand))
+  return !isPinned && demands.every(fills) && !isBounded(collection, new Set(subjects.map(topOf)))
+}
+
+const hasDefault = (fields: readonly Field[], name: string): boolean => {
+  const definition = fields.find((field) => field.name === name)?.definition
+  return definition !== undefined && 'default' in definition
+}
+
+/** Whether a unique index leaves room for a few of the subject's documents only. */
+const isBounded = ({ storage, fields }: Collection, subjects: ReadonlySet<string>): boolean => {
+  const isFew = (name: string): boolean => {
+    const definition = fields.find((field) => field.name === name)?.definition
+    return definition?.type === 'boolean' || (definition !== undefined && 'enum' in definition)
+  }
+  return storage.indexes.some(
+    (index) => index.unique && index.fields.every(({ path }) => subjects.has(path) || isFew(path)),
+  )
+}
+
+/** Whether no document matches both: all that matches one has another value in a field than the other says. */
+const differs = (one: Ways, other: Ways): boolean =>
+  one.every((way) => other.every((mine) => way.some((a) => mine.some((b) => areApart(a, b)))))
+
+const areApart = (a: Demand, b: Demand): boolean =>
+  a.path === b.path &&
+  !a.isList &&
+  a.literals !== undefined &&
+  b.literals !== undefined &&
+  !a.literals.some((value) => b.literals?.some((other) => isEqualJson(value, other)))
+
+const topOf = ({ path }: Demand): string => path.split('.')[0] ?? path

@@ -1,0 +1,33 @@
+import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../../fields/names.js'
+import { examples, mapOf, object, text } from '../../fields/schema-parts.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+
+/** What `$user.<name>` must keep meaning: what a host says of a caller. */
+const TAKEN: readonly string[] = ['id', 'roles']
+
+const CLAIM: JsonSchema = object(
+  {
+    from: text('The collection of the documents.', 'memberships'),
+    where: {
+      type: 'object',
+      description:
+        'Which documents. A filter in the words of the query language; "$user.<field>" stands for the caller\'s own value, "$now" for the time; other claims have no place in it.',
+      ...examples({ user: '$user._id', role: 'admin' }),
+    },
+    take: text('_id, or the top-level field of single values whose values the claim holds.', 'team'),
+  },
+  {
+    required: ['from', 'where', 'take'],
+    description: 'A claim: the values of one field in all documents that match.',
+  },
+)
+
+/** The JSON Schema of `auth.claims`. */
+export const CLAIMS: JsonSchema = mapOf(CLAIM, {
+  names: { pattern: FIELD_NAME, not: { enum: [...RESERVED_FIELD_NAMES, ...TAKEN] } },
+  description:
+    'What callers are through other documents, by name: { "team": { "$in": "$user.<name>" } } in a rule.',
+  ...examples({
+    adminOf: { from: 'memberships', where: { user: '$user._id', role: 'admin' }, take: 'team' },
+  }),
+})

@@ -1,0 +1,74 @@
+/** A comment for people; allowed in every object of a configuration but literals and filters, and ignored. */
+export interface Commented {
+  readonly $comment?: string
+}
+
+interface CommonAttributes extends Commented {
+  readonly description?: string
+  /** The property must be there whenever a document is stored. */
+  readonly required?: boolean
+  /** A `null` in a body is accepted and means "absent". */
+  readonly nullable?: boolean
+  /** Set on create only. */
+  readonly immutable?: boolean
+}
+
+interface ScalarAttributes extends CommonAttributes {
+  readonly unique?: boolean
+  readonly index?: boolean
+}
+
+/** The definition of a field: a type and its attributes, named like the keywords of JSON Schema. */
+export type FieldDefinition =
+  | (ScalarAttributes & {
+      readonly type: 'string'
+      readonly minLength?: number
+      readonly maxLength?: number
+      readonly pattern?: string
+      readonly format?: 'email' | 'uri' | 'uuid' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname'
+      readonly enum?: readonly string[]
+      readonly trim?: boolean
+      readonly lowercase?: boolean
+      readonly default?: string
+    })
+  | (CommonAttributes & { readonly type: 'hash'; readonly minLength?: number; readonly maxLength?: number })
+  | (ScalarAttributes & {
+      readonly type: 'number' | 'integer'
+      readonly minimum?: number
+      readonly maximum?: number
+      readonly enum?: readonly number[]
+      readonly default?: number
+    })
+  | (ScalarAttributes & { readonly type: 'boolean'; readonly default?: boolean })
+  | (ScalarAttributes & {
+      readonly type: 'timestamp'
+      readonly minimum?: string
+      readonly maximum?: string
+      readonly default?: string
+    })
+  | (CommonAttributes & {
+      readonly type: 'array'
+      readonly items: FieldDefinition
+      readonly minItems?: number
+      readonly maxItems?: number
+      readonly default?: readonly unknown[]
+    })
+  | (CommonAttributes & {
+      readonly type: 'object'
+      readonly properties: { readonly [name: string]: FieldDefinition }
+      readonly default?: { readonly [name: string]: unknown }
+    })
+  | (CommonAttributes & { readonly type: 'json'; readonly default?: unknown })
+  | (ScalarAttributes & {
+      readonly type: 'reference'
+      /** The collection of the document whose `_id` this is. */
+      readonly collection: string
+      /** What happens to this document when the other is deleted. Default: the delete is refused. */
+      readonly onDelete?: 'restrict' | 'cascade' | 'unset'
+      /** Fields of this document, each with the field of the other one that must have the same value. */
+      readonly match?: { readonly [here: string]: string }
+      readonly default?: string
+    })
+
+/** The name of a field type. */
+export type FieldTypeName = FieldDefinition['type']

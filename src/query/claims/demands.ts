@@ -1,0 +1,62 @@
+import type { Field } from '../../fields/field-type.js'
+import { findVariables, isVariable, NOW } from '../variable.js'
+
+/** What a condition of the configuration compares a field with. */
+export interface Demand {
+  readonly path: string
+  /** Whether the field is an array: then some element meets the condition. */
+  readonly isList: boolean
+  /**
+   * `value`: one value; `caller`: one of the caller's own; `values`: one of a list; `claim`: one of a claim's;
+   * `present`: any; `other`: whatever else.
+   */
+  readonly kind: 'value' | 'caller' | 'values' | 'claim' | 'present' | 'other'
+  /** The variable, where the condition compares with one. */
+  readonly variable?: string
+  /** The only values that the field may have, where the configuration names them. */
+  readonly literals?: readonly unknown[]
+}
+
+/** The ways in which a document can match: in each of them, it meets all of these. For warnings alone. */
+export type Ways = readonly (readonly Demand[])[]
+
+/** Nothing is known of what matches. */
+export const ANY_WAY: Ways = [[]]
+
+/** Beyond this number, nothing is known. */
+const MAX_WAYS = 64
+
+/** The ways of several filters, joined. */
+export function joinWays(all: readonly Ways[], by: 'and' | 'or'): Ways {
+  let joined: Ways = by === 'or' ? all.flat() : ANY_WAY
+  if (by === 'and') {
+    for (const ways of all) {
+      if (joined.length * ways.length > MAX_WAYS) return ANY_WAY
+      joined = joined.flatMap((way) => ways.map((other) => [...way, ...other]))
+    }
+  }
+  return joined.length > MAX_WAYS ? ANY_WAY : joined
+}
+
+/** The ways of one condition. */
+export function waysOf(
+  { path, items }: Field,
+  operator: string,
+  operand: unknown,
+  isClaim: (variable: string) => boolean,
+): Ways {
+  const variable = isVariable(operand) ? { variable: operand } : {}
+  const written = operator === '$eq' ? [operand] : operator === '$in' && Array.isArray(operand) ? operand : []
+  const areLiterals = written.length > 0 && findVariables(written).length === 0
+  const literals = areLiterals ? { literals: written } : {}
+  return [
+    [{ path, isList: items !== null, kind: kindOf(operator, operand, isClaim), ...variable, ...literals }],
+  ]
+}
+
+function kindOf(operator: string, operand: unknown, isClaim: (variable: string) => boolean): Demand['kind'] {
+  if (operator === '$in') return isVariable(operand) && isClaim(operand) ? 'claim' : 'values'
+  if (operator === '$exists' && operand === true) return 'present'
+  if (operator !== '$eq' || operand === null) return 'other'
+  return isVariable(operand) && operand !== NOW ? 'caller' : 'value'
+}

@@ -1,0 +1,99 @@
+import type { Field } from '../fields/field-type.js'
+import { suggest } from '../schema/names.js'
+import { ConditionFault, elementOf } from './condition.js'
+import { unknownField } from './query-string.js'
+import type { ReadableNames, Reading } from './reading.js'
+
+/** A reference, or an array of them, that is replaced by the documents that it names. */
+export interface Expansion {
+  /** Where it lies in a document, dotted. */
+  readonly path: string
+  /** The collection of those documents. */
+  readonly target: string
+  /** What is expanded in them, in the order of their fields. */
+  readonly onward: readonly Expansion[]
+}
+
+/** What a caller may read of other collections. */
+export interface Following {
+  /** The collection of the documents that a field names, if it names any. */
+  targetOf(field: Field): string | undefined
+  /** The names that may be read there; `null` where nothing may be. */
+  readable(collection: string): ReadableNames | null
+}
+
+/** The most references on the way of one name (CONTRACT.md §2, "Expand"). */
+const MAX_LEVELS = 3
+
+/** An expansion that others of the same query may go on from. */
+interface Growing extends Expansion {
+  readonly onward: Growing[]
+}
+
+/** Compiles the names of references; each is judged as in a query of the collection that has it. */
+export function compileExpand(
+  paths: readonly string[],
+  { readable, faults, attempt }: Reading,
+  following: Following,
+): readonly Expansion[] {
+  const root: Growing[] = []
+  for (const path of paths)
+    attempt('expand', undefined, () => {
+      let [into, rest, here]: [Growing[], string | null, ReadableNames | null] = [root, path, readable]
+      for (let level = 1; rest !== null; level++) {
+        const found = findReference(rest, here, following)
+        if (!found) {
+          const known = here?.paths ?? []
+          const isField = here?.find(rest) !== undefined
+          if (isField) throw new ConditionFault('wrong_type', `${JSON.stringify(path)} holds no references`)
+          faults.push(unknownField('expand', path, suggest(rest, known)))
+          return
+        }
+        if (level > MAX_LEVELS)
+          throw new ConditionFault('out_of_range', `goes over more than ${MAX_LEVELS} references`)
+        const next = into.find((one) => one.path === found.path) ?? { ...found, onward: [] }
+        if (!into.includes(next)) into.push(next)
+        rest = rest === found.path ? null : rest.slice(found.path.length + 1)
+        into = next.onward
+        here = rest === null ? null : following.readable(found.target)
+      }
+    })
+  return order(root, readable, following)
+}
+
+/** The reference with which a name begins. */
+function findReference(
+  name: string,
+  readable: ReadableNames | null,
+  following: Following,
+): Omit<Expansion, 'onward'> | undefined {
+  const parts = name.split('.')
+  for (let length = 1; length <= parts.length; length++) {
+    const path = parts.slice(0, length).join('.')
+    const field = readable?.find(path)
+    const target = field && following.targetOf(field)
+    if (target !== undefined) return { path, target }
+  }
+  return undefined
+}
+
+/** The collection to which a field of the schema refers. */
+export function targetOf(field: Field): string | undefined {
+  const { definition } = elementOf(field)
+  return definition.type === 'reference' ? definition.collection : undefined
+}
+
+/** In the order of fields, so that it does not depend on the order of names which expansions there is room for. */
+const order = (
+  expansions: readonly Expansion[],
+  readable: ReadableNames | null,
+  following: Following,
+): readonly Expansion[] => {
+  const place = ({ path }: Expansion): number => readable?.paths.indexOf(path) ?? 0
+  return expansions
+    .map(({ onward, ...one }) => ({
+      ...one,
+      onward: onward.length > 0 ? order(onward, following.readable(one.target), following) : onward,
+    }))
+    .sort((a, b) => place(a) - place(b))
+}

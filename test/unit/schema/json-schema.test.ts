@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { compileJsonSchema } from '../../../src/schema/json-schema.js'
+
+const schemaOf = (minimum: number) => ({ type: 'object', properties: { n: { type: 'number', minimum } } })
+
+test('the same schema is compiled once, wherever it stands', () => {
+  expect(compileJsonSchema(schemaOf(1))).toBe(compileJsonSchema(schemaOf(1)))
+})
+
+test('what differs in a schema or in what is told of it is compiled apart', () => {
+  const [one, two] = [compileJsonSchema(schemaOf(1)), compileJsonSchema(schemaOf(2))]
+  const found = { path: '/n', keyword: 'minimum', params: { comparison: '>=', limit: 2 } }
+  expect(one({ n: 1 })).toEqual([])
+  expect(two({ n: 1 })).toEqual([found])
+  const verbose = compileJsonSchema(schemaOf(2), { verbose: true })
+  expect(verbose({ n: 1 })).toEqual([{ ...found, found: 1, schema: schemaOf(2).properties.n }])
+})
+
+test('answers are not kept: what was found once is not found again', () => {
+  const find = compileJsonSchema(schemaOf(3))
+  const first = find({ n: 1 })
+  expect(find({ n: 4 })).toEqual([])
+  expect(first).toHaveLength(1)
+})
+
+test('of many schemas only the last ones are kept', () => {
+  const long = (i: number) => ({ enum: [`${i}`, 'x'.repeat(50_000)] })
+  const first = compileJsonSchema(long(0))
+  for (let i = 1; i < 10; i++) compileJsonSchema(long(i))
+  expect(compileJsonSchema(long(0))).not.toBe(first)
+})

@@ -1,81 +1,13 @@
+import type { Commented, FieldDefinition } from './field-definition.js'
+import type { Deliver, Hasher, Logger } from './types/host.js'
+
+export type { Commented, FieldDefinition, FieldTypeName } from './field-definition.js'
+
 /** A JSON object: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
 /** A value, or a promise of one where the value has to be waited for. */
 export type MaybePromise<T> = T | Promise<T>
-
-/** A comment for people; allowed in every object of a configuration but literals and filters, and ignored. */
-export interface Commented {
-  readonly $comment?: string
-}
-
-interface CommonAttributes extends Commented {
-  readonly description?: string
-  /** The property must be there whenever a document is stored. */
-  readonly required?: boolean
-  /** A `null` in a body is accepted and means "absent". */
-  readonly nullable?: boolean
-  /** Set on create only. */
-  readonly immutable?: boolean
-}
-
-interface ScalarAttributes extends CommonAttributes {
-  readonly unique?: boolean
-  readonly index?: boolean
-}
-
-/** The definition of a field: a type and its attributes, named like the keywords of JSON Schema. */
-export type FieldDefinition =
-  | (ScalarAttributes & {
-      readonly type: 'string'
-      readonly minLength?: number
-      readonly maxLength?: number
-      readonly pattern?: string
-      readonly format?: 'email' | 'uri' | 'uuid' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname'
-      readonly enum?: readonly string[]
-      readonly trim?: boolean
-      readonly lowercase?: boolean
-      readonly default?: string
-    })
-  | (CommonAttributes & { readonly type: 'hash'; readonly minLength?: number; readonly maxLength?: number })
-  | (ScalarAttributes & {
-      readonly type: 'number' | 'integer'
-      readonly minimum?: number
-      readonly maximum?: number
-      readonly enum?: readonly number[]
-      readonly default?: number
-    })
-  | (ScalarAttributes & { readonly type: 'boolean'; readonly default?: boolean })
-  | (ScalarAttributes & {
-      readonly type: 'timestamp'
-      readonly minimum?: string
-      readonly maximum?: string
-      readonly default?: string
-    })
-  | (CommonAttributes & {
-      readonly type: 'array'
-      readonly items: FieldDefinition
-      readonly minItems?: number
-      readonly maxItems?: number
-      readonly default?: readonly unknown[]
-    })
-  | (CommonAttributes & {
-      readonly type: 'object'
-      readonly properties: { readonly [name: string]: FieldDefinition }
-      readonly default?: JsonObject
-    })
-  | (CommonAttributes & { readonly type: 'json'; readonly default?: unknown })
-  | (ScalarAttributes & {
-      readonly type: 'reference'
-      /** The collection of the document whose `_id` this is. */
-      readonly collection: string
-      /** What happens to this document when the other is deleted. Default: the delete is refused. */
-      readonly onDelete?: 'restrict' | 'cascade'
-      readonly default?: string
-    })
-
-/** The name of a field type. */
-export type FieldTypeName = FieldDefinition['type']
 
 /** The operators of conditions (CONTRACT.md §3.3). */
 export type OperatorName =
@@ -92,6 +24,16 @@ export type OperatorName =
 
 /** A filter in the words of the query language: `{ "status": "published", "views": { "$gte": 10 } }`. */
 export type WhereConfig = { readonly [path: string]: unknown }
+
+/** The values of one field in the documents that match: what a caller is through other documents. */
+export interface ClaimConfig extends Commented {
+  /** The collection of the documents. */
+  readonly from: string
+  /** Which documents; `"$user.<field>"` and `"$now"` may stand in it, other claims may not. */
+  readonly where: WhereConfig
+  /** `_id`, or a top-level field of single values. */
+  readonly take: string
+}
 
 /** What one subject may do in one operation. */
 export interface RuleConfig extends Commented {
@@ -125,6 +67,8 @@ export interface CollectionConfig extends Commented {
   readonly permissions?: { readonly [subject: string]: GrantConfig }
   /** Whether undeclared properties are stored and returned. Default false: they are faults. */
   readonly additionalProperties?: boolean
+  /** Whether `GET /<collection>/changes` tells what changes here. Default false. */
+  readonly changes?: boolean
   readonly indexes?: readonly (Commented & {
     readonly fields: readonly string[]
     readonly unique?: boolean
@@ -145,6 +89,14 @@ export interface AuthConfig extends Commented {
   readonly sessionDays?: number
   /** bcrypt's cost, 10 to 15. Default 12. */
   readonly cost?: number
+  /** The timestamp of `users` that says since when its identifier is verified. Default: none is. */
+  readonly verifiedField?: string
+  /** Whether an account counts only once it is verified. Needs `verifiedField` and `options.deliver`. */
+  readonly requireVerified?: boolean
+  /** Minutes for which a token for a new secret counts. Default 60. */
+  readonly resetMinutes?: number
+  /** By name: what callers are through other documents. Rules see each as `$user.<name>`. */
+  readonly claims?: { readonly [name: string]: ClaimConfig }
 }
 
 /** How much one request may ask for. */
@@ -171,6 +123,10 @@ export interface Limits {
   readonly bulk: number
   /** Seconds from the request to the first byte of its answer. Default 10. */
   readonly requestSeconds: number
+  /** Streams of changes that a process serves; one caller, or one address, has a tenth. Default 1000. */
+  readonly subscribers: number
+  /** Hours for which a stream can go on where it ended. Default 24. */
+  readonly changesHours: number
 }
 
 /**
@@ -193,19 +149,6 @@ export interface Caller {
 
 /** A document as a caller may read it. */
 export type Document = { readonly _id: string } & JsonObject
-
-/** Receives the messages of a service. */
-export interface Logger {
-  info(message: string, details?: JsonObject): void
-  warn(message: string, details?: JsonObject): void
-  error(message: string, details?: JsonObject): void
-}
-
-/** Hashes secrets. `verify` is false for a hash that it cannot read. */
-export interface Hasher {
-  hash(secret: string, signal?: AbortSignal): Promise<string>
-  verify(secret: string, hash: string, signal?: AbortSignal): Promise<boolean>
-}
 
 /** The options of `createCollectionService`. */
 export interface ServiceOptions {
@@ -230,6 +173,10 @@ export interface ServiceOptions {
   readonly production?: boolean
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
+  /** Hands tokens to the owners of accounts, by mail for example. Without it, no secret can be reset. */
+  readonly deliver?: Deliver
+  /** Is given what goes on behind an answer, for runtimes that would end it: `waitUntil`. It never rejects. */
+  readonly background?: (work: Promise<void>) => void
 }
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */

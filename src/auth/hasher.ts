@@ -1,5 +1,5 @@
 import bcrypt from 'bcryptjs'
-import type { Hasher } from '../types.js'
+import type { Hasher } from '../types/host.js'
 import { createWorkQueue, type WorkQueue } from './work-queue.js'
 
 /** The most secrets that may wait to be hashed in this process. */
@@ -15,6 +15,10 @@ const MIN_COST = 4
 export const MAX_COST = 15
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+
+/** Whether a hash took less work than another; false where either is not one of bcrypt. */
+export const isCheaper = (hash: string, other: string): boolean =>
+  Number(BCRYPT.exec(hash)?.[1]) < Number(BCRYPT.exec(other)?.[1])
 
 /** The process has one queue: hashing two secrets at once doubles the stalls of everything else. */
 const queue = createWorkQueue(MAX_WAITING)

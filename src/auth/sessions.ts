@@ -47,7 +47,8 @@ export function issueSession(
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 
-const LAST_TIME = '9999-12-31T23:59:59.999Z'
+/** The last time in stored form. */
+export const LAST_TIME = '9999-12-31T23:59:59.999Z'
 
 /** Matches the session of a token, expired or not. */
 export const sessionFilter = isId

@@ -58,6 +58,12 @@ export function createIdentify(
   }
 }
 
+/** Asks the host alone who sends a request. */
+export const createAskHost = (
+  authenticate: ServiceOptions['authenticate'],
+): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
+  authenticate && ((incoming) => identifyByHost(authenticate, incoming))
+
 /** An error of the host is a 500 to the client, even an error of this package. */
 async function identifyByHost(
   authenticate: NonNullable<ServiceOptions['authenticate']>,

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { type BcryptEngine, createHasherOn, MAX_COST, MAX_WAITING } from '../auth/hasher.js'
 import { createWorkQueue } from '../auth/work-queue.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
-import type { Hasher } from '../types.js'
+import type { Hasher } from '../types/host.js'
 
 /** The options of `createWorkerHasher`. */
 export interface WorkerHasherOptions {

@@ -1,5 +1,6 @@
 import type { Session } from '../auth/sessions.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
+import type { JsonObject } from '../types.js'
 import type { Store } from './store.js'
 
 /** What else a write of a document changes. */
@@ -19,6 +20,8 @@ interface Writer {
 export interface Attachment {
   /** The stamp of a new document that is its own creator. */
   createStamp(): string
+  /** The fields of a document that an update leaves. */
+  settle(before: JsonObject, fields: JsonObject): JsonObject
   /** The changes that go with an update of these hash fields. Called in each attempt. */
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
   /** The steps that go with the delete of documents. */

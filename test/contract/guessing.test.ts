@@ -117,8 +117,9 @@ describe('guessing a secret', () => {
       const login = async (password: string) =>
         (await send('POST /auth/login', { body: { ...ann, password } })).status
       for (let i = 0; i < 99; i++) expect(await login('wrong')).toBe(401)
+      // A success of somebody unknown lifts nothing: others may have used up what there is.
       expect(await login(ann.password)).toBe(200)
-      for (let i = 0; i < 100; i++) expect(await login('wrong')).toBe(401)
+      expect(await login('wrong')).toBe(401)
       expect(await login(ann.password)).toBe(429)
       expect(logged).toHaveLength(1)
       expect(logged[0]?.[0]).toContain('clientAddress')

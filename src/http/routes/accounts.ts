@@ -1,4 +1,5 @@
 import type { Session } from '../../auth/sessions.js'
+import { whenReady } from '../../promises.js'
 import { envelope } from '../../schema/envelope.js'
 import { showAccount } from '../../service/accounts/account.js'
 import { judgeSecret, changeSecret as renewSecret } from '../../service/accounts/change-secret.js'
@@ -13,7 +14,7 @@ import { answerJson, NO_STORE, NOTHING, tellIgnored } from './answers.js'
 import type { Endpoint } from './route.js'
 
 /** The session of a caller who signed in by a token. Throws `unauthenticated`. */
-function requireSession({ session }: Call): Session {
+export function requireSession({ session }: Call): Session {
   if (!session) throw denied(null)
   return session
 }
@@ -24,7 +25,8 @@ export const register: Endpoint<'auth'> = {
     const { call } = exchange
     authorizeRegistration(call)
     const { account, ignored } = await signUp(call, auth, await exchange.readBody())
-    return answerJson(201, account, { ...NO_STORE, ...tellIgnored(ignored) })
+    const headers = tellIgnored(ignored)
+    return account ? answerJson(201, account, { ...NO_STORE, ...headers }) : answerJson(202, {}, headers)
   },
 }
 
@@ -100,6 +102,6 @@ export const me: Endpoint<'auth'> = {
   run(exchange, { auth }) {
     const { user } = requireSession(exchange.call)
     exchange.refuseQuery()
-    return answerJson(200, showAccount(exchange.call.service, auth, user))
+    return whenReady(showAccount(exchange.call, auth, user), (shown) => answerJson(200, shown))
   },
 }

@@ -1,10 +1,10 @@
 import type { AuthPlan } from '../../config/plan.js'
 import { readOwn } from '../../json/own-properties.js'
-import { bindVariables, type KnownCaller } from '../../permissions/caller.js'
+import type { KnownCaller } from '../../permissions/caller.js'
 import { SYSTEM_FIELDS } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
-import type { Document, JsonObject } from '../../types.js'
-import type { Service } from '../call.js'
+import type { Document, JsonObject, MaybePromise } from '../../types.js'
+import { type Call, createCall } from '../call.js'
 
 /** A user as a caller: its roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
@@ -22,10 +22,16 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
 }
 
 /** A user document as its owner may read it, but always with `_id`, the identifier and the system fields. */
-export function showAccount(service: Service, auth: AuthPlan, user: StoredDocument): Document {
-  const caller = callerOf(auth, user)
-  const binding = bindVariables(caller, service.clock)
-  const access = service.gates.get(auth.users.name)?.({ caller, binding })
+export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
+  const { service, deadline, store, binding } = call
+  const parts = { deadline, store, session: undefined, now: binding.now }
+  const own = createCall(service, { ...parts, caller: callerOf(auth, user) })
+  const learning = own.learnToRead(auth.users)
+  return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
+}
+
+function showTo(own: Call, auth: AuthPlan, user: StoredDocument): Document {
+  const access = own.access(auth.users)
   const shown: JsonObject = access?.isReadable(user) ? access.show(user) : {}
   const always = [auth.identifier.name, ...SYSTEM_FIELDS]
   const declared = auth.users.fields.map(({ name }) => name)

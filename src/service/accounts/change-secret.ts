@@ -1,13 +1,16 @@
 import { issueSession, SESSIONS, type Session, sessionsOf } from '../../auth/sessions.js'
-import { createStamp, digestToken } from '../../auth/token.js'
+import { createStamp } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { Call } from '../call.js'
+import { type Settled, whereHooked } from '../hooks.js'
 import { invalidToken } from '../refusals.js'
+import type { Attempt } from '../store.js'
 import { hashSecrets } from '../write/hash-secrets.js'
 import { readFields, readStamp, updateStoredDocument } from '../write/stored-document.js'
+import { askUpdateHook, planReplace } from '../write/update-document.js'
 import { showAccount } from './account.js'
 import { type SignedIn, verifySecret } from './login.js'
 
@@ -39,27 +42,36 @@ export async function changeSecret(
   session: Session,
   { current, next, client }: SecretChange,
 ): Promise<SignedIn> {
-  const { deadline, service, store } = call
+  const { service } = call
   const { users, identifier, secret } = auth
   const named = String(readOwn(session.user, identifier.name) ?? session.user._id)
-  const from = { identifier: digestToken(named), client: client && digestToken(client) }
-  deadline.enter('hash')
-  await service.throttle.run(from, () => verifySecret(call, auth, session.user, current), deadline)
+  const from = { identifier: named, client }
+  await service.throttle.run(call, from, () => verifySecret(call, auth, session.user, current))
   const hashes = await hashSecrets(call, [[secret.name, next]])
-  return store.write(async () => {
-    const user = await store.own(users.name).find(session.user._id)
-    // Another secret came first: that ended this session.
-    if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
-    const stamp = createStamp()
-    const replace = updateStoredDocument(user, readFields(user), service.clock(), { hashes, stamp })
-    const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-    return {
-      steps: [
-        { in: users.name, replace, version: user._version },
-        { in: SESSIONS, remove: sessionsOf(user._id) },
-        step,
-      ],
-      done: { user: showAccount(service, auth, replace), ...issued },
-    }
-  })
+  return whereHooked(call, users, (own) => own.store.write(() => planChange(own, auth, session, hashes)))
+}
+
+async function planChange(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  hashes: ReadonlyMap<string, string | null>,
+): Promise<Attempt<SignedIn>> {
+  const { service, store } = call
+  const { users } = auth
+  const user = await store.own(users.name).find(session.user._id)
+  // Another secret came first: that ended this session.
+  if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
+  const planned = { fields: readFields(user), now: service.clock() }
+  const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const stamp = createStamp()
+  const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
+  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+  const { steps, agreements } = planReplace(call, users, user, replace)
+  return {
+    steps: [...steps, { in: SESSIONS, remove: sessionsOf(user._id) }, step],
+    agreements,
+    done: { user: await showAccount(call, auth, replace), ...issued },
+    behind,
+  }
 }

@@ -6,7 +6,8 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Clock } from '../../permissions/caller.js'
 import { normalise } from '../../schema/normalise.js'
 import type { JsonObject } from '../../types.js'
-import type { Attempt, Store } from '../store.js'
+import { type Attempt, refuseTaken, type Store } from '../store.js'
+import { planAgreements } from '../write/matches.js'
 import { readFields, updateStoredDocument } from '../write/stored-document.js'
 import { findUser } from './login.js'
 
@@ -14,17 +15,19 @@ import { findUser } from './login.js'
 export interface RolePlan {
   readonly auth: AuthPlan
   readonly field: Field
+  readonly plan: ServicePlan
 }
 
 /** Finds where a configuration keeps roles. Throws `ConfigError` where it keeps no accounts or no roles. */
-export function findRoles({ auth }: ServicePlan): RolePlan {
+export function findRoles(plan: ServicePlan): RolePlan {
+  const { auth } = plan
   if (!auth)
     throw new ConfigError([
       { path: '/collections/users', message: 'keeps no accounts: it has no hash field' },
     ])
   const field = auth.users.fields.find(({ name }) => name === auth.users.roleField)
   if (!field) throw new ConfigError([{ path: '/auth/roleField', message: 'names no field to hold a role' }])
-  return { auth, field }
+  return { auth, field, plan }
 }
 
 /** An account, and the role that it gets. */
@@ -44,25 +47,38 @@ export interface RoleGrant {
  */
 export const grantRole = async (
   store: Store,
-  { auth, field }: RolePlan,
+  { auth, field, plan }: RolePlan,
   { identifier, role }: RoleGrant,
   clock: Clock,
 ): Promise<{ readonly isNew: boolean }> =>
   store.write(async (): Promise<Attempt<{ readonly isNew: boolean }>> => {
     const { users } = auth
     const user = await findUser(store, auth, String(normalise(auth.identifier, identifier)))
-    if (!user) {
-      const name = JSON.stringify(identifier)
-      throw new ServiceError('not_found', `No account has the ${auth.identifier.name} ${name}.`)
-    }
+    if (!user) throw noAccount(auth, identifier)
     const before = readOwn(user, field.name)
     const after = addRole(field, before, role)
     if (JSON.stringify(after) === JSON.stringify(before)) return { steps: [], done: { isNew: false } }
     const fields: JsonObject = { ...readFields(user), [field.name]: after }
-    checkRole({ auth, field }, fields)
+    checkRole({ auth, field, plan }, fields)
     const replace = updateStoredDocument(user, fields, clock(), { hashes: new Map() })
-    return { steps: [{ in: users.name, replace, version: user._version }], done: { isNew: true } }
+    const agreements = planAgreements(plan, users, { before: user, after: replace })
+    return {
+      steps: [
+        { in: users.name, replace, version: user._version },
+        ...agreements.flatMap(({ step }) => step ?? []),
+      ],
+      done: { isNew: true },
+      refuse(failure) {
+        const broken = agreements.filter(({ step }) => step)[failure.step - 1]?.refuse
+        if (broken) throw broken()
+        refuseTaken(failure)
+      },
+    }
   })
+
+/** The error of an identifier that no account has, for an operator. */
+export const noAccount = ({ identifier: { name } }: AuthPlan, identifier: string): ServiceError =>
+  new ServiceError('not_found', `No account has the ${name} ${JSON.stringify(identifier)}.`)
 
 /** The value of the role field with one more role; a value that is not of its type counts as missing. */
 function addRole(field: Field, before: unknown, role: string): unknown {

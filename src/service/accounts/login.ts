@@ -1,18 +1,23 @@
 import { type IssuedSession, issueSession } from '../../auth/sessions.js'
-import { digestToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
-import { ServiceError } from '../../errors.js'
+import { isServiceError, ServiceError } from '../../errors.js'
 import { MAX_SECRET_BYTES } from '../../fields/types/hash.js'
 import { isStorableText } from '../../json/domain.js'
+import { readOwn } from '../../json/own-properties.js'
 import { countBytes } from '../../schema/json-schema.js'
 import { normalise } from '../../schema/normalise.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document } from '../../types.js'
 import type { Call } from '../call.js'
 import type { Store } from '../store.js'
+import type { AttemptOrigin } from '../throttle.js'
 import { readHash, readStamp } from '../write/stored-document.js'
 import { showAccount } from './account.js'
+import { behind } from './behind.js'
+import { deliverToken } from './delivery/deliver.js'
+import { renewHash } from './renew-hash.js'
 import { removeExpired } from './sessions.js'
+import { counts } from './verified.js'
 
 /** A user and a new session. */
 export interface SignedIn extends IssuedSession {
@@ -37,18 +42,48 @@ export async function login(
   auth: AuthPlan,
   { identifier, secret, client }: Credentials,
 ): Promise<SignedIn> {
-  const { deadline, service, store } = call
+  const { service, store } = call
   const named = String(normalise(auth.identifier, identifier))
-  // Digests have one length, whatever was sent: they are kept.
-  const from = { identifier: digestToken(named), client: client && digestToken(client) }
-  deadline.enter('hash')
-  const attempt = async () => verifySecret(call, auth, await findUser(store, auth, named), secret)
-  const user = await service.throttle.run(from, attempt, deadline)
+  const from = { identifier: named, client }
+  const user = await withRightSecret(call, auth, from, secret)
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const expired = await removeExpired(store, service.clock())
-  const done = { user: showAccount(service, auth, user), ...session.issued }
-  return store.write(() => ({ steps: [session.step, ...expired], done }))
+  const done = { user: await showAccount(call, auth, user), ...session.issued }
+  const signedIn = await store.write(() => ({ steps: [session.step, ...expired], done }))
+  await renewHash(call, auth, user, secret)
+  return signedIn
 }
+
+/** The account of a login. Throws `invalid_credentials`, also where the account does not count yet. */
+async function withRightSecret(
+  call: Call,
+  auth: AuthPlan,
+  from: AttemptOrigin,
+  secret: string,
+): Promise<StoredDocument> {
+  let unverified: StoredDocument | undefined
+  const attempt = async (): Promise<StoredDocument> => {
+    const user = await verifySecret(call, auth, await findUser(call.store, auth, from.identifier), secret)
+    if (counts(auth, user)) return user
+    unverified = user
+    throw invalidCredentials()
+  }
+  try {
+    return await call.service.throttle.run(call, from, attempt)
+  } catch (thrown) {
+    // Not where no place was left: what is refused writes nothing.
+    if (unverified && isServiceError(thrown) && thrown.code === 'invalid_credentials')
+      redeliver(call, auth, unverified)
+    throw thrown
+  }
+}
+
+/** Delivers the verification of an account again, behind the answer. */
+const redeliver = (call: Call, auth: AuthPlan, user: StoredDocument): void =>
+  behind(call, (own) => {
+    const to = String(readOwn(user, auth.identifier.name))
+    return deliverToken(own, auth, { kind: 'verification', to, user })
+  })
 
 /** The user, if there is one and this is its secret. Throws `invalid_credentials`, after one hash in any case. */
 export async function verifySecret(
@@ -64,8 +99,12 @@ export async function verifySecret(
   deadline.enter('hash')
   const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, deadline.signal)
   if (user && hash !== undefined && isRight) return user
-  throw new ServiceError('invalid_credentials', 'No account has these credentials.')
+  throw invalidCredentials()
 }
+
+/** The error of a login that fails, whatever of it was wrong. */
+export const invalidCredentials = (): ServiceError =>
+  new ServiceError('invalid_credentials', 'No account has these credentials.')
 
 /** The account with an identifier in stored form. */
 export async function findUser(

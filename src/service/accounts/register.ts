@@ -1,38 +1,104 @@
 import { issueSession } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
+import { readOwn } from '../../json/own-properties.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../permissions/grants.js'
 import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
 import { ANYWHERE } from '../../query/where.js'
+import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { type Call, createCall, runWithin } from '../call.js'
-import { invalid, refused } from '../refusals.js'
+import { attempt, type Call, createCall, runWithin } from '../call.js'
+import { askHook, whereHooked } from '../hooks.js'
+import { invalid, isBeside, isRefusal, refused } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
-import { findReferable, judgeReferences } from '../write/references.js'
+import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
 import type { Ignoring } from '../write/rules/choose-rule.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize } from '../write/written.js'
 import { showAccount } from './account.js'
-import type { SignedIn } from './login.js'
+import { behind as doBehind } from './behind.js'
+import { deliverNotice, deliverToken } from './delivery/deliver.js'
+import { findUser, type SignedIn } from './login.js'
 
-/** A new account, signed in. */
+/** A new account, signed in; `null` where nobody is told whether there is one. */
 export interface Registered extends Ignoring {
-  readonly account: SignedIn
+  readonly account: SignedIn | null
 }
 
 /**
  * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md
  * §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails, `document_too_large`,
- * `unique_violation`, `overloaded`.
+ * `overloaded`, and `unique_violation` but where accounts have to be verified: then only who reads what goes to
+ * the identifier learns that it was taken.
  */
-export function register(call: Call, auth: AuthPlan, body: JsonObject): MaybePromise<Registered> {
+export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
   const stranger = createCall(call.service, { ...call, caller: null, session: undefined })
-  return call.store.write(() => planRegistration(stranger, auth, body))
+  const { user, isTaken, registered } = auth.requiresVerified
+    ? await registerQuietly(stranger, auth, body)
+    : { ...(await write(stranger, auth, (own) => planAnew(own, auth, body))), isTaken: false }
+  if (auth.verified && call.service.deliver) tellOwner(call, auth, user, isTaken)
+  return registered
 }
 
-async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): Promise<Attempt<Registered>> {
+/** Writes an account, and what its hook adds. */
+const write = (
+  stranger: Call,
+  { users }: AuthPlan,
+  plan: (own: Call) => MaybePromise<PlannedAttempt>,
+): MaybePromise<Planned> => whereHooked(stranger, users, (own) => own.store.write(() => plan(own)))
+
+/** The same steps, and the same result, whether the identifier is taken or not. */
+async function registerQuietly(
+  call: Call,
+  auth: AuthPlan,
+  body: JsonObject,
+): Promise<Planned & { isTaken: boolean }> {
+  let planned: Planned | undefined
+  try {
+    const written = await write(call, auth, async (own) => {
+      planned = undefined
+      const attempt = await planAnew(own, auth, body)
+      planned = attempt.done
+      return attempt
+    })
+    return { ...written, isTaken: false }
+  } catch (thrown) {
+    // What was planned alike is answered alike: where the identifier is taken, nothing else can be refused.
+    if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
+    // No other field can be taken: the configuration would be refused.
+    const isTaken = isRefusal(thrown) && thrown.code === 'unique_violation' && !isBeside(thrown)
+    if (!isTaken) call.service.logger.error('a registration was refused', { cause: thrown })
+    return { ...planned, isTaken: true }
+  }
+}
+
+/** Tells the owner of an identifier, behind the answer, that somebody registered with it. */
+function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
+  const to = String(readOwn(user, auth.identifier.name))
+  doBehind(call, async (own) => {
+    if (!isTaken) return deliverToken(own, auth, { kind: 'verification', to, user })
+    const owner = await findUser(own.store, auth, to)
+    if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
+  })
+}
+
+/** An account that is about to be stored. */
+interface Planned {
+  readonly user: StoredDocument
+  readonly registered: Registered
+}
+
+/** Plans a registration as an attempt of its own. */
+function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
+  const rules = [auth.users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES]
+  return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))
+}
+
+type PlannedAttempt = Attempt<Planned>
+
+async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): Promise<PlannedAttempt> {
   const { service } = call
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
@@ -40,25 +106,38 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   // Nobody may choose the own role at registration, even where `pick` names it.
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users.roleField))
-  const kept = keepProperties(body, accepts, rule.set)
+  const kept = keepProperties(body, accepts, rule.set, users.verifiedField)
   const system = createSystemFields(call, users, service.createId())
   const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
   const draft = {
     ...{ system, required },
-    judgeReferences: (fields: JsonObject) => judgeReferences(users, {}, fields, referable),
+    judgeReferences: (fields: JsonObject) => judgeAll(call, users, fields, referable),
   }
   const trial = { collection: users, rule, kept }
   const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
   if (applied.kind === 'invalid') throw invalid(applied.faults)
   if (applied.kind === 'refused') throw refused()
-  const user = await buildDocument(call, users, { system, fields: applied.fields })
-  const shown = showAccount(service, auth, user)
+  const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
+  const settled = asking && (await asking)
+  const fields = settled?.fields ?? applied.fields
+  const user = await buildDocument(call, users, { system, fields })
+  const shown = await showAccount(call, auth, user)
   const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
   checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
+  const ignored = listIgnored(body, kept.body)
+  const behind = settled?.behind
+  if (auth.requiresVerified)
+    return {
+      ...planInsert(call, users, user),
+      behind,
+      done: { user, registered: { account: null, ignored } },
+    }
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
+  const account = { user: shown, ...session.issued }
   return {
-    ...planInsert(users, user, [session.step]),
-    done: { account: { user: shown, ...session.issued }, ignored: listIgnored(body, kept.body) },
+    ...planInsert(call, users, user, { others: [session.step] }),
+    behind,
+    done: { user, registered: { account, ignored } },
   }
 }
 
@@ -69,4 +148,5 @@ const NO_PROPERTIES: Rule = {
   check: ANYWHERE,
   set: new Map(),
   acceptsRole: false,
+  claims: [],
 }

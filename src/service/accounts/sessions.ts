@@ -1,3 +1,4 @@
+import { DELIVERIES, deliveredTo } from '../../auth/deliveries.js'
 import {
   expiredSessions,
   readSession,
@@ -8,14 +9,16 @@ import {
 } from '../../auth/sessions.js'
 import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
-import { and, not, or } from '../../filter/filter.js'
-import type { WriteStep } from '../../storage.js'
+import { and, isId, not, or } from '../../filter/filter.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Attachment } from '../attachment.js'
 import type { Service } from '../call.js'
 import { invalidToken } from '../refusals.js'
-import type { Store } from '../store.js'
+import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
+import { counts } from './verified.js'
 
 /**
  * The session of a token. Throws `invalid_token` unless it has not expired and holds the stamp of an existing
@@ -33,16 +36,57 @@ export async function findSession(
 
 /** The same of the session with an id. */
 export async function resumeSession(
-  { now }: Service,
+  service: Service,
   store: Store,
-  { users }: AuthPlan,
+  auth: AuthPlan,
   id: string,
 ): Promise<Session> {
   const stored = await store.own(SESSIONS).first(sessionFilter(id))
-  const session = stored && readSession(stored, now())
-  const user = session && (await store.own(users.name).find(session.userId))
-  if (!user || readStamp(user) !== session.stamp) throw invalidToken()
+  const held = stored && readSession(stored, service.now())
+  const user = held && (await store.own(auth.users.name).find(held.userId))
+  if (!user || !holds(auth, held, user)) throw invalidToken()
   return { id, user }
+}
+
+/** The same of many, by their ids; without those that are over. */
+export async function resumeSessions(
+  { now }: Service,
+  store: Store,
+  auth: AuthPlan,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Session>> {
+  const stored = await readAll(store, SESSIONS, ids)
+  const held = stored.map((session) => [session._id, readSession(session, now())] as const)
+  const owners = new Set(held.flatMap(([, session]) => session?.userId ?? []))
+  const known = new Map((await readAll(store, auth.users.name, [...owners])).map((user) => [user._id, user]))
+  return new Map(
+    held.flatMap(([id, session]) => {
+      const user = session && known.get(session.userId)
+      return user && holds(auth, session, user) ? [[id, { id, user }]] : []
+    }),
+  )
+}
+
+/** A session counts while it holds the stamp of its user, and the user counts. */
+const holds = (auth: AuthPlan, { stamp }: { readonly stamp: string }, user: StoredDocument): boolean =>
+  readStamp(user) === stamp && counts(auth, user)
+
+/** The most documents that are asked for at once. */
+const AT_ONCE = 500
+
+async function readAll(
+  store: Store,
+  collection: string,
+  ids: readonly string[],
+): Promise<readonly StoredDocument[]> {
+  const found: StoredDocument[] = []
+  for (let left = ids; left.length > 0; ) {
+    const filter = or(left.slice(0, AT_ONCE).map(isId))
+    const listed = await store.own(collection).list({ filter, bytes: BATCH_BYTES })
+    found.push(...listed)
+    left = [...(listed.rest ?? []), ...left.slice(AT_ONCE)]
+  }
+  return found
 }
 
 /** Ends one session at once. */
@@ -81,9 +125,20 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
   return [{ in: SESSIONS, remove: or(expired.map(({ _id }) => sessionFilter(_id))) }]
 }
 
-/** Ends the sessions of an account when it is deleted or its secret changes. */
-export const attachSessions = ({ secret }: AuthPlan): Attachment => ({
+/**
+ * Ends the sessions of an account when it is deleted or its secret changes, its delivered tokens when it is
+ * deleted, and its verification when its identifier changes.
+ */
+export const attachSessions = (
+  { secret, identifier, verified }: AuthPlan,
+  hasDeliveries: boolean,
+): Attachment => ({
   createStamp,
+  settle(before, fields) {
+    const isSame = readOwn(before, identifier.name) === readOwn(fields, identifier.name)
+    if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== verified.name))
+  },
   async takeWithUpdate({ store, session }, { _id }, hashes) {
     if (!hashes.has(secret.name)) return { steps: [] }
     const stamp = createStamp()
@@ -99,5 +154,9 @@ export const attachSessions = ({ secret }: AuthPlan): Attachment => ({
       ],
     }
   },
-  takeWithDelete: (ids) => [{ in: SESSIONS, remove: or(Array.from(ids, sessionsOf)) }],
+  takeWithDelete(ids) {
+    const all = [...ids]
+    const sessions: WriteStep = { in: SESSIONS, remove: or(all.map(sessionsOf)) }
+    return hasDeliveries ? [sessions, { in: DELIVERIES, remove: or(all.map(deliveredTo)) }] : [sessions]
+  },
 })

@@ -1,6 +1,9 @@
+import { DELIVERIES_PLAN } from '../../auth/deliveries.js'
+import { LEDGERS_PLAN } from '../../auth/ledger.js'
 import { SESSIONS_PLAN } from '../../auth/sessions.js'
 import type { StorageAdapter } from '../../storage.js'
 import type { Service } from '../call.js'
+import { plansOf } from '../changes/log-plans.js'
 import { storeSeed } from './seed.js'
 
 /** Opens the storage once and closes it after the last request. */
@@ -33,9 +36,12 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
     if (inFlight === 0) onIdle?.()
   }
   const openStorage = async (): Promise<void> => {
-    const plans = [...plan.collections.values()].map(({ storage }) => storage)
+    const plans = plansOf(plan)
     try {
-      await adapter.open(accounts ? [...plans, SESSIONS_PLAN] : plans)
+      const own = service.deliver
+        ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
+        : [SESSIONS_PLAN, LEDGERS_PLAN]
+      await adapter.open(accounts ? [...plans, ...own] : plans)
       await storeSeed(service, adapter)
       state = 'open'
     } catch (cause) {

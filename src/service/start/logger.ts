@@ -1,4 +1,5 @@
-import type { JsonObject, Logger } from '../../types.js'
+import type { Logger } from '../../types/host.js'
+import type { JsonObject } from '../../types.js'
 import { printDetails, toPrintable } from './printable.js'
 
 const LEVELS = ['info', 'warn', 'error'] as const

@@ -13,7 +13,8 @@ import type { JsonObject } from '../../types.js'
 import { type Call, createCall, type Service } from '../call.js'
 import { UNHURRIED } from '../deadline.js'
 import { brokenReference, conflict, invalid } from '../refusals.js'
-import { createStore } from '../store.js'
+import { type Agreement, createStore } from '../store.js'
+import { planAgreements } from '../write/matches.js'
 import { buildDocument, createSystemFields } from '../write/new-document.js'
 import { requireReference } from '../write/references.js'
 import { judgeBody } from '../write/rules/apply-create.js'
@@ -60,16 +61,20 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   if (faults.length > 0) throw invalid(faults)
   const inserts: WriteStep[] = []
   const references: Reference[] = []
+  const agreements: Agreement[] = []
   for (const { collection, parts, path } of drafts) {
     const insert = await buildDocument(call, collection, parts)
     inserts.push({ in: collection.name, insert })
     references.push(...collectReferences(collection.fields, insert, path))
+    agreements.push(...planAgreements(plan, collection, { after: insert, at: path }))
   }
   await call.store.write(() => ({
     // Documents may refer to each other in any order.
-    steps: [...inserts, ...references.map(requireReference)],
+    steps: [...inserts, ...references.map(requireReference), ...agreements.flatMap(({ step }) => step ?? [])],
     done: undefined,
     refuse({ reason, step, fields = [] }) {
+      const broken = agreements[step - inserts.length - references.length]?.refuse
+      if (broken) throw broken()
       if (reason === 'missing') throw brokenReference(references[step - inserts.length])
       throw conflict(fields, drafts[step]?.path)
     },

@@ -1,0 +1,77 @@
+import type { AuthPlan } from '../../config/plan.js'
+import { envelope } from '../../schema/envelope.js'
+import { judgeSecret } from '../../service/accounts/change-secret.js'
+import {
+  judgeIdentifier,
+  changeIdentifier as requestIdentifier,
+} from '../../service/accounts/delivery/change-identifier.js'
+import { requestToken, type TokenRequest } from '../../service/accounts/delivery/request.js'
+import { resetSecret } from '../../service/accounts/delivery/reset.js'
+import { verify as verifyIdentifier } from '../../service/accounts/delivery/verify.js'
+import type { Service } from '../../service/call.js'
+import { requireSession } from './accounts.js'
+import { answerJson, NO_STORE, NOTHING } from './answers.js'
+import type { Endpoint } from './route.js'
+
+const TEXT = { type: 'string' } as const
+
+/** Asks for a token: always the same answer, before anything of the account is looked up. */
+const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
+  envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
+  async run(exchange, { auth }) {
+    const body = await exchange.readBody()
+    const identifier = String(body[auth.identifier.name])
+    await requestToken(exchange.call, auth, { kind, identifier, client: exchange.client() })
+    return answerJson(202, {})
+  },
+})
+
+/** `POST /auth/request-reset`. */
+export const requestReset = requesting('reset')
+
+/** `POST /auth/request-verification`. */
+export const requestVerification = requesting('verification')
+
+/** `POST /auth/reset`. */
+export const reset: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeSecret(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const { token, new: next } = await exchange.readBody()
+    const signedIn = await resetSecret(exchange.call, auth, { token: String(token), next: String(next) })
+    return answerJson(200, signedIn, NO_STORE)
+  },
+}
+
+/** `POST /auth/verify`. */
+export const verify: Endpoint<'auth'> = {
+  envelope: () => envelope({ token: TEXT, current: TEXT }),
+  async run(exchange, { auth }) {
+    const { token, current } = await exchange.readBody()
+    const verification = { token: String(token), current: String(current), client: exchange.client() }
+    await verifyIdentifier(exchange.call, auth, verification)
+    return NOTHING
+  },
+}
+
+/** `POST /auth/change-identifier`. */
+export const changeIdentifier: Endpoint<'auth'> = {
+  envelope: () => envelope({ current: TEXT, new: TEXT }),
+  judge: ({ new: next }, { accounts }) =>
+    accounts && typeof next === 'string' ? judgeIdentifier(accounts, next) : [],
+  async run(exchange, { auth }) {
+    const session = requireSession(exchange.call)
+    const { current, new: next } = await exchange.readBody()
+    const change = { current: String(current), next: String(next), client: exchange.client() }
+    await requestIdentifier(exchange.call, auth, session, change)
+    return answerJson(202, {})
+  },
+}
+
+/** Whether the host delivers tokens. */
+export const canDeliver = ({ deliver }: Pick<Service, 'deliver'>): boolean => deliver !== undefined
+
+/** Whether identifiers can be verified. */
+export const canVerify = (service: Pick<Service, 'deliver'> & { readonly accounts: AuthPlan }): boolean =>
+  canDeliver(service) && service.accounts.verified !== null

@@ -1,0 +1,56 @@
+import type { Session } from '../../../auth/sessions.js'
+import type { AuthPlan } from '../../../config/plan.js'
+import type { Fault } from '../../../errors.js'
+import { readOwn } from '../../../json/own-properties.js'
+import { toPointerPart } from '../../../json/pointer.js'
+import { immutable } from '../../../schema/changes.js'
+import { normalise } from '../../../schema/normalise.js'
+import type { Call } from '../../call.js'
+import { behind } from '../behind.js'
+import { findUser, verifySecret } from '../login.js'
+import { deliverNotice, deliverToken } from './deliver.js'
+
+const PATH = '/new'
+
+/** The faults of a new identifier, whose place in the body is `/new`. */
+export function judgeIdentifier({ users, identifier }: AuthPlan, value: string): readonly Fault[] {
+  if (identifier.definition.immutable) return [immutable(PATH)]
+  const at = toPointerPart(identifier.name)
+  return users
+    .validate({ [identifier.name]: normalise(identifier, value) }, { isRelevant: ({ path }) => path === at })
+    .map((fault) => ({ ...fault, path: PATH }))
+}
+
+/** A wish for another identifier. */
+export interface IdentifierChange {
+  readonly current: string
+  readonly next: string
+  /** The client's address; `undefined` where it is not known. */
+  readonly client: string | undefined
+}
+
+/**
+ * Delivers a token to a new identifier, which `verify` puts in, and a notice to the present one (CONTRACT.md
+ * §4, "Changing the identifier"). Whether the new one is taken shows nowhere. Throws `invalid_credentials` for
+ * a wrong present secret, which counts as a failed login, and `too_many_attempts`.
+ */
+export async function changeIdentifier(
+  call: Call,
+  auth: AuthPlan,
+  session: Session,
+  { current, next, client }: IdentifierChange,
+): Promise<void> {
+  const { user } = session
+  const present = String(readOwn(user, auth.identifier.name) ?? user._id)
+  const from = { identifier: present, client }
+  await call.service.throttle.run(call, from, () => verifySecret(call, auth, user, current))
+  const to = String(normalise(auth.identifier, next))
+  behind(call, async (own) => {
+    // The notice comes first: whether it has a place must not depend on who has the new identifier.
+    const notice = { kind: 'identifier-changing', to: present, user } as const
+    if (!(await deliverNotice(own, auth, notice))) return
+    const owner = await findUser(own.store, auth, to)
+    if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
+    else await deliverToken(own, auth, { kind: 'new-identifier', to, user })
+  })
+}

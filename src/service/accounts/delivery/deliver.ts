@@ -1,0 +1,84 @@
+import { DELIVERIES, expiredTokens, issueToken, type TokenKind } from '../../../auth/deliveries.js'
+import { type Ledger, nameLedger } from '../../../auth/ledger.js'
+import type { AuthPlan } from '../../../config/plan.js'
+import { isServiceError } from '../../../errors.js'
+import { isId, or } from '../../../filter/filter.js'
+import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { Delivery } from '../../../types/host.js'
+import type { Call } from '../../call.js'
+import type { Store } from '../../store.js'
+import { readStamp } from '../../write/stored-document.js'
+import { showAccount } from '../account.js'
+import { takePlaces } from '../throttle/places.js'
+
+const HOUR = 60 * 60 * 1000
+
+/** How many deliveries of a kind an account gets in an hour, and how many an identifier does. */
+const MAX_DELIVERIES = 3
+
+/** A message that goes out, to an identifier in stored form. */
+export interface Message<Kind extends Delivery['kind']> {
+  readonly kind: Kind
+  readonly to: string
+  readonly user: StoredDocument
+}
+
+/** Delivers a message without a token, within the limits; returns whether it had a place. */
+export async function deliverNotice(
+  call: Call,
+  auth: AuthPlan,
+  { kind, to, user }: Message<'already-registered' | 'identifier-changing'>,
+): Promise<boolean> {
+  if (!(await hasPlace(call, { kind, to, user }))) return false
+  await send(call, { kind, to, user: await showAccount(call, auth, user) })
+  return true
+}
+
+/** Delivers a token, within the limits: it is stored first. */
+export async function deliverToken(
+  call: Call,
+  auth: AuthPlan,
+  { kind, to, user }: Message<TokenKind>,
+): Promise<void> {
+  if (!(await hasPlace(call, { kind, to, user }))) return
+  const { service, store } = call
+  const lifetime = kind === 'reset' ? auth.resetMilliseconds : 24 * HOUR
+  const told = { kind, user: user._id, to, stamp: readStamp(user) }
+  const { token, expiresAt, step } = issueToken(told, service.now(), lifetime)
+  const expired = await removeExpiredTokens(store, service.clock())
+  await store.write(() => ({ steps: [step, ...expired], done: undefined }))
+  await send(call, { kind, to, user: await showAccount(call, auth, user), token, expiresAt })
+}
+
+/** Takes the places of a delivery; false where none is left. */
+async function hasPlace(call: Call, { kind, to, user }: Message<Delivery['kind']>): Promise<boolean> {
+  const ledgerOf = (whose: string, name: string): Ledger => ({
+    _id: nameLedger('deliveries', kind, whose, name),
+    window: HOUR,
+    most: MAX_DELIVERIES,
+  })
+  try {
+    await takePlaces(call, [ledgerOf('account', user._id), ledgerOf('to', to)])
+    return true
+  } catch (thrown) {
+    if (isServiceError(thrown) && thrown.code === 'too_many_attempts') return false
+    throw thrown
+  }
+}
+
+async function send({ service, deadline }: Call, delivery: Delivery): Promise<void> {
+  deadline.enter('host')
+  try {
+    await service.deliver?.(delivery)
+  } catch (cause) {
+    service.logger.error('options.deliver failed', { kind: delivery.kind, cause })
+  }
+}
+
+/** The most expired tokens that are removed when one is delivered. */
+const MAX_EXPIRED = 100
+
+async function removeExpiredTokens(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const expired = await store.own(DELIVERIES).list({ filter: expiredTokens(now), limit: MAX_EXPIRED })
+  return expired.length === 0 ? [] : [{ in: DELIVERIES, remove: or(expired.map(({ _id }) => isId(_id))) }]
+}

@@ -1,0 +1,57 @@
+import { type Ledger, nameLedger } from '../../../auth/ledger.js'
+import type { AuthPlan } from '../../../config/plan.js'
+import { countBytes } from '../../../schema/json-schema.js'
+import { normalise } from '../../../schema/normalise.js'
+import type { StoredDocument } from '../../../storage.js'
+import type { Call } from '../../call.js'
+import { behind } from '../behind.js'
+import { findUser } from '../login.js'
+import { takePlaces } from '../throttle/places.js'
+import { isVerified } from '../verified.js'
+import { deliverToken } from './deliver.js'
+
+/** A request for a token. */
+export interface TokenRequest {
+  readonly kind: 'reset' | 'verification'
+  /** As it was sent. */
+  readonly identifier: string
+  /** The client's address; `undefined` where it is not known. */
+  readonly client: string | undefined
+}
+
+const HOUR = 60 * 60 * 1000
+const MAX_REQUESTS = 20
+
+/** No account has a longer identifier: a unique string has at most as many bytes. */
+const MAX_BYTES = 1024
+
+/**
+ * Asks for a token on behalf of whoever owns an identifier: before the answer nothing is looked up but how
+ * much this client has asked for (CONTRACT.md §4, "Delivery"). Throws `too_many_attempts`.
+ */
+export async function requestToken(
+  call: Call,
+  auth: AuthPlan,
+  { kind, identifier, client }: TokenRequest,
+): Promise<void> {
+  if (client !== undefined) await takePlaces(call, [ledgerOf(client)])
+  const named = String(normalise(auth.identifier, identifier))
+  if (countBytes(named) > MAX_BYTES) return
+  const to = copyText(named)
+  behind(call, async (own) => {
+    const user = await findUser(own.store, auth, to)
+    if (user && isDue(auth, kind, user)) await deliverToken(own, auth, { kind, to, user })
+  })
+}
+
+const ledgerOf = (client: string): Ledger => ({
+  _id: nameLedger('requests', client),
+  window: HOUR,
+  most: MAX_REQUESTS,
+})
+
+const isDue = (auth: AuthPlan, kind: TokenRequest['kind'], user: StoredDocument): boolean =>
+  kind === 'reset' || !isVerified(auth, user)
+
+/** A text of its own: a trimmed one would keep all of what it was cut from. */
+const copyText = (text: string): string => String(JSON.parse(JSON.stringify(text)))

@@ -1,0 +1,56 @@
+import { useUp } from '../../../auth/deliveries.js'
+import { issueSession, SESSIONS, sessionsOf } from '../../../auth/sessions.js'
+import { createStamp } from '../../../auth/token.js'
+import type { AuthPlan } from '../../../config/plan.js'
+import type { Call } from '../../call.js'
+import { type Settled, whereHooked } from '../../hooks.js'
+import type { Attempt } from '../../store.js'
+import { hashSecrets } from '../../write/hash-secrets.js'
+import { updateStoredDocument } from '../../write/stored-document.js'
+import { askUpdateHook, planReplace } from '../../write/update-document.js'
+import { showAccount } from '../account.js'
+import type { SignedIn } from '../login.js'
+import { verifiedFields } from '../verified.js'
+import { findDelivered } from './tokens.js'
+
+/** A token, and the secret that it puts in. */
+export interface Reset {
+  readonly token: string
+  readonly next: string
+}
+
+/**
+ * Puts a new secret in for who holds the token that went to the present identifier, ends all sessions in the
+ * same write and opens one (CONTRACT.md §4, "Reset"). The account is verified by it. Throws
+ * `invalid_delivered_token`, and `overloaded`.
+ */
+export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: Reset): Promise<SignedIn> {
+  const { users, secret } = auth
+  // No secret is hashed for a token that does not count.
+  await findDelivered(call, auth, token, ['reset'])
+  const hashes = await hashSecrets(call, [[secret.name, next]])
+  return whereHooked(call, users, (own) => own.store.write(() => planReset(own, auth, token, hashes)))
+}
+
+async function planReset(
+  call: Call,
+  auth: AuthPlan,
+  token: string,
+  hashes: ReadonlyMap<string, string | null>,
+): Promise<Attempt<SignedIn>> {
+  const { service } = call
+  const { users } = auth
+  const { delivered, user } = await findDelivered(call, auth, token, ['reset'])
+  const [stamp, now] = [createStamp(), service.clock()]
+  const planned = { fields: verifiedFields(auth, user, now), now }
+  const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
+  const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
+  const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
+  const { steps, agreements } = planReplace(call, users, user, replace)
+  return {
+    steps: [...steps, ...useUp(delivered), { in: SESSIONS, remove: sessionsOf(user._id) }, step],
+    agreements,
+    done: { user: await showAccount(call, auth, replace), ...issued },
+    behind,
+  }
+}

@@ -1,0 +1,31 @@
+import { isCheaper } from '../../auth/hasher.js'
+import type { AuthPlan } from '../../config/plan.js'
+import type { StoredDocument } from '../../storage.js'
+import type { Call } from '../call.js'
+import { hashSecrets } from '../write/hash-secrets.js'
+import { readHash, replaceHash } from '../write/stored-document.js'
+import { behind } from './behind.js'
+
+/**
+ * Hashes a right secret anew, behind the answer, where its hash is cheaper than those of today (CONTRACT.md
+ * §4, "Renewal"). The account keeps its stamp, and with it its sessions.
+ */
+export async function renewHash(
+  call: Call,
+  { users, secret: { name } }: AuthPlan,
+  user: StoredDocument,
+  secret: string,
+): Promise<void> {
+  const old = readHash(user, name)
+  if (old === undefined || !isCheaper(old, await call.service.decoy())) return
+  behind(call, async (own) => {
+    const fresh = (await hashSecrets(own, [[name, secret]])).get(name) ?? old
+    await own.store.write(async () => {
+      const stored = await own.store.own(users.name).find(user._id)
+      // Another secret came first.
+      if (!stored || readHash(stored, name) !== old) return { steps: [], done: undefined }
+      const replace = replaceHash(stored, name, fresh)
+      return { steps: [{ in: users.name, replace, version: stored._version }], done: undefined }
+    })
+  })
+}

@@ -1,0 +1,47 @@
+import { expiredLedgers, LEDGERS, type Ledger, takePlace, waitForPlace } from '../../../auth/ledger.js'
+import { tooMany } from '../../../auth/turns.js'
+import { and, isId, or } from '../../../filter/filter.js'
+import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { MaybePromise } from '../../../types.js'
+import type { Call } from '../../call.js'
+import type { Store } from '../../store.js'
+
+/** The attempts at a write that others come before: many processes may write one ledger. */
+export const PATIENCE = 50
+
+/** A ledger as it is stored. */
+export const readLedger = (store: Store, { _id }: Ledger): MaybePromise<StoredDocument | undefined> =>
+  store.own(LEDGERS).first(isId(_id))
+
+/** The most ledgers that are removed in passing. */
+const MAX_EXPIRED = 20
+
+/** The steps that remove ledgers of which no place counts any more. `now` is in stored form. */
+export async function removeExpiredLedgers(store: Store, now: string): Promise<readonly WriteStep[]> {
+  const filter = expiredLedgers(now)
+  const expired = await store.own(LEDGERS).list({ filter, limit: MAX_EXPIRED })
+  // One that is taken from meanwhile stays.
+  return expired.map(({ _id }) => ({ in: LEDGERS, remove: and([isId(_id), filter]) }))
+}
+
+/**
+ * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` where one of them has none left;
+ * nothing is written then.
+ */
+export async function takePlaces({ store, service }: Call, ledgers: readonly Ledger[]): Promise<void> {
+  await store.write(async () => {
+    const now = service.now()
+    // Found in one order by all, so that two writes do not wait for each other.
+    const sorted = [...ledgers].sort((a, b) => (a._id < b._id ? -1 : 1))
+    const stored = await store.own(LEDGERS).list({ filter: or(sorted.map(({ _id }) => isId(_id))) })
+    const taken = sorted.map((ledger) => ({ ledger, before: stored.find(({ _id }) => _id === ledger._id) }))
+    const wait = Math.max(...taken.map(({ ledger, before }) => waitForPlace(before, ledger, now)))
+    if (wait > 0) throw tooMany(wait)
+    const expired = await removeExpiredLedgers(store, service.clock())
+    return {
+      steps: [...taken.map(({ ledger, before }) => takePlace(before, ledger, now).step), ...expired],
+      done: undefined,
+      refuse() {},
+    }
+  }, PATIENCE)
+}

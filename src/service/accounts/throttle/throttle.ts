@@ -1,0 +1,101 @@
+import { type Ledger, type LedgerWrite, liftPlaces, nameLedger, takePlace } from '../../../auth/ledger.js'
+import { createTurns, refuseFull } from '../../../auth/turns.js'
+import { isServiceError } from '../../../errors.js'
+import type { StoredDocument } from '../../../storage.js'
+import type { Logger } from '../../../types/host.js'
+import { createClock } from '../../clock.js'
+import type { Store } from '../../store.js'
+import type { Attempting, AttemptOrigin, Throttle } from '../../throttle.js'
+import { PATIENCE, readLedger, removeExpiredLedgers } from './places.js'
+
+const WINDOW = 15 * 60 * 1000
+const MAX_FROM_ONE_CLIENT = 10
+const MAX_FROM_ANYWHERE = 100
+
+/** Creates the throttle of a service. The first attempt without a known client logs a warning. */
+export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
+  const clock = createClock(now)
+  const turns = createTurns(now)
+  const settling = createOrder()
+  let hasWarned = false
+
+  const ledgerOf = ({ identifier, client }: AttemptOrigin): Ledger => {
+    if (client === undefined && !hasWarned) {
+      hasWarned = true
+      logger.warn(UNKNOWN_CLIENT)
+    }
+    // Digests have one length, whatever was sent: they are kept.
+    const taker = client === undefined ? undefined : { name: nameLedger(client), most: MAX_FROM_ONE_CLIENT }
+    return { _id: nameLedger('attempts', identifier), window: WINDOW, most: MAX_FROM_ANYWHERE, taker }
+  }
+
+  /** Begins an attempt in its turn. */
+  const begin = async (
+    { store, deadline }: Attempting,
+    ledger: Ledger,
+  ): Promise<StoredDocument | undefined> => {
+    const stored = await readLedger(store, ledger)
+    deadline.enter('hash')
+    if (!turns.tryBegin(ledger, stored)) await turns.wait(ledger, deadline.signal)
+    return stored
+  }
+
+  /** Writes what came of an attempt, unless the last place is taken by now; returns the ledger behind it. */
+  const settle = (store: Store, ledger: Ledger, change: Change) =>
+    store.write(async () => {
+      const stored = await readLedger(store, ledger)
+      refuseFull(ledger, stored, now())
+      const write = change(stored, ledger, now())
+      if (!write) return { steps: [], done: stored }
+      const expired = await removeExpiredLedgers(store, clock())
+      return { steps: [write.step, ...expired], done: write.after, refuse() {} }
+    }, PATIENCE)
+
+  return {
+    async run(by, from, attempt) {
+      const ledger = ledgerOf(from)
+      let known = await begin(by, ledger)
+      let isUnderWay = true
+      const end = (): void => {
+        if (isUnderWay) turns.end(ledger, known)
+        isUnderWay = false
+      }
+      // An attempt that never ends must not keep its turn.
+      const stopListening = by.deadline.onOver(end)
+      const finish = async (change: Change): Promise<void> => {
+        known = await settling(ledger._id, async () => settle(by.store, ledger, change))
+      }
+      try {
+        const result = await attempt()
+        await finish(liftPlaces)
+        return result
+      } catch (thrown) {
+        if (isServiceError(thrown) && thrown.code === 'invalid_credentials') await finish(takePlace)
+        throw thrown
+      } finally {
+        stopListening()
+        end()
+      }
+    },
+  }
+}
+
+/** What an attempt changes in its ledger. */
+type Change = (stored: StoredDocument | undefined, ledger: Ledger, now: number) => LedgerWrite | undefined
+
+/** Does one thing after another by key: attempts of one process do not come between each other's writes. */
+function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>()
+  return (key, work) => {
+    const done = (last.get(key) ?? Promise.resolve()).then(work, work)
+    last.set(key, done)
+    const forget = (): void => {
+      if (last.get(key) === done) last.delete(key)
+    }
+    done.then(forget, forget)
+    return done
+  }
+}
+
+const UNKNOWN_CLIENT =
+  'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'

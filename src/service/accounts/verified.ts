@@ -1,0 +1,21 @@
+import type { AuthPlan } from '../../config/plan.js'
+import { holdsType } from '../../filter/compare.js'
+import { readOwn } from '../../json/own-properties.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { readFields } from '../write/stored-document.js'
+
+/** Whether an account is verified. */
+export function isVerified({ verified }: AuthPlan, user: StoredDocument): boolean {
+  return verified !== null && holdsType('timestamp')(readOwn(user, verified.name))
+}
+
+/** Whether an account counts: it is verified, or it need not be. */
+export const counts = (auth: AuthPlan, user: StoredDocument): boolean =>
+  !auth.requiresVerified || isVerified(auth, user)
+
+/** The fields of an account once it is verified; one that is verified keeps its time. `now` is in stored form. */
+export const verifiedFields = (auth: AuthPlan, user: StoredDocument, now: string): JsonObject =>
+  auth.verified === null || isVerified(auth, user)
+    ? readFields(user)
+    : { ...readFields(user), [auth.verified.name]: now }

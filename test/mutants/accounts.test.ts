@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import type * as Deliveries from '../../src/auth/deliveries.js'
+import type * as Ledger from '../../src/auth/ledger.js'
+import { createCollectionService } from '../../src/index.js'
+import type * as Deliver from '../../src/service/accounts/delivery/deliver.js'
+import type * as Request from '../../src/service/accounts/delivery/request.js'
+import type * as Login from '../../src/service/accounts/login.js'
+import type * as Throttle from '../../src/service/accounts/throttle/throttle.js'
+import { checkAccounts } from '../support/account-laws.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Accounts broken on purpose, each in a way in which services of this kind have been opened before. */
+
+const DELIVERIES = '../../src/auth/deliveries.js'
+const LEDGER = '../../src/auth/ledger.js'
+const DELIVER = '../../src/service/accounts/delivery/deliver.js'
+const REQUEST = '../../src/service/accounts/delivery/request.js'
+const LOGIN = '../../src/service/accounts/login.js'
+const THROTTLE = '../../src/service/accounts/throttle/throttle.js'
+
+/** A module of which some functions are others. */
+const breakModule =
+  <T extends object>(break_: (real: T) => Partial<T>) =>
+  async (original: () => Promise<unknown>): Promise<object> => {
+    const real = (await original()) as T
+    return { ...real, ...break_(real) }
+  }
+
+let services = 0
+
+const MUTANTS: readonly Mutant[] = [
+  ['a token is not used up', DELIVERIES, breakModule<typeof Deliveries>(() => ({ useUp: () => [] }))],
+  [
+    'using a token leaves the others of its kind',
+    DELIVERIES,
+    breakModule<typeof Deliveries>((real) => ({ useUp: (token) => real.useUp(token).slice(0, 1) })),
+  ],
+  [
+    'the stamp of a token is not compared',
+    DELIVERIES,
+    breakModule<typeof Deliveries>((real) => ({
+      isBound: (token, account) => real.isBound(token, { ...account, stamp: token.stamp }),
+    })),
+  ],
+  [
+    'a token lives for ever',
+    DELIVERIES,
+    breakModule<typeof Deliveries>((real) => ({ readDelivered: (stored) => real.readDelivered(stored, 0) })),
+  ],
+  [
+    'failures are counted process by process',
+    THROTTLE,
+    breakModule<typeof Throttle>((real) => ({
+      createThrottle(options) {
+        const { run } = real.createThrottle(options)
+        const own = ` ${services++}`
+        return {
+          run: (by, from, attempt) => run(by, { ...from, identifier: from.identifier + own }, attempt),
+        }
+      },
+    })),
+  ],
+  [
+    'a success lifts what others have used up',
+    LEDGER,
+    breakModule<typeof Ledger>((real) => ({
+      liftPlaces: (stored, { taker: _, ...ledger }, now) =>
+        real.liftPlaces(stored, { ...ledger, taker: undefined }, now) ??
+        (stored && real.takePlace({ ...stored, places: [] }, ledger, 0)),
+    })),
+  ],
+  [
+    'an account is looked up before the answer',
+    REQUEST,
+    breakModule<typeof Request>((real) => ({
+      async requestToken(call, auth, request) {
+        await call.store.own(auth.users.name).list({ limit: 1 })
+        return real.requestToken(call, auth, request)
+      },
+    })),
+  ],
+  [
+    'a notice goes out without a place',
+    DELIVER,
+    breakModule<typeof Deliver>((real) => ({
+      async deliverNotice(call, auth, notice) {
+        await real.deliverNotice(call, auth, notice)
+        return true
+      },
+    })),
+  ],
+  [
+    'whoever has the token has the secret',
+    LOGIN,
+    breakModule<typeof Login>((real) => ({
+      verifySecret: async (call, auth, user, secret) => user ?? real.verifySecret(call, auth, user, secret),
+    })),
+  ],
+  [
+    'an account that is not verified is shown',
+    '../../src/query/where.js',
+    breakModule<{ narrowWhere: (where: unknown) => unknown }>(() => ({ narrowWhere: (where) => where })),
+  ],
+  [
+    'an account that is not verified counts',
+    '../../src/service/accounts/verified.js',
+    breakModule<{ counts: () => boolean }>(() => ({ counts: () => true })),
+  ],
+]
+
+test('the real accounts pass', async () => {
+  await checkAccounts(createCollectionService)
+})
+
+test.each(MUTANTS)('%s: noticed', async (...mutant) => {
+  expect(await fails(createMutant(mutant).then(checkAccounts))).toBe(true)
+})

@@ -1,5 +1,5 @@
 import type { Collection } from '../config/plan.js'
-import type { Rule } from '../permissions/grants.js'
+import { EVERYONE, type Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { USERS } from '../schema/names.js'
@@ -36,10 +36,23 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
 export const isClosedTo = ({ caller, service: { accounts } }: Call, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
 
+/**
+ * The rules under which a caller may create. Where an account counts only once it is verified, what `*` is
+ * granted says what registration accepts, and no more (CONTRACT.md §4, "No enumeration").
+ */
+export function rulesToCreate(
+  { caller, service: { accounts } }: Call,
+  collection: Collection,
+): readonly Rule[] {
+  const rules = selectWriteRules(collection.permissions.create, caller)
+  const isQuiet = accounts?.users === collection && accounts.requiresVerified
+  return isQuiet ? rules.filter(({ subject }) => subject !== EVERYONE) : rules
+}
+
 /** The permit to create. Throws `unauthenticated` or `forbidden`. */
 export function authorizeCreate(call: Call, collection: Collection): Permit {
   if (isClosedTo(call, collection)) throw registrationClosed()
-  const rules = selectWriteRules(collection.permissions.create, call.caller)
+  const rules = rulesToCreate(call, collection)
   if (rules.length === 0) throw denied(call.caller)
   return { collection, rules }
 }

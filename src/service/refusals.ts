@@ -1,4 +1,4 @@
-import { type Fault, ServiceError } from '../errors.js'
+import { type Fault, isServiceError, ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { Reference } from '../schema/references.js'
 
@@ -49,13 +49,27 @@ export const unknownReference = ({ path, collection }: Reference): Fault => ({
 })
 
 /** The error where a document was deleted while another began to refer to it. */
-export const brokenReference = (reference: Reference | undefined): ServiceError =>
-  invalid(reference ? [unknownReference(reference)] : [])
+export const brokenReference = (reference: Reference | undefined, at = ''): ServiceError =>
+  invalid(reference ? [unknownReference({ ...reference, path: at + reference.path })] : [])
 
 /** The error of a value that is taken. `at` is the place of the document in the body. */
 export const conflict = (fields: readonly string[], at = ''): ServiceError =>
   new ServiceError('unique_violation', `Another document has the same ${fields.join(' and ')}.`, {
     errors: fields.map((field) => ({ path: `${at}/${field}`, code: 'taken', message: 'is taken' })),
+  })
+
+/** An error of a part of a request: `at` is its place in the body, `operation` its index in a batch. */
+export const relocate = (
+  { code, message, errors, cause, retryAfter, status }: ServiceError,
+  at: string,
+  operation?: number,
+): ServiceError =>
+  new ServiceError(code, message, {
+    errors: errors.map((fault) => ({ ...fault, path: at + fault.path })),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(status === undefined ? {} : { status }),
+    ...(operation === undefined ? {} : { operation }),
+    cause,
   })
 
 /** The error where other writes came first in every attempt. */
@@ -66,6 +80,28 @@ export const overtaken = (): ServiceError =>
 export const inUse = (): ServiceError =>
   new ServiceError('reference_in_use', 'Other documents refer to this one, or to one that would go with it.')
 
+/** The error of a change after which documents that refer to this one would not agree with it. */
+export const disagreeing = (): ServiceError =>
+  new ServiceError('reference_in_use', 'Documents that refer to this one have to agree with it.')
+
 /** The error of a token without a session. */
 export const invalidToken = (): ServiceError =>
   new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')
+
+/** The codes of errors that are no answers to what was asked. */
+const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
+
+/** Whether an error is an answer to what was asked. */
+export const isRefusal = (thrown: unknown): thrown is ServiceError =>
+  isServiceError(thrown) && !FAILURES.includes(thrown.code)
+
+const beside = new WeakSet<Error>()
+
+/** Marks the error of what a hook adds to a write. */
+export function markBeside(refusal: Error): Error {
+  beside.add(refusal)
+  return refusal
+}
+
+/** Whether a write was refused because of what a hook adds to it, and not for its own sake. */
+export const isBeside = (thrown: unknown): boolean => thrown instanceof Error && beside.has(thrown)

@@ -1,17 +1,22 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { everything } from '../../src/filter/filter.js'
 import {
   type Config,
-  createCollectionService,
   createMemoryAdapter,
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
-import { connect, engines, isLong, type Store } from './support/stores.js'
+import {
+  patch,
+  post,
+  type Send,
+  type Sending,
+  startHere,
+  startProcess,
+  useProcesses,
+} from './support/sending.js'
+import { connect, engines, isLong } from './support/stores.js'
 import { createUnsteadyAdapter } from './support/unsteady-adapter.js'
 
 // CONTRACT.md §2, "References"
@@ -52,59 +57,7 @@ const config = {
   },
 } satisfies Config
 
-interface Sending {
-  readonly method: string
-  readonly path: string
-  readonly body?: unknown
-}
-
-/** Sends all at once and gives their outcomes: the status, and of an error the code. */
-type Send = (requests: readonly Sending[]) => Promise<readonly string[]>
-
-const children = new Set<ChildProcess>()
-
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL')
-  children.clear()
-})
-
-/** Another process over the same store. */
-async function startProcess(store: Store): Promise<Send> {
-  const script = fileURLToPath(new URL('support/reference-worker.mjs', import.meta.url))
-  const child = fork(script, { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } })
-  children.add(child)
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('the other process ended')
-  })
-  ended.catch(() => {})
-  const call = async (message: object): Promise<readonly string[]> => {
-    const answered = once(child, 'message')
-    child.send(message)
-    const [outcomes] = await Promise.race([answered, ended])
-    return outcomes
-  }
-  await call({ serve: { config, store } })
-  return (requests) => call({ requests })
-}
-
-function startHere(adapter: StorageAdapter): Send {
-  const handler = createCollectionService(config, adapter, {
-    production: false,
-    logger: { info() {}, warn() {}, error() {} },
-  })
-  return (requests) =>
-    Promise.all(
-      requests.map(async ({ method, path, body }) => {
-        const init = body === undefined ? {} : { body: JSON.stringify(body) }
-        const headers = { 'content-type': 'application/json' }
-        const response = await handler(
-          new Request(`http://service.test${path}`, { method, headers, ...init }),
-        )
-        const text = await response.text()
-        return response.status < 400 ? String(response.status) : `${response.status} ${JSON.parse(text).code}`
-      }),
-    )
-}
+useProcesses()
 
 type Documents = readonly StoredDocument[]
 
@@ -119,9 +72,6 @@ async function fill(adapter: StorageAdapter): Promise<void> {
   )
   expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
 }
-
-const post = (path: string, body: unknown): Sending => ({ method: 'POST', path, body })
-const patch = (path: string, body: unknown): Sending => ({ method: 'PATCH', path, body })
 
 interface Race {
   readonly what: string
@@ -199,7 +149,7 @@ describe.each(races)(
   (race) => {
     test('in memory', async () => {
       const adapter = createUnsteadyAdapter(createMemoryAdapter(), 1)
-      const send = startHere(adapter)
+      const send = startHere(adapter, config)
       await send([{ method: 'GET', path: '/people' }])
       await fill(adapter)
       await check([send, send], adapter, race)
@@ -214,7 +164,7 @@ describe.each(engines)('%s, from two processes', (_, useStores) => {
     'a reference $what, made while it is deleted, leads to something or is not made',
     async (race) => {
       const store = stores.create()
-      const processes = await Promise.all([startProcess(store), startProcess(store)])
+      const processes = await Promise.all([startProcess(store, config), startProcess(store, config)])
       const [one, other] = processes
       if (!one || !other) throw new Error('a process is missing')
       const adapter = connect(store)

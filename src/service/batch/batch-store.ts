@@ -1,29 +1,47 @@
-import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
+import { and, isId, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
-import { isUuid } from '../../schema/names.js'
 import { endless } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read/read-batches.js'
-import { type Attempt, BATCH_BYTES, type Reader, type Store, type StoreQuery } from '../store.js'
-import { idsIn, PendingWrites } from './pending-writes.js'
+import {
+  type Attempt,
+  BATCH_BYTES,
+  type Reader,
+  refuseTaken,
+  type Store,
+  type WriteFailure,
+} from '../store.js'
+import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
+import { PendingWrites } from './pending-writes.js'
 
-/** A query whose filter is all that counts. */
-type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit'> & { readonly filter: Filter }
+/** The bytes of documents that are remembered where nothing else bounds them, counted roughly. */
+const MAX_KEPT = 16 * 1024 * 1024
+
+/** Gives the error of an operation, as that of the write that it is a part of. */
+type Blame = (operation: number, thrown: unknown) => unknown
+
+/** How a store reads. */
+interface Reading {
+  /** Whether it remembers all that is read, so that the write can require it to be unchanged. */
+  readonly isWatchful: boolean
+}
 
 /**
- * The storage as the operations of a batch see it: behind the writes of those before, which wait. What is read
- * from the storage is remembered, so that the batch can require it to be unchanged.
+ * The storage as the operations of a batch, or a hook, see it: behind the writes of those before, which wait.
+ * Documents that were read by their `_id` stay as they were read; the write that relies on them then fails
+ * where they have changed.
  */
-export class BatchStore implements Store {
+export class BatchStore implements Store, Stage {
   readonly pending = new PendingWrites()
   /** The operation that is judged. */
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
+  readonly #isWatchful: boolean
   /** The documents that somebody could read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /** The versions of all documents that were read, by collection and `_id`. */
@@ -31,11 +49,13 @@ export class BatchStore implements Store {
   /** What was not there for who asked. */
   readonly #absences: WriteStep[] = []
   #isOver = false
+  #kept = 0
   #work = 0
 
-  constructor(base: Store, budget: ByteBudget) {
+  constructor(base: Store, budget: ByteBudget, { isWatchful }: Reading) {
     this.#base = base
     this.#budget = budget
+    this.#isWatchful = isWatchful
   }
 
   /** The steps that require what was read to be unchanged. */
@@ -64,17 +84,36 @@ export class BatchStore implements Store {
     this.#isOver = true
   }
 
+  /**
+   * Lets the operation of a failed step refuse the write; where none does, it is judged anew.
+   */
+  async refuse(failure: WriteFailure, blame: Blame): Promise<void> {
+    const write = this.pending.writeOf(failure.step)
+    if (!write) return
+    this.rewind(write.operation)
+    try {
+      await (write.refuse ?? refuseTaken)({ ...failure, step: failure.step - write.start })
+    } catch (thrown) {
+      throw blame(write.operation, thrown)
+    }
+  }
+
   read(access: ReadAccess): Reader {
-    return new BatchReader(this, access.storage.name, access)
+    return new BatchReader(this, access, () => this.#base.read(access))
   }
 
   own(collection: string): Reader {
-    return new BatchReader(this, collection, UNRESTRICTED)
+    const unrestricted = { storage: { name: collection }, ...UNRESTRICTED }
+    return new BatchReader(this, unrestricted, () => this.#base.own(collection))
+  }
+
+  isAside(collection: string): boolean {
+    return !this.#isWatchful && !this.pending.hasTouched(collection)
   }
 
   /** The write waits: it is tried again with the whole batch. */
   async write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T> {
-    const { done, ...write } = await attempt()
+    const { done, behind, ...write } = await attempt()
     for (const step of write.steps) {
       const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
       if (!document) continue
@@ -82,6 +121,7 @@ export class BatchStore implements Store {
       this.#work += boundBytes(document)
     }
     if (write.steps.length > 0) this.pending.add(this.operation, write)
+    if (behind) await behind()
     return done
   }
 
@@ -90,7 +130,6 @@ export class BatchStore implements Store {
     return this
   }
 
-  /** The documents with some ids, where they stand, as far as they may be read. */
   async find(
     collection: string,
     ids: readonly string[],
@@ -98,18 +137,17 @@ export class BatchStore implements Store {
   ): Promise<readonly StoredDocument[]> {
     const known = entryOf(this.#known, collection)
     const unknown = ids.filter((id) => !known.has(id) && this.pending.find(collection, id) === undefined)
-    if (unknown.length > 0) await this.#learn(collection, unknown, allowed)
+    const learned = unknown.length > 0 ? await this.#learn(collection, unknown, allowed) : known
     const found = ids.flatMap((id) => {
       const written = this.pending.find(collection, id)
       if (written !== undefined) return written ?? []
-      const stored = known.get(id)
+      const stored = known.get(id) ?? learned.get(id)
       return stored && !this.pending.isRemoved(collection, stored) ? [stored] : []
     })
     for (const document of found) this.#work += boundBytes(document)
     return found.filter((document) => allowed.isReadable(document))
   }
 
-  /** The documents that match, in order. */
   async list(collection: string, { filter, sort = [], skip = 0, limit = null }: Asked) {
     const end = limit === null ? null : skip + limit
     const touched = this.pending.touched(collection)
@@ -130,19 +168,34 @@ export class BatchStore implements Store {
   }
 
   /** Reads documents of which nothing is known. What may not be read counts as absent, and is not kept. */
-  async #learn(collection: string, ids: readonly string[], allowed: Allowed): Promise<void> {
+  async #learn(
+    collection: string,
+    ids: readonly string[],
+    allowed: Allowed,
+  ): Promise<ReadonlyMap<string, StoredDocument>> {
     const known = entryOf(this.#known, collection)
+    const learned = new Map<string, StoredDocument>()
     const absent = new Set(ids)
     for await (const batch of this.#readAll(collection, { filter: or(ids.map(isId)) }))
       for (const document of batch.filter((one) => allowed.isReadable(one))) {
         absent.delete(document._id)
-        known.set(document._id, document)
+        learned.set(document._id, document)
+        if (this.#hasRoom(document)) known.set(document._id, document)
         this.#require(collection, document)
-        if (allowed.show && !this.#isOver) this.#budget.take(allowed.show(document))
+        if (allowed.show && this.#isWatchful && !this.#isOver) this.#budget.take(allowed.show(document))
       }
-    if (absent.size === 0) return
-    const refuse = allowed.restrict(or(Array.from(absent, isId)))
-    this.#absences.push({ in: collection, refuse })
+    if (absent.size > 0 && this.#isWatchful) {
+      const refuse = allowed.restrict(or(Array.from(absent, isId)))
+      this.#absences.push({ in: collection, refuse })
+    }
+    return learned
+  }
+
+  /** Whether a document can be remembered. Those of a watchful store have a budget. */
+  #hasRoom(document: StoredDocument): boolean {
+    if (this.#isWatchful) return true
+    this.#kept += boundBytes(document)
+    return this.#kept <= MAX_KEPT
   }
 
   async *#readAll(collection: string, asked: Asked): AsyncGenerator<readonly StoredDocument[]> {
@@ -155,6 +208,7 @@ export class BatchStore implements Store {
 
   /** The first version counts: if it has changed meanwhile, the batch is judged anew. */
   #require(collection: string, { _id, _version }: StoredDocument): void {
+    if (!this.#isWatchful) return
     const versions = entryOf(this.#versions, collection)
     if (!versions.has(_id)) versions.set(_id, _version)
   }
@@ -164,53 +218,4 @@ function entryOf<V>(maps: Map<string, Map<string, V>>, collection: string): Map<
   const known = maps.get(collection) ?? new Map<string, V>()
   maps.set(collection, known)
   return known
-}
-
-/** What a reader may read; what the service reads with its own authority is not shown. */
-type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
-
-const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
-
-/** Reads for one operation of a batch. */
-class BatchReader implements Reader {
-  readonly #store: BatchStore
-  readonly #collection: string
-  readonly #allowed: Allowed
-
-  constructor(store: BatchStore, collection: string, allowed: Allowed) {
-    this.#store = store
-    this.#collection = collection
-    this.#allowed = allowed
-  }
-
-  async find(id: string): Promise<StoredDocument | undefined> {
-    return isUuid(id) ? this.first(isId(id)) : undefined
-  }
-
-  async first(filter: Filter): Promise<StoredDocument | undefined> {
-    const [document] = await this.list({ filter, limit: 1 })
-    return document
-  }
-
-  async list({ filter = everything, range = everything, ...query }: StoreQuery) {
-    const asked = and([range, filter])
-    const ids = query.sort || query.skip ? undefined : idsIn(asked)
-    if (!ids) {
-      return this.#store.list(this.#collection, { ...query, filter: this.#allowed.restrict(asked) })
-    }
-    const found = await this.#store.find(this.#collection, ids, this.#allowed)
-    return found.slice(0, query.limit ?? undefined)
-  }
-
-  async count(filter: Filter): Promise<number> {
-    return (await this.list({ filter })).length
-  }
-
-  isOrdered(): boolean {
-    return true
-  }
-
-  async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
-    yield await this.list(query)
-  }
 }

@@ -2,13 +2,21 @@ import { type Filter, ID, not } from '../../filter/filter.js'
 import { isOn } from '../../filter/index-order.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
-import type { Attempt } from '../store.js'
+import type { Agreement, Attempt } from '../store.js'
+
+/** What waits. */
+type Waiting = Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>
 
 /** A write that waits, and the operation that made it. */
-interface PendingWrite extends Pick<Attempt<unknown>, 'steps' | 'refuse'> {
+interface PendingWrite extends Waiting {
   readonly operation: number
   /** The number of steps before its first one. */
   readonly start: number
+}
+
+/** What must hold at the end, and the operation that made it so. */
+export interface PendingAgreement extends Agreement {
+  readonly operation: number
 }
 
 interface Removed {
@@ -33,11 +41,29 @@ export class PendingWrites {
     return this.#writes.flatMap(({ steps }) => steps)
   }
 
-  add(operation: number, { steps, refuse }: Pick<Attempt<unknown>, 'steps' | 'refuse'>): void {
+  add(operation: number, { steps, agreements = [], refuse }: Waiting): void {
     const last = this.#writes.at(-1)
     const start = last ? last.start + last.steps.length : 0
-    this.#writes.push({ operation, start, steps, ...(refuse ? { refuse } : {}) })
+    this.#writes.push({ operation, start, steps, agreements, ...(refuse ? { refuse } : {}) })
     for (const step of steps) this.#apply(step)
+  }
+
+  /**
+   * What must hold of all that the writes leave behind: first between the documents that were written and those
+   * to which they refer, then of those that refer to them, each in the order of operations.
+   */
+  get agreements(): readonly PendingAgreement[] {
+    const last = new Map<string, PendingAgreement>()
+    for (const { operation, agreements = [] } of this.#writes)
+      for (const agreement of agreements) {
+        last.delete(agreement.key)
+        last.set(agreement.key, { ...agreement, operation })
+      }
+    const standing = [...last.values()].filter(
+      ({ in: collection, id, step }) => step && this.find(collection, id) !== null,
+    )
+    const isOwn = ({ step }: PendingAgreement): boolean => step !== undefined && 'require' in step
+    return [...standing.filter(isOwn), ...standing.filter((agreement) => !isOwn(agreement))]
   }
 
   /** The write that a step belongs to. */
@@ -71,6 +97,12 @@ export class PendingWrites {
   /** What a stored document must match that no other removal has taken. */
   untouched(collection: string): readonly Filter[] {
     return this.#of(collection).removed.map(({ filter }) => not(filter))
+  }
+
+  /** Whether anything in a collection was written or removed. */
+  hasTouched(collection: string): boolean {
+    const { documents, removed } = this.#of(collection)
+    return documents.size > 0 || removed.length > 0
   }
 
   /** The documents that were written and still stand. */

@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../errors.js'
+import type { ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
 import { isPromise } from '../../promises.js'
 import type { WriteStep } from '../../storage.js'
@@ -6,12 +6,15 @@ import type { MaybePromise } from '../../types.js'
 import { callerOf } from '../accounts/account.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { createByteBudget } from '../byte-budget.js'
-import { type Call, createCall, type Service, type Shared } from '../call.js'
+import { type Call, createCall, type Service } from '../call.js'
 import { createClock } from '../clock.js'
+import type { Shared } from '../hooks.js'
 import { createPace } from '../pace.js'
-import { type Attempt, refuseTaken, type WriteFailure } from '../store.js'
+import { isRefusal, relocate } from '../refusals.js'
+import type { Attempt } from '../store.js'
 import { MAX_STORED } from '../write/written.js'
 import { BatchStore } from './batch-store.js'
+import type { PendingAgreement } from './pending-writes.js'
 
 /** One operation of a batch, which answers with a JSON text as it would alone. */
 export type Operation = (call: Call) => MaybePromise<string>
@@ -39,9 +42,9 @@ async function judgeAll(
   operations: readonly Operation[],
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(MAX_STORED, 'What a batch reads, stores and answers has 16 MiB at most.')
-  const store = new BatchStore(call.store, budget)
+  const store = new BatchStore(call.store, budget, { isWatchful: true })
   const pace = createPace(() => call.deadline.signal)
-  const shared: Shared = { cascaded: 0 }
+  const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
   const answers: string[] = []
   let own = call
   for (const [i, operation] of operations.entries()) {
@@ -60,7 +63,7 @@ async function judgeAll(
     const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP)
     if (pause) await pause
   }
-  return plan(store, answers)
+  return plan(store, answers, { agreements: store.pending.agreements })
 }
 
 /** A call of the caller as the operations before have left them. */
@@ -75,42 +78,46 @@ function callNow(
   const { deadline, session, caller } = last
   const { accounts } = service
   if (!session || !accounts) {
-    return last.shared ? last : createCall(service, { deadline, store, caller, session, shared })
+    return last.shared
+      ? last.renew()
+      : createCall(service, { deadline, store, caller, session, shared, isInBatch: true })
   }
   return resumeSession(service, store, accounts, session.id).then((present) => {
-    if (last.shared && present.user === session.user) return last
+    if (last.shared && present.user === session.user) return last.renew()
     const now = callerOf(accounts, present.user)
-    return createCall(service, { deadline, store, caller: now, session: present, shared })
+    return createCall(service, { deadline, store, caller: now, session: present, shared, isInBatch: true })
   })
 }
 
-/** The codes of errors that are no answers to an operation. */
-const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
-
-const isRefusal = (thrown: unknown): thrown is ServiceError =>
-  isServiceError(thrown) && !FAILURES.includes(thrown.code)
-
 /** The error of an operation as that of its batch. */
-const at = (operation: number, { code, message, errors, cause, retryAfter }: ServiceError): ServiceError =>
-  new ServiceError(code, message, {
-    errors: errors.map((fault) => ({ ...fault, path: `/operations/${operation}/body${fault.path}` })),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...{ cause, operation },
-  })
+const at = (operation: number, refusal: ServiceError): ServiceError =>
+  relocate(refusal, `/operations/${operation}/body`, operation)
+
+/** What a batch asks of the storage beside its own writes. */
+interface Asked {
+  readonly absences?: readonly WriteStep[]
+  readonly agreements?: readonly PendingAgreement[]
+}
 
 /** Plans the write of a batch whose operations were all granted. */
 function plan(
   store: BatchStore,
   answers: readonly string[],
-  absences: readonly WriteStep[] = [],
+  { absences = [], agreements = [] }: Asked = {},
 ): Attempt<readonly string[]> {
   const first = [...store.conditions, ...absences]
   const { steps } = store.pending
+  const own = [...first, ...steps]
   return {
-    steps: [...first, ...steps],
+    steps: [...own, ...agreements.flatMap(({ step }) => step ?? [])],
     done: answers,
     isTrial: steps.length === 0,
-    refuse: (failure) => refuse(store, { ...failure, step: failure.step - first.length }),
+    refuse(failure) {
+      const broken = agreements[failure.step - own.length]
+      // What it is about was required to be as it was read, so another attempt would find the same.
+      if (broken?.refuse) throw blame(broken.operation, broken.refuse())
+      return store.refuse({ ...failure, step: failure.step - first.length }, blame)
+    },
   }
 }
 
@@ -123,8 +130,7 @@ function planRefusal(
   { service }: Call,
   refusal: ServiceError,
 ): Attempt<readonly string[]> {
-  const { absences } = store
-  const { steps, done, refuse } = plan(store, [], absences)
+  const { steps, done, refuse } = plan(store, [], { absences: store.absences })
   const [collection = ''] = service.plan.collections.keys()
   const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
   return {
@@ -138,14 +144,5 @@ function planRefusal(
   }
 }
 
-/** Lets the operation of a failed step refuse it; without one, the batch is judged anew. */
-async function refuse(store: BatchStore, failure: WriteFailure): Promise<void> {
-  const write = store.pending.writeOf(failure.step)
-  if (!write) return
-  store.rewind(write.operation)
-  try {
-    await (write.refuse ?? refuseTaken)({ ...failure, step: failure.step - write.start })
-  } catch (thrown) {
-    throw isRefusal(thrown) ? at(write.operation, thrown) : thrown
-  }
-}
+const blame = (operation: number, thrown: unknown): unknown =>
+  isRefusal(thrown) ? at(operation, thrown) : thrown

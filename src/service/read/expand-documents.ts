@@ -1,6 +1,5 @@
-import type { Field } from '../../fields/field-type.js'
 import { isObject } from '../../json/own-properties.js'
-import type { ReadAccess } from '../../permissions/read-gate.js'
+import type { Expansion } from '../../query/compile-expand.js'
 import { isUuid } from '../../schema/names.js'
 import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
@@ -34,16 +33,17 @@ type Part = string | Slot
  */
 export function createExpandingPrinter(
   call: Call,
-  fields: readonly Field[],
+  expand: readonly Expansion[],
 ): (documents: Iterable<JsonObject>) => AsyncGenerator<string, void, undefined> {
   const pace = createPace(() => call.deadline.signal)
   const limit = call.service.plan.limits.expanded
   return async function* (documents) {
     const expansions: Expansions = new Map()
-    for (const field of fields) {
-      const access = accessTo(call, field)
-      if (access)
-        place(expansions, field.path.split('.'), createExpandedTexts(call.store.read(access), access))
+    for (const { path, target } of expand) {
+      const learning = call.learnToRead({ name: target })
+      if (learning) await learning
+      const access = call.access({ name: target })
+      if (access) place(expansions, path.split('.'), createExpandedTexts(call.store.read(access), access))
     }
     const parts = createLookAhead(writeAll(documents, expansions, limit))
     let text = ''
@@ -63,12 +63,6 @@ export function createExpandingPrinter(
     }
     if (text !== '') yield text
   }
-}
-
-/** What the caller may read of the collection that a field refers to. */
-function accessTo(call: Call, { definition, items }: Field): ReadAccess | null {
-  const inner = items?.definition ?? definition
-  return inner.type === 'reference' ? call.access({ name: inner.collection }) : null
 }
 
 function place(expansions: Expansions, [name = '', ...rest]: readonly string[], texts: ExpandedTexts): void {

@@ -1,5 +1,6 @@
+import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
-import { isClosedTo } from '../authorize.js'
+import { isClosedTo, rulesToCreate } from '../authorize.js'
 import type { Call } from '../call.js'
 
 /** The operations on a collection that do not depend on its documents. */
@@ -11,12 +12,12 @@ export interface Permitted {
 /** The collections in which some rule grants the caller something, in the configuration's order. */
 export const listOperations = (call: Call): readonly Permitted[] =>
   [...call.service.plan.collections.values()].flatMap((collection): readonly Permitted[] => {
-    const isReadable = call.access(collection) !== null
-    const grants = (operation: 'create' | 'update' | 'delete'): boolean =>
+    const isReadable = selectReadRules(collection.permissions, call.caller).length > 0
+    const grants = (operation: 'update' | 'delete'): boolean =>
       selectWriteRules(collection.permissions[operation], call.caller).length > 0
     const granted = {
       list: isReadable,
-      create: grants('create') && !isClosedTo(call, collection),
+      create: rulesToCreate(call, collection).length > 0 && !isClosedTo(call, collection),
       read: isReadable,
       // A caller who may not read may not change anything.
       update: isReadable && grants('update'),

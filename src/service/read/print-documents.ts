@@ -10,6 +10,7 @@ import { type Call, runWithin } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { createPace } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
+import { createLevelPrinter } from './expand-levels.js'
 import { PIECE } from './text-stream.js'
 
 /** An access and a query. */
@@ -37,7 +38,8 @@ export function createPrinter(
 ): PrintDocuments {
   const { expand } = reading.query
   if (expand.length > 0) {
-    const print = createExpandingPrinter(call, expand)
+    const isDeep = expand.some(({ onward }) => onward.length > 0)
+    const print = (isDeep ? createLevelPrinter : createExpandingPrinter)(call, expand)
     return (documents) => print(selectAll(documents, reading))
   }
   const pace = createPace(() => call.deadline.signal)

@@ -1,7 +1,7 @@
 import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
 import { isPromise, whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
-import { type Cursor, placeOf, rangesAfter } from '../../query/cursor.js'
+import { type Cursor, placeOf, rangesAfter } from '../../query/paging/cursor.js'
 import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { BATCH_BYTES, type Reader } from '../store.js'

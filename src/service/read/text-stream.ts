@@ -3,8 +3,10 @@ import type { Bytes } from '../../json/bytes.js'
 /** A text, whole or in pieces. */
 export type Text = string | Bytes | TextStream
 
-/** Text that arrives in pieces. */
-export interface TextStream extends AsyncIterable<string> {
+/** Text that arrives in pieces; bytes may be those of others too. */
+export interface TextStream extends AsyncIterable<string | Bytes> {
+  /** Whether it ends with its client alone: it may be quiet for long, and nothing waits for its end. */
+  readonly isEndless?: boolean
   /** Ends the work, whatever it waits for. */
   cancel(): void
 }

@@ -6,14 +6,17 @@ import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
-import type { Call } from '../call.js'
+import { attempt, type Call } from '../call.js'
+import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
 import { createPace } from '../pace.js'
-import { brokenReference, conflict, invalid } from '../refusals.js'
+import { brokenReference, conflict, invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { judgeNew } from './create-document.js'
-import { buildDocument, createSystemFields, isIdTaken } from './new-document.js'
+import { planAgreements } from './matches.js'
+import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { eachOnce, findReferable, referencesToHold, requireReference } from './references.js'
 import type { Ignoring } from './rules/choose-rule.js'
+import { readFields, type SystemFields } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */
@@ -30,7 +33,47 @@ export const createBulk = (
   call: Call,
   permit: Permit,
   bodies: readonly JsonObject[],
-): MaybePromise<WrittenAll> => call.store.write(() => planBulk(call, permit, bodies))
+): MaybePromise<WrittenAll> => {
+  const { hooks } = call.service
+  return hooks?.has(permit.collection.name)
+    ? hooks.together(
+        call,
+        (all) => attempt(all, permit, (own) => createAsked(own, permit, bodies)),
+        bodies.length,
+      )
+    : call.store.write(() => attempt(call, permit, (own) => planBulk(own, permit, bodies)))
+}
+
+/** Creates a document of each body, once its hook was asked, behind those before it. */
+async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
+  const { collection } = permit
+  const all: Written[] = []
+  for (const { system, at, ...writing } of await prepareAll(call, permit, bodies)) {
+    const after = { fields: readFields(writing.document), system }
+    const written = await call.store.write(async () => {
+      const settled = await askAt(at, call, { collection, before: null, after })
+      const document = await buildDocument(call, collection, { system, fields: settled.fields })
+      const done = prepareWritten(call, { ...writing, document, at })
+      return { done, ...planInsert(call, collection, document, { at }), behind: settled.behind }
+    })
+    all.push(written)
+  }
+  return { documents: all, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
+}
+
+/** Asks about a document that is a part of the body. */
+async function askAt(
+  at: string,
+  call: Call,
+  write: PlannedWrite & { readonly after: PlannedDocument },
+): Promise<Settled> {
+  try {
+    return (await askHook(call, write)) ?? write.after
+  } catch (thrown) {
+    if (!isServiceError(thrown) || thrown.code !== 'refused') throw thrown
+    throw relocate(thrown, at)
+  }
+}
 
 /** The place of a document in the body. */
 const placeOf = (index: number): string => `/documents${toPointerPart(index)}`
@@ -59,6 +102,9 @@ async function planBulk(
       ...required.map(requireReference),
       ...documents.map((insert) => ({ in: collection.name, insert })),
     ],
+    agreements: documents.flatMap((after, i) =>
+      planAgreements(call.service.plan, collection, { after, at: placeOf(i) }),
+    ),
     done: { documents: written, ignored: firstNames(written.flatMap(({ ignored }) => ignored)) },
     refuse({ reason, step, fields = [] }) {
       if (reason === 'missing') throw brokenReference(required[step])
@@ -70,18 +116,24 @@ async function planBulk(
 /** The steps of judging a document before it gets slices of its own. */
 const STEPS_A_DOCUMENT = 5000
 
+/** A document that was judged, as one of several. */
+interface OneOf extends Writing {
+  readonly system: SystemFields
+  readonly at: string
+}
+
 /** Judges every document; the faults of any come before what forbids another. */
 async function prepareAll(
   call: Call,
   permit: Permit,
   bodies: readonly JsonObject[],
-): Promise<readonly Writing[]> {
+): Promise<readonly OneOf[]> {
   const { collection } = permit
   const referable = await findReferable(call, permit, bodies)
   const pace = createPace(() => call.deadline.signal)
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
-  const writings: Writing[] = []
+  const writings: OneOf[] = []
   for (const [i, body] of bodies.entries()) {
     const system = createSystemFields(call, collection, call.service.createId())
     try {
@@ -90,7 +142,7 @@ async function prepareAll(
       const pause = pace(STEPS_A_DOCUMENT)
       if (pause) await pause
       const document = await buildDocument(call, collection, { system, fields })
-      writings.push({ collection, document, given, ignored, at: placeOf(i) })
+      writings.push({ collection, document, given, ignored, system, at: placeOf(i) })
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
       if (thrown.code === 'validation_failed') faults.push(...thrown.errors.map((fault) => within(fault, i)))

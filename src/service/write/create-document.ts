@@ -1,13 +1,15 @@
+import type { Collection } from '../../config/plan.js'
 import { whenReady } from '../../promises.js'
 import { isUuid } from '../../schema/names.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
-import { type Call, runWithin } from '../call.js'
+import { attempt, type Call, runWithin } from '../call.js'
+import { askHook, type Settled, whereHooked } from '../hooks.js'
 import { notFound, unexpected } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { refuseSecrets } from './hash-secrets.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
-import { findReferable, judgeReferences, type Referable } from './references.js'
+import { findReferable, judgeAll, type Referable } from './references.js'
 import { applyCreate, type Created } from './rules/apply-create.js'
 import { chooseRule, type Fitting, type Ignoring } from './rules/choose-rule.js'
 import type { SystemFields } from './stored-document.js'
@@ -19,7 +21,13 @@ import { prepareWritten, type Written } from './written.js'
  * `overloaded`.
  */
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
-  call.store.write(() => planCreate(call, permit, call.service.createId(), body))
+  whereHooked(call, permit.collection, (all) =>
+    all.store.write(() =>
+      attempt(all, permit, (own) =>
+        planCreate(own, permit, { id: call.service.createId(), isNamed: false }, body),
+      ),
+    ),
+  )
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
 export interface Claim {
@@ -36,47 +44,77 @@ export interface Claim {
 export async function createClaimed(
   call: Call,
   permit: Permit,
+  claim: Claim,
+  body: JsonObject,
+): Promise<Written> {
+  if (!isUuid(claim.id)) throw notFound('A document has a UUID in lower case as its _id.')
+  return whereHooked(call, permit.collection, (own) => createUnder(own, permit, claim, body))
+}
+
+async function createUnder(
+  call: Call,
+  permit: Permit,
   { id, isExpected }: Claim,
   body: JsonObject,
 ): Promise<Written> {
-  if (!isUuid(id)) throw notFound('A document has a UUID in lower case as its _id.')
   const isTaken = async (): Promise<boolean> =>
     (await call.store.own(permit.collection.name).find(id)) !== undefined
   // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   return call.store.write(async () => {
-    const attempt = await planCreate(call, permit, id, body)
+    const planned = await attempt(call, permit, (own) => planCreate(own, permit, { id, isNamed: true }, body))
     return {
-      ...attempt,
+      ...planned,
       async refuse(failure) {
         // The later of two equal creates breaks all unique indexes; the storage may name another than that of
         // `_id`.
         if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
           throw unexpected()
-        return attempt.refuse(failure)
+        return planned.refuse(failure)
       },
     }
   })
 }
 
+/** The plan of a create. */
+type Insert = Pick<Attempt<Written>, 'behind'> & Required<Omit<Attempt<Written>, 'behind' | 'isTrial'>>
+
+/** The `_id` of a new document. */
+interface Named {
+  readonly id: string
+  /** Whether the client has chosen it. */
+  readonly isNamed: boolean
+}
+
 /** Applies the rules to a body and plans its insert. */
-function planCreate(
-  call: Call,
-  permit: Permit,
-  id: string,
-  body: JsonObject,
-): MaybePromise<Required<Omit<Attempt<Written>, 'isTrial'>>> {
+function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject): MaybePromise<Insert> {
   const { collection } = permit
-  const system = createSystemFields(call, collection, id)
+  const system = createSystemFields(call, collection, named.id)
   return whenReady(findReferable(call, permit, [body]), (referable) =>
-    whenReady(judgeNew(call, permit, body, { system, referable }), ({ fields, given, ignored }) =>
-      whenReady(buildDocument(call, collection, { system, fields }), (document) => {
-        const done = prepareWritten(call, { collection, document, given, ignored })
-        return { done, ...planInsert(collection, document) }
-      }),
-    ),
+    whenReady(judgeNew(call, permit, body, { system, referable }), (created) => {
+      const asked = askHook(call, { collection, before: null, after: { fields: created.fields, system } })
+      return asked
+        ? asked.then((settled) => planJudged(call, collection, { ...created, ...settled, ...named, system }))
+        : planJudged(call, collection, { ...created, ...named, system })
+    }),
   )
 }
+
+/** A new document that was judged, and which its hook has settled. */
+interface Judged extends Created, Ignoring, Settled, Pick<Named, 'isNamed'> {
+  readonly system: SystemFields
+}
+
+/** Plans the insert of a document that was judged. */
+const planJudged = (
+  call: Call,
+  collection: Collection,
+  { system, fields, behind, given, ignored, isNamed }: Judged,
+): MaybePromise<Insert> =>
+  whenReady(buildDocument(call, collection, { system, fields }), (document) => {
+    const done = prepareWritten(call, { collection, document, given, ignored })
+    return { done, ...planInsert(call, collection, document, { isNamed }), behind }
+  })
 
 /** A new document, and the references that it may have. */
 interface Birth {
@@ -93,12 +131,12 @@ export function judgeNew(
 ): MaybePromise<Fitting<Created & Ignoring>> {
   const draft = {
     system,
-    judgeReferences: (fields: JsonObject) => judgeReferences(permit.collection, {}, fields, referable),
+    judgeReferences: (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable),
   }
   const chosen = runWithin(call, (slice) =>
     chooseRule(permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
   )
-  return call.shared ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
+  return call.isInBatch ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
 }
 
 /** What was created, in a batch. */

@@ -3,7 +3,7 @@ import type { ReadAccess } from '../../permissions/read-gate.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document } from '../../types.js'
 import type { Permit } from '../authorize.js'
-import type { Call } from '../call.js'
+import { attempt, type Call } from '../call.js'
 import { denied, notFound, unexpected } from '../refusals.js'
 
 /** The document that a request changes, and the rules for it. */
@@ -42,6 +42,6 @@ export async function findTarget(call: Call, target: Target): Promise<Found> {
 
 /** Refuses a caller whom no rule grants the operation, whatever the body: 404 or 403. Always throws. */
 export async function refuseUnauthorized(call: Call, permit: Permit, id: string): Promise<never> {
-  await findTarget(call, { ...permit, id, isExpected: () => true })
+  await attempt(call, permit, (own) => findTarget(own, { ...permit, id, isExpected: () => true }))
   throw denied(call.caller)
 }

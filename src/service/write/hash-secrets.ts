@@ -15,8 +15,8 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
  * Refuses secrets in a batch, where one hash after another would take too long (CONTRACT.md §2, "Batch").
  * `given` holds the values from the body and the `set` of the rule that runs. Throws `validation_failed`.
  */
-export function refuseSecrets({ shared }: Call, { hashes }: Collection, given: JsonObject): void {
-  if (!shared) return
+export function refuseSecrets({ isInBatch }: Call, { hashes }: Collection, given: JsonObject): void {
+  if (!isInBatch) return
   const named = hashes.filter(({ name }) => (readOwn(given, name) ?? null) !== null)
   if (named.length === 0) return
   throw invalid(

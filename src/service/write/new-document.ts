@@ -5,17 +5,18 @@ import type { Call } from '../call.js'
 import { brokenReference, conflict } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { hashSecrets } from './hash-secrets.js'
+import { planAgreements } from './matches.js'
 import { referencesToHold, requireReference } from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 import { checkStoredSize } from './written.js'
 
 /** Creates the system fields of a new document. An account is its own creator. */
 export function createSystemFields(
-  { caller, service }: Call,
+  { caller, service, binding }: Call,
   { name }: Collection,
   _id: string,
 ): SystemFields {
-  const now = service.clock()
+  const { now } = binding
   const createdBy = service.attachments.has(name) ? _id : (caller?.id ?? null)
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
@@ -39,24 +40,39 @@ export function buildDocument(
   })
 }
 
+/** How a document comes to be. */
+interface Birth {
+  /** The steps for what belongs to it. */
+  readonly others?: readonly WriteStep[]
+  /** Whether the client has chosen its `_id`, to which others may already refer. */
+  readonly isNamed?: boolean
+  /** Its place in the body, where it is only a part of the body. */
+  readonly at?: string
+}
+
 /**
  * Plans the steps that store a new document and what belongs to it. Where its `_id` is taken, another attempt
  * is made. Throws `document_too_large`; the write then throws `unique_violation`, and `validation_failed`
  * where a referenced document is gone.
  */
 export function planInsert(
+  { service }: Call,
   collection: Collection,
   document: StoredDocument,
-  others: readonly WriteStep[] = [],
-): Required<Pick<Attempt<never>, 'steps' | 'refuse'>> {
+  { others = [], isNamed = false, at }: Birth = {},
+): Required<Pick<Attempt<never>, 'steps' | 'agreements' | 'refuse'>> {
   checkStoredSize([document])
   const references = referencesToHold(collection, {}, document)
   return {
     steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
+    agreements: planAgreements(service.plan, collection, {
+      ...{ after: document, isNamed },
+      ...(at === undefined ? {} : { at }),
+    }),
     refuse({ reason, step, fields = [] }) {
-      if (reason === 'missing') throw brokenReference(references[step])
+      if (reason === 'missing') throw brokenReference(references[step], at)
       if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)
-      if (!isIdTaken(fields)) throw conflict(fields)
+      if (!isIdTaken(fields)) throw conflict(fields, at)
     },
   }
 }

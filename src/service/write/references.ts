@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { isId, or } from '../../filter/filter.js'
+import { pickOwn } from '../../json/own-properties.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { bindSet } from '../../permissions/write-rules.js'
 import { isUuid } from '../../schema/names.js'
@@ -17,63 +18,79 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
+import { BATCH_BYTES } from '../store.js'
+import { type FindTarget, judgeMatches } from './matches.js'
 
-/** Whether a caller may refer to the document that a reference names: it exists and is readable. */
-export type Referable = (reference: Reference) => boolean
+/** What a caller may refer to: documents that exist and are readable, with the values that a `match` compares. */
+export type Referable = FindTarget
 
 /** Accepts every reference: for documents without any. */
-export const anyReferable: Referable = () => true
+export const anyReferable: Referable = () => NO_VALUES
+
+const NO_VALUES: JsonObject = Object.freeze({})
 
 /**
- * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, before they are
- * judged: one query per collection.
+ * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, and in what is
+ * stored where that can be judged anew, before they are judged: one query per collection.
  */
 export const findReferable = (
   call: Call,
   permit: Permit,
   bodies: readonly JsonObject[],
+  stored?: JsonObject,
 ): MaybePromise<Referable> =>
-  permit.collection.hasReferences ? askReferable(call, permit, bodies) : anyReferable
+  permit.collection.hasReferences ? askReferable(call, permit, bodies, stored) : anyReferable
 
 async function askReferable(
   call: Call,
   { collection, rules }: Permit,
   bodies: readonly JsonObject[],
+  stored: JsonObject | undefined,
 ): Promise<Referable> {
   const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call) ?? {})
-  const now = call.service.clock()
+  const { now } = call.binding
   const fields = collection.fields.filter(holdsReference)
+  const matches = call.service.plan.matches.from.get(collection.name) ?? []
   // A property that a rule drops may get a default, so the defaults of an empty body count too.
   const references = [{}, ...bodies, ...sets].flatMap((one) => {
     const named = fields.filter(({ name }) => Object.hasOwn(one, name)).map(({ name }) => [name, one[name]])
     const possible = normaliseProperties(fields, Object.fromEntries(named))
     return collectReferences(fields, applyDefaults(fields, possible, now))
   })
-  const found = new Map<string, ReadonlySet<string>>()
+  if (stored && matches.length > 0) references.push(...collectReferences(fields, stored))
+  const found = new Map<string, ReadonlyMap<string, JsonObject>>()
   for (const [name, ids] of groupIds(references)) {
+    const learning = call.learnToRead({ name })
+    if (learning) await learning
     const access = call.access({ name })
-    if (access) found.set(name, await findReadable(call, access, ids))
+    const pairs = matches.filter(({ target }) => target === name).flatMap((match) => match.pairs)
+    const compared = pairs.map(({ there }) => there.path)
+    if (access) found.set(name, await findReadable(call, access, ids, compared))
   }
-  return (reference) => found.get(reference.collection)?.has(reference.id) ?? false
+  return ({ collection: name, id }) => found.get(name)?.get(id)
 }
 
 /** The most ids in one query: more than a body of the default size can hold, fewer than engines take. */
 const MAX_IDS = 30_000
 
-/** The ids among these whose documents may be read with an access to their collection. */
+/** The documents among these that may be read with an access to their collection, with some properties. */
 async function findReadable(
   { store }: Call,
   access: ReadAccess,
   ids: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const found = new Set<string>()
-  const possible = [...ids].filter(isUuid)
-  for (let i = 0; i < possible.length; i += MAX_IDS) {
-    const filter = or(possible.slice(i, i + MAX_IDS).map(isId))
-    // Only the ids matter, so `bytes` keeps the storage from reading more than it must.
-    const listed = await store.read(access).list({ filter, bytes: 1 })
-    for (const { _id } of listed) found.add(_id)
-    for (const id of listed.rest ?? []) found.add(id)
+  names: readonly string[],
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const found = new Map<string, JsonObject>()
+  let left = [...ids].filter(isUuid)
+  while (left.length > 0) {
+    const filter = or(left.slice(0, MAX_IDS).map(isId))
+    left = left.slice(MAX_IDS)
+    // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
+    const bytes = names.length === 0 ? 1 : BATCH_BYTES
+    const listed = await store.read(access).list({ filter, bytes })
+    for (const document of listed) found.set(document._id, pickOwn(document, names))
+    if (names.length > 0) left.push(...(listed.rest ?? []))
+    else for (const id of listed.rest ?? []) found.set(id, NO_VALUES)
   }
   return found
 }
@@ -86,6 +103,37 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
     else byCollection.set(collection, new Set([id]))
   }
   return byCollection
+}
+
+/** The faults of references of a new document: those of a missing target, and of one that does not agree. */
+export function judgeAll(
+  call: Call,
+  collection: Collection,
+  document: JsonObject,
+  referable: Referable,
+): readonly Fault[] {
+  const faults = judgeReferences(collection, {}, document, referable)
+  return [...faults, ...judgeMatching(call, collection, { after: document }, { referable, known: faults })]
+}
+
+/**
+ * The faults of references that do not agree, beside those that are known. In a batch, agreement is judged once
+ * all operations are.
+ */
+export function judgeMatching(
+  { service, isInBatch }: Call,
+  collection: Collection,
+  change: Parameters<typeof judgeMatches>[2],
+  { referable, known }: { readonly referable: Referable; readonly known: readonly Fault[] },
+): readonly Fault[] {
+  const { plan } = service
+  if (!plan.matches.from.has(collection.name)) return []
+  const paths = new Set(known.map(({ path }) => path))
+  const faults = judgeMatches(plan, collection, change, {
+    findTarget: referable,
+    isLater: isInBatch === true,
+  })
+  return faults.filter(({ path }) => !paths.has(path)).slice(0, MAX_FAULTS)
 }
 
 /** The faults of references that are new in `after`. */

@@ -15,6 +15,9 @@ const HASHES = '_hashes'
  */
 const STAMP = '_stamp'
 
+/** What never enters the log of changes: nobody may be shown it, and hashes end with their secrets. */
+export const UNLOGGED: readonly string[] = [HASHES, STAMP]
+
 /** The fields that the service sets. Times are in stored form. */
 export interface SystemFields {
   readonly _id: string
@@ -89,6 +92,13 @@ export function updateStoredDocument(
   const unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('_')))
   return { ...unknown, _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
 }
+
+/** The next version of a document, with the same secret hashed anew. */
+export const replaceHash = (before: StoredDocument, field: string, hash: string): StoredDocument => ({
+  ...before,
+  _version: before._version + 1,
+  [HASHES]: { ...(isObject(before[HASHES]) ? before[HASHES] : {}), [field]: hash },
+})
 
 /** The hash in a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {

@@ -1,10 +1,19 @@
-import type { WriteStep } from '../../storage.js'
+import type { Collection } from '../../config/plan.js'
+import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { type Call, runWithin } from '../call.js'
+import { attempt, type Call, runWithin } from '../call.js'
+import { askHook, type Settled, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store.js'
 import { type Found, findTarget, type Target } from './find-target.js'
 import { hashSecrets, refuseSecrets } from './hash-secrets.js'
-import { findReferable, judgeReferences, referencesToHold, requireReference } from './references.js'
+import { planAgreements } from './matches.js'
+import {
+  findReferable,
+  judgeMatching,
+  judgeReferences,
+  referencesToHold,
+  requireReference,
+} from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { updateStoredDocument } from './stored-document.js'
@@ -23,17 +32,62 @@ export interface Change {
  */
 export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
   const hashed = new Map<string, string>()
-  return call.store.write(async () => {
-    const found = await findTarget(call, target)
-    const now = call.service.clock()
-    const updated = await judgeChange(call, target, { ...change, found, now })
-    const { stored, access } = found
-    if (!updated.writes)
-      return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored: updated.ignored } }
-    const { secrets } = updated
-    const hashes = secrets.size > 0 ? await hashSecrets(call, secrets, hashed) : NO_HASHES
-    return planReplacement(call, target, { ...updated, found, hashes, now })
-  })
+  return whereHooked(call, target.collection, (all) =>
+    all.store.write(() => attempt(all, target, (own) => planUpdate(own, target, change, hashed))),
+  )
+}
+
+async function planUpdate(
+  call: Call,
+  target: Target,
+  change: Change,
+  hashed: Map<string, string>,
+): Promise<Attempt<Written>> {
+  const found = await findTarget(call, target)
+  const { now } = call.binding
+  const updated = await judgeChange(call, target, { ...change, found, now })
+  const { stored, access } = found
+  if (!updated.writes)
+    return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored: updated.ignored } }
+  const asking = askUpdateHook(call, target.collection, stored, { fields: updated.fields, now })
+  const settled = asking && (await asking)
+  const { secrets } = updated
+  const hashes = secrets.size > 0 ? await hashSecrets(call, secrets, hashed) : NO_HASHES
+  return planReplacement(call, target, { ...updated, ...settled, found, hashes, now })
+}
+
+/** Asks the hook of a collection about the next version of a document. `now` is in stored form. */
+export function askUpdateHook(
+  call: Call,
+  collection: Collection,
+  stored: StoredDocument,
+  { fields, now }: { readonly fields: JsonObject; readonly now: string },
+): Promise<Settled> | undefined {
+  if (!call.service.hooks?.has(collection.name)) return undefined
+  const { _id, createdAt, createdBy } = stored
+  const system = { _id, createdAt, updatedAt: now, createdBy }
+  const asking = askHook(call, { collection, before: stored, after: { fields, system } })
+  const attachment = call.service.attachments.get(collection.name)
+  if (!asking || !attachment) return asking
+  return asking.then((settled) => ({ ...settled, fields: attachment.settle(fields, settled.fields) }))
+}
+
+/** Plans what puts the next version of a document in its place. Throws `document_too_large`. */
+export function planReplace(
+  { service }: Call,
+  collection: Collection,
+  before: StoredDocument,
+  after: StoredDocument,
+): Required<Pick<Attempt<unknown>, 'steps' | 'agreements'>> {
+  checkStoredSize([after])
+  return {
+    steps: [
+      // If a referenced document is gone by now, the next attempt reports it.
+      ...referencesToHold(collection, before, after).map(requireReference),
+      { in: collection.name, replace: after, version: before._version },
+    ],
+    agreements: planAgreements(service.plan, collection, { before, after }),
+  }
 }
 
 const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
@@ -52,9 +106,16 @@ async function judgeChange(
 ): Promise<Updated & Ignoring> {
   const { stored, access, shown, rules } = found
   const permit = { collection, rules }
-  const referable = await findReferable(call, permit, [body])
+  const referable = await findReferable(call, permit, [body], stored)
   const draft: Omit<UpdateDraft, 'slice'> = {
     judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
+    judgeMatches: (after, known) =>
+      judgeMatching(
+        call,
+        collection,
+        { before: stored, after: { ...after, _id: stored._id } },
+        { referable, known },
+      ),
     isShown: (name) => access.isShown(stored, name),
     ...{ mode, stored, shown, now },
   }
@@ -66,7 +127,7 @@ async function judgeChange(
 }
 
 /** What replaces the version that was read. */
-interface Replacement extends Pick<Updated, 'fields' | 'given'>, Ignoring {
+interface Replacement extends Pick<Updated, 'given'>, Ignoring, Settled {
   readonly found: Found
   readonly hashes: ReadonlyMap<string, string | null>
   readonly now: string
@@ -75,19 +136,14 @@ interface Replacement extends Pick<Updated, 'fields' | 'given'>, Ignoring {
 async function planReplacement(
   call: Call,
   { collection }: Target,
-  { found: { stored, access }, fields, given, ignored, hashes, now }: Replacement,
+  { found: { stored, access }, fields, behind, given, ignored, hashes, now }: Replacement,
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
-  const document = updateStoredDocument(stored, fields, now, { hashes, stamp: taken?.stamp })
+  const settled = attachment?.settle(stored, fields) ?? fields
+  const document = updateStoredDocument(stored, settled, now, { hashes, stamp: taken?.stamp })
   const before = (): string => access.write(stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
-  checkStoredSize([document])
-  const steps: readonly WriteStep[] = [
-    // If a referenced document is gone by now, the next attempt reports it.
-    ...referencesToHold(collection, stored, document).map(requireReference),
-    { in: collection.name, replace: document, version: stored._version },
-    ...(taken?.steps ?? []),
-  ]
-  return { steps, done }
+  const { steps, agreements } = planReplace(call, collection, stored, document)
+  return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, done, behind }
 }

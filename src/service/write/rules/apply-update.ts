@@ -32,6 +32,8 @@ export interface UpdateDraft {
   readonly slice: Slice
   /** The faults of references that the document did not have before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
+  /** The faults of references of the document as it would be stored that do not agree. */
+  readonly judgeMatches: (after: JsonObject, known: readonly Fault[]) => readonly Fault[]
 }
 
 /** The result of an update. */
@@ -64,10 +66,10 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
     replaced: mode === 'put' ? findReplaced(trial, draft) : new Set(),
     now,
   }
-  const faults = yield* judgeUpdate(collection, given, update, draft)
+  const after = updateFields(collection.fields, readFields(stored), update)
+  const faults = yield* judgeUpdate(collection, given, update, { ...draft, after })
   if (faults.length > 0) return blame(trial, faults)
 
-  const after = updateFields(collection.fields, readFields(stored), update)
   const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
   const secrets = new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
   const fields = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
@@ -77,12 +79,17 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   return { kind: 'fits', writes, fields, secrets, given }
 }
 
+/** The fields as they would be stored. */
+interface After {
+  readonly after: JsonObject
+}
+
 /** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
   update: Update,
-  { shown, isShown, judgeReferences, mode, slice }: UpdateDraft,
+  { after: stored, shown, isShown, judgeReferences, judgeMatches, mode, slice }: UpdateDraft & After,
 ): Sliced<readonly Fault[]> {
   const { fields } = collection
   const unseen = fields.filter(
@@ -96,13 +103,15 @@ function* judgeUpdate(
   const missing = unseen.filter(
     (field) => field.definition.required && !closed.includes(field) && !Object.hasOwn(after, field.name),
   )
+  const broken = judgeReferences(before, after)
   const known = [
     ...closed.map(({ name }) => immutable(toPointerPart(name))),
     ...missing.map(
       ({ name }): Fault => ({ path: toPointerPart(name), code: 'required', message: 'is required' }),
     ),
     ...findImmutableChanges(fields, before, after),
-    ...judgeReferences(before, after),
+    ...broken,
+    ...judgeMatches(stored, broken),
     ...(mode === 'patch' ? findUnknownNulls(fields, open, collection.additionalProperties) : []),
   ]
   return yield* collection.validate.inSlices(after, slice, {
@@ -131,6 +140,7 @@ function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDra
       (name) =>
         !kept.has(name) &&
         name !== collection.roleField &&
+        name !== collection.verifiedField &&
         isShown(name) &&
         acceptsProperty(rule, name, collection.roleField),
     ),

@@ -44,10 +44,10 @@ export function* chooseRule<T>(
   body: JsonObject,
   apply: (trial: Trial) => Sliced<Applied<T>>,
 ): Sliced<Fitting<T> & Ignoring> {
-  const { roleField } = collection
+  const { roleField, verifiedField } = collection
   const trials = rules.map((rule): Trial => {
     const accepts = (name: string): boolean => acceptsProperty(rule, name, roleField)
-    return { collection, rule, kept: keepProperties(body, accepts, rule.set) }
+    return { collection, rule, kept: keepProperties(body, accepts, rule.set, verifiedField) }
   })
   // The sort keeps the order of those that are alike.
   trials.sort((a, b) => Number(b.kept.isWhole) - Number(a.kept.isWhole))

@@ -1,0 +1,80 @@
+import { and, everything, type Filter, isId } from '../../filter/filter.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import { isUuid } from '../../schema/names.js'
+import type { Listed, StoredDocument } from '../../storage.js'
+import type { Reader, StoreQuery } from '../store.js'
+import { idsIn } from './pending-writes.js'
+
+/** What a reader may read; what the service reads with its own authority is not shown. */
+export type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
+
+/** A query whose filter is all that counts. */
+export type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit'> & { readonly filter: Filter }
+
+/** The storage behind the writes that wait. */
+export interface Stage {
+  /** The documents with some ids, where they stand, as far as they may be read. */
+  find(collection: string, ids: readonly string[], allowed: Allowed): Promise<readonly StoredDocument[]>
+  /** The documents that match, in order. */
+  list(collection: string, asked: Asked): Promise<readonly StoredDocument[]>
+  /** Whether the storage itself can be asked for a list of a collection. */
+  isAside(collection: string): boolean
+}
+
+/** The same, and the collection that it is for. */
+type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
+
+export const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
+
+/** Reads for one operation. */
+export class BatchReader implements Reader {
+  readonly #store: Stage
+  readonly #allowed: AllowedIn
+  readonly #readBase: () => Reader
+
+  constructor(store: Stage, allowed: AllowedIn, readBase: () => Reader) {
+    this.#store = store
+    this.#allowed = allowed
+    this.#readBase = readBase
+  }
+
+  async find(id: string): Promise<StoredDocument | undefined> {
+    return isUuid(id) ? this.first(isId(id)) : undefined
+  }
+
+  async first(filter: Filter): Promise<StoredDocument | undefined> {
+    const [document] = await this.list({ filter, limit: 1 })
+    return document
+  }
+
+  async list(query: StoreQuery): Promise<Listed> {
+    const { filter = everything, range = everything, ...others } = query
+    const asked = and([range, filter])
+    const ids = query.sort || query.skip ? undefined : idsIn(asked)
+    const collection = this.#allowed.storage.name
+    // Where only some bytes are asked for, what exists is the question: the documents may be many, and large.
+    if (ids && !(this.#isAside && query.bytes !== undefined)) {
+      const found = await this.#store.find(collection, ids, this.#allowed)
+      return found.slice(0, query.limit ?? undefined)
+    }
+    if (this.#isAside) return this.#readBase().list(query)
+    return this.#store.list(collection, { ...others, filter: this.#allowed.restrict(asked) })
+  }
+
+  async count(filter: Filter): Promise<number> {
+    return this.#isAside ? this.#readBase().count(filter) : (await this.list({ filter })).length
+  }
+
+  isOrdered(query: StoreQuery): boolean {
+    return !this.#isAside || this.#readBase().isOrdered(query)
+  }
+
+  async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+    if (this.#isAside) yield* this.#readBase().stream(query)
+    else yield await this.list(query)
+  }
+
+  get #isAside(): boolean {
+    return this.#store.isAside(this.#allowed.storage.name)
+  }
+}

@@ -1,0 +1,134 @@
+import type { Claim } from '../config/plan.js'
+import { createBoundedMap } from '../filter/bounded-map.js'
+import { and, type Filter, ID, isId, or, type Scalar } from '../filter/filter.js'
+import type { OrderKey } from '../filter/order.js'
+import { compareText } from '../json/compare-text.js'
+import { isPromise, whenReady } from '../promises.js'
+import type { Binding, ClaimValues, HeldClaims } from '../query/variable.js'
+import { bindWhere } from '../query/where.js'
+import type { StoredDocument } from '../storage.js'
+import type { Logger } from '../types/host.js'
+import type { MaybePromise } from '../types.js'
+import { BATCH_BYTES, type Reader, type Store } from './store.js'
+
+/** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
+export const MAX_CLAIMED = 1000
+
+/** Reads what a claim is for the caller of `binding`; `undefined` where the caller lacks it. */
+export type ReadClaim = (
+  claim: Claim,
+  binding: Binding,
+  store: Store,
+) => MaybePromise<ClaimValues | undefined>
+
+/** The callers of whom the logger has heard that a claim of theirs is cut. */
+const MAX_HEARD = 1000
+
+/** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
+export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
+  const heard = createBoundedMap<string, true>(MAX_HEARD)
+  const warn = (claim: string, caller: unknown): void => {
+    const key = JSON.stringify([claim, caller])
+    if (heard.get(key)) return
+    heard.set(key, true)
+    const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents: the oldest count`
+    logger.warn(message, { caller })
+  }
+  return (claim, binding, store) => {
+    let isLacking = false
+    const filter = bindWhere(claim.where, binding, () => {
+      isLacking = true
+    })
+    if (isLacking) return undefined
+    const reader = store.own(claim.from)
+    return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
+      if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
+      return readOldest(reader, claim, filter).then((values) => {
+        if (!values.isWhole) warn(claim.name, binding.user?._id)
+        return values
+      })
+    })
+  }
+}
+
+/** A value, and what orders it: documents need not be kept for that. */
+interface Claimed {
+  readonly createdAt: string
+  readonly id: string
+  readonly value: Scalar | undefined
+}
+
+const claimFrom =
+  ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
+  (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
+
+const OLDEST_FIRST: readonly OrderKey[] = [
+  { field: { path: 'createdAt', type: 'timestamp', each: false }, descending: false },
+  { field: ID, descending: false },
+]
+
+/** Reads the oldest documents, which may be too many or too large to be read at once. */
+async function readOldest(reader: Reader, claim: Claim, filter: Filter): Promise<ClaimValues> {
+  const read = claimFrom(claim)
+  const first = await reader.list({
+    filter,
+    sort: OLDEST_FIRST,
+    limit: MAX_CLAIMED + 1,
+    bytes: BATCH_BYTES,
+  })
+  const claimed = first.slice(0, MAX_CLAIMED).map(read)
+  const size = first.length + (first.rest?.length ?? 0)
+  let left = first.rest?.slice(0, MAX_CLAIMED - claimed.length) ?? []
+  while (left.length > 0) {
+    const some = await reader.list({ filter: and([filter, or(left.map(isId))]), bytes: BATCH_BYTES })
+    claimed.push(...some.map(read))
+    left = [...(some.rest ?? [])]
+  }
+  return gather(claimed, size <= MAX_CLAIMED)
+}
+
+const byAge = (a: Claimed, b: Claimed): number =>
+  compareText(a.createdAt, b.createdAt) || compareText(a.id, b.id)
+
+/** Each value once, that of the oldest document first. */
+function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
+  const values = new Set<Scalar>()
+  for (const { value } of claimed.sort(byAge)) if (value !== undefined) values.add(value)
+  return { values: [...values], isWhole }
+}
+
+/** The claims that were read for one caller. */
+export class ReadClaims implements HeldClaims {
+  readonly #claims: ReadonlyMap<string, Claim>
+  readonly #read = new Map<string, ClaimValues | undefined>()
+
+  constructor(claims: ReadonlyMap<string, Claim>) {
+    this.#claims = claims
+  }
+
+  has(name: string): boolean {
+    return this.#claims.has(name)
+  }
+
+  get(name: string): ClaimValues | undefined {
+    if (!this.#read.has(name)) throw new Error(`the claim ${name} is used, but was not read`)
+    return this.#read.get(name)
+  }
+
+  /** Reads those of some claims that were not read yet; a promise where that has to be waited for. */
+  learn(
+    names: Iterable<string>,
+    read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,
+  ): Promise<unknown> | undefined {
+    const readings: Promise<unknown>[] = []
+    for (const name of new Set(names)) {
+      const claim = this.#read.has(name) ? undefined : this.#claims.get(name)
+      if (!claim) continue
+      const kept = whenReady(read(claim), (values) => {
+        this.#read.set(name, values)
+      })
+      if (isPromise(kept)) readings.push(kept)
+    }
+    return readings.length > 0 ? Promise.all(readings) : undefined
+  }
+}

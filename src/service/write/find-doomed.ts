@@ -1,0 +1,113 @@
+import type { Collection, Referrer, ServicePlan } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Call, Service } from '../call.js'
+import { inUse } from '../refusals.js'
+import type { WriteFailure } from '../store.js'
+import { type Doomed, MAX_CASCADE } from './unset-references.js'
+
+/** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */
+export type Count = (documents: number) => void
+
+/** Throws `cascade_too_large` beyond the most that may go with a delete. */
+export function createCount({ shared }: Call): Count {
+  let total = shared?.cascaded ?? 0
+  return (documents) => {
+    total += documents
+    if (total > MAX_CASCADE) throw tooLarge()
+    if (shared) shared.cascaded = total
+  }
+}
+
+/** A document that will be deleted. */
+export interface Removal {
+  readonly collection: Collection
+  readonly stored: StoredDocument
+  readonly count: Count
+}
+
+/**
+ * Finds the documents that refer to a document with `cascade`, and those that refer to them, and so on. Reads
+ * with the service's own authority.
+ */
+export async function findDoomed(
+  { service, store }: Call,
+  { collection: { name }, stored: { _id, _version }, count }: Removal,
+): Promise<Doomed> {
+  const doomed = new Map([[name, new Map([[_id, _version]])]])
+  let wave: readonly (readonly [collection: string, ids: readonly string[]])[] = [[name, [_id]]]
+  while (wave.length > 0) {
+    const next: [string, string[]][] = []
+    for (const [collection, ids] of wave) {
+      for (const { collection: from, field } of referrersOf(service, collection, 'cascade')) {
+        const known = doomed.get(from) ?? new Map<string, number>()
+        const limit = MAX_CASCADE + 1 + known.size
+        const found = await store.own(from).list({ filter: refersTo(field, ids), limit })
+        const fresh = found.filter((document) => !known.has(document._id))
+        count(fresh.length)
+        for (const document of fresh) known.set(document._id, document._version)
+        doomed.set(from, known)
+        if (fresh.length > 0) next.push([from, fresh.map((document) => document._id)])
+      }
+    }
+    wave = next
+  }
+  return doomed
+}
+
+const referrersOf = (
+  { plan }: Service,
+  collection: string,
+  onDelete: Referrer['onDelete'],
+): readonly Referrer[] =>
+  (plan.referrers.get(collection) ?? []).filter((referrer) => referrer.onDelete === onDelete)
+
+const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
+  or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
+
+/** What requires that nothing refers to deleted documents. */
+interface Referrers {
+  readonly steps: readonly WriteStep[]
+  readonly refuse: (failure: WriteFailure) => void
+}
+
+/** Plans the steps, behind those that delete, that require that nothing refers to what was deleted. */
+export function planReferrers({ referrers }: ServicePlan, doomed: Doomed): Referrers {
+  const steps: WriteStep[] = []
+  const restricts = new Set<number>()
+  for (const [name, versions] of doomed) {
+    const ids = [...versions.keys()]
+    for (const { collection: from, field, onDelete } of referrers.get(name) ?? []) {
+      if (ids.length === 0) continue
+      // The next attempt finds references that were added meanwhile.
+      if (onDelete === 'restrict') restricts.add(steps.length)
+      steps.push({ in: from, refuse: refersTo(field, ids) })
+    }
+  }
+  return {
+    steps,
+    refuse({ reason, step }) {
+      if (reason === 'found' && restricts.has(step)) throw inUse()
+    },
+  }
+}
+
+/** The steps that delete what belongs to documents. */
+export const takeWithDelete = (
+  { attachments }: Service,
+  name: string,
+  ids: Iterable<string>,
+): readonly WriteStep[] => attachments.get(name)?.takeWithDelete(ids) ?? []
+
+const tooLarge = (): ServiceError =>
+  new ServiceError(
+    'cascade_too_large',
+    `More than ${MAX_CASCADE} other documents would go with this one, or change.`,
+  )
+
+const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
+
+/** Matches one version of one document. */
+export const versionFilter = ({ _id, _version }: StoredDocument): Filter =>
+  and([isId(_id), { kind: 'eq', field: VERSION, value: _version }])

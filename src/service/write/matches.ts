@@ -1,0 +1,135 @@
+import type { Collection, Match, ServicePlan } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import type { Ordered } from '../../filter/compare.js'
+import { and, type FieldRef, type Filter, not, nothing } from '../../filter/filter.js'
+import { collectReferences, type Reference } from '../../schema/references.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
+import type { Agreement } from '../store.js'
+
+/** A write of one document; a new one has no `before`. */
+interface Written {
+  readonly before?: JsonObject
+  /** Whether others may refer to the `_id` of a new document, because somebody has chosen it. */
+  readonly isNamed?: boolean
+  readonly after: StoredDocument
+  /** Its place in the body, where it is only a part of the body. */
+  readonly at?: string
+}
+
+/** Finds the values of a document to which a reference may lead; `undefined` where it may not. */
+export type FindTarget = (reference: Reference) => JsonObject | undefined
+
+/**
+ * The faults of references that are new, or whose own side has changed: each must lead to a document that the
+ * caller may read, and agree with it (CONTRACT.md §2, "Match"), unless that is judged later.
+ */
+export const judgeMatches = (
+  { matches }: ServicePlan,
+  collection: Collection,
+  { before = {}, after }: { readonly before?: JsonObject; readonly after: JsonObject },
+  { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
+): readonly Fault[] =>
+  (matches.from.get(collection.name) ?? []).flatMap((match) =>
+    findRenewed(match, collection, before, after)
+      .filter((reference) => {
+        const isItself = match.target === collection.name && reference.id === after._id
+        const target = isItself ? after : findTarget(reference)
+        return !target || (!isLater && !agrees(match, after, target))
+      })
+      .map(unknownReference),
+  )
+
+/** Whether all pairs of values are there and equal. */
+const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boolean =>
+  pairs.every(({ readHere, readThere }) => {
+    const value = readHere(holder)
+    return value !== undefined && value === readThere(target)
+  })
+
+/** The references of a match that have to be judged. */
+function findRenewed(
+  match: Match,
+  collection: Collection,
+  before: JsonObject,
+  after: JsonObject,
+): readonly Reference[] {
+  const held = collectMatched(match, collection, after)
+  if (match.pairs.some(({ readHere }) => readHere(before) !== readHere(after))) return held
+  const old = new Set(collectMatched(match, collection, before).map(({ id }) => id))
+  return held.filter(({ id }) => !old.has(id))
+}
+
+const collectMatched = (
+  { field }: Match,
+  { fields }: Collection,
+  document: JsonObject,
+): readonly Reference[] =>
+  collectReferences(fields, document).filter((reference) => reference.field === field)
+
+/** What must hold between a document and those to which it refers, and those that refer to it. */
+export function planAgreements(
+  { matches }: ServicePlan,
+  collection: Collection,
+  written: Written,
+): readonly Agreement[] {
+  const from = matches.from.get(collection.name)
+  const to = matches.to.get(collection.name)
+  if (!from && !to) return NONE
+  return [
+    ...(from ?? []).flatMap((match) => planReferring(match, collection, written)),
+    ...(to ?? []).flatMap((match) => planReferred(match, written)),
+  ]
+}
+
+const NONE: readonly Agreement[] = []
+
+/** Its references that are judged must agree; those that are gone need not any more. */
+function planReferring(
+  match: Match,
+  collection: Collection,
+  { before = {}, after, at = '' }: Written,
+): readonly Agreement[] {
+  const own = { in: collection.name, id: after._id }
+  const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
+  const renewed = findRenewed(match, collection, before, after)
+  const held = new Set(collectMatched(match, collection, after).map(({ id }) => id))
+  const gone = collectMatched(match, collection, before).filter(({ id }) => !held.has(id))
+  return [
+    ...gone.map(({ id }): Agreement => ({ ...own, key: keyOf(id) })),
+    ...renewed.map((reference): Agreement => {
+      const where = and(match.pairs.map(({ there, readHere }) => equals(there, readHere(after))))
+      return {
+        ...own,
+        key: keyOf(reference.id),
+        step: { in: match.target, require: reference.id, where },
+        refuse: () => brokenReference({ ...reference, path: at + reference.path }),
+      }
+    }),
+  ]
+}
+
+/** No document that refers to it may disagree with what it has become. */
+function planReferred(match: Match, { before, after, isNamed = false }: Written): readonly Agreement[] {
+  const isChanged = !before
+    ? isNamed
+    : match.pairs.some(({ readThere }) => readThere(before) !== readThere(after))
+  if (!isChanged) return NONE
+  const agreeing = and(match.pairs.map(({ here, readThere }) => equals(here, readThere(after))))
+  const refers: Filter = { kind: 'eq', field: match.ref, value: after._id }
+  return [
+    {
+      ...{ in: match.target, id: after._id },
+      key: JSON.stringify([match.target, after._id, '<', match.collection, placeOf(match.ref)]),
+      step: { in: match.collection, refuse: and([refers, not(agreeing)]) },
+      refuse: disagreeing,
+    },
+  ]
+}
+
+/** A value that is missing agrees with nothing. */
+const equals = (field: FieldRef, value: Ordered): Filter =>
+  value === undefined ? nothing : { kind: 'eq', field, value }
+
+const placeOf = ({ path, inside = '' }: FieldRef): string => `${path} ${inside}`

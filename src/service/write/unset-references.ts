@@ -1,0 +1,142 @@
+import type { Collection } from '../../config/plan.js'
+import type { Field } from '../../fields/field-type.js'
+import { and, type Filter, isId, or } from '../../filter/filter.js'
+import { isObject } from '../../json/own-properties.js'
+import { holdsReference } from '../../schema/references.js'
+import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { boundBytes, createByteBudget } from '../byte-budget.js'
+import type { Call } from '../call.js'
+import { createPace } from '../pace.js'
+import { type Agreement, BATCH_BYTES } from '../store.js'
+import { planAgreements } from './matches.js'
+import { readFields, updateStoredDocument } from './stored-document.js'
+import { MAX_STORED } from './written.js'
+
+/** The most documents that one delete may remove or change beside its own (CONTRACT.md §2). */
+export const MAX_CASCADE = 1000
+
+/** The versions of the documents to delete, by collection and `_id`. */
+export type Doomed = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+/** The next versions of the documents that lose references. */
+interface Unsetting {
+  readonly steps: readonly WriteStep[]
+  readonly agreements: readonly Agreement[]
+}
+
+/** The bytes of a document, counted roughly, that are changed in about one step. */
+const BYTES_A_STEP = 24
+
+/**
+ * Finds the documents that refer with `unset` to what will be deleted, with the service's own authority, and takes
+ * these references from them. `count` is called for each, and throws where they are too many. Throws
+ * `document_too_large` where they have more than 16 MiB together.
+ */
+export async function planUnset(
+  call: Call,
+  doomed: Doomed,
+  count: (documents: number) => void,
+): Promise<Unsetting> {
+  const { plan } = call.service
+  const pace = createPace(() => call.deadline.signal)
+  const budget = createByteBudget(
+    MAX_STORED,
+    'The documents that refer to it have more than 16 MiB together.',
+  )
+  const steps: WriteStep[] = []
+  const agreements: Agreement[] = []
+  for await (const { collection, before } of findUnset(call, doomed, count)) {
+    const fields = withoutDoomed(collection, readFields(before), doomed)
+    const after = updateStoredDocument(before, fields, call.binding.now, { hashes: new Map() })
+    budget.take(after)
+    steps.push({ in: collection.name, replace: after, version: before._version })
+    agreements.push(...planAgreements(plan, collection, { before, after }))
+    const pause = pace(boundBytes(after) / BYTES_A_STEP)
+    if (pause) await pause
+  }
+  return { steps, agreements }
+}
+
+/** A document that refers with `unset` to what will be deleted. */
+interface Holder {
+  readonly collection: Collection
+  readonly before: StoredDocument
+}
+
+/** Finds the documents that lose references; `count` is called for them, and throws where they are too many. */
+export async function* findUnset(
+  call: Call,
+  doomed: Doomed,
+  count: (documents: number) => void,
+): AsyncGenerator<Holder, void, undefined> {
+  for (const [name, filter] of findUnsetting(call, doomed)) {
+    const collection = call.service.plan.collections.get(name)
+    if (!collection) continue
+    for await (const batch of readAll(call, name, filter, doomed.get(name)?.size ?? 0)) {
+      const others = batch.filter(({ _id }) => !isDoomed(doomed, name, _id))
+      count(others.length)
+      for (const before of others) yield { collection, before }
+    }
+  }
+}
+
+/** The fields of a document without its references to what will be deleted. */
+export const withoutDoomed = ({ fields }: Collection, values: JsonObject, doomed: Doomed): JsonObject =>
+  withoutReferences(fields, values, (collection, id) => isDoomed(doomed, collection, id))
+
+const isDoomed = (doomed: Doomed, collection: string, id: unknown): boolean =>
+  typeof id === 'string' && doomed.get(collection)?.has(id) === true
+
+/** What documents match that refer with `unset` to one that will be deleted, by their collection. */
+function findUnsetting({ service }: Call, doomed: Doomed): ReadonlyMap<string, Filter> {
+  const found = new Map<string, Filter>()
+  for (const [name, versions] of doomed)
+    for (const { collection, field, onDelete } of service.plan.referrers.get(name) ?? []) {
+      if (onDelete !== 'unset' || versions.size === 0) continue
+      const refers = Array.from(versions.keys(), (value): Filter => ({ kind: 'eq', field, value }))
+      const known = found.get(collection)
+      found.set(collection, or(known ? [known, ...refers] : refers))
+    }
+  return found
+}
+
+async function* readAll(
+  { store }: Call,
+  collection: string,
+  filter: Filter,
+  known: number,
+): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+  const reader = store.own(collection)
+  let listed = await reader.list({ filter, limit: MAX_CASCADE + 1 + known, bytes: BATCH_BYTES })
+  yield listed
+  while (listed.rest) {
+    const some = or(listed.rest.map(isId))
+    listed = await reader.list({ filter: and([filter, some]), bytes: BATCH_BYTES })
+    yield listed
+  }
+}
+
+type IsGone = (collection: string, id: unknown) => boolean
+
+/** The same without the references to what is gone: elements of arrays, or properties. */
+const withoutReferences = (fields: readonly Field[], value: JsonObject, isGone: IsGone): JsonObject => {
+  const left = { ...value }
+  for (const field of fields.filter(holdsReference)) {
+    if (!Object.hasOwn(left, field.name)) continue
+    const kept = without(field, left[field.name], isGone)
+    if (kept === undefined) delete left[field.name]
+    else left[field.name] = kept
+  }
+  return left
+}
+
+/** What is left of a value; `undefined` for a reference to what is gone. */
+function without(field: Field, value: unknown, isGone: IsGone): unknown {
+  const { definition, items, properties } = field
+  if (definition.type === 'reference')
+    return definition.onDelete === 'unset' && isGone(definition.collection, value) ? undefined : value
+  if (items && Array.isArray(value))
+    return value.map((element) => without(items, element, isGone)).filter((element) => element !== undefined)
+  return properties.length > 0 && isObject(value) ? withoutReferences(properties, value, isGone) : value
+}

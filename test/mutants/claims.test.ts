@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import type * as ReadGate from '../../src/permissions/read-gate.js'
+import type * as BatchStore from '../../src/service/batch/batch-store.js'
+import type * as Call from '../../src/service/call.js'
+import type * as Claims from '../../src/service/claims.js'
+import { checkClaims } from '../support/claim-laws.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Claims broken on purpose: what guards the real ones has to notice each of them. */
+
+const CALL = '../../src/service/call.js'
+const CLAIMS = '../../src/service/claims.js'
+
+type Read = ReturnType<typeof Claims.createClaimReader>
+
+const breakReading = (break_: (read: Read) => Read) => async (original: () => Promise<unknown>) => {
+  const real = (await original()) as typeof Claims
+  return {
+    ...real,
+    createClaimReader: (...args: Parameters<typeof real.createClaimReader>) =>
+      break_(real.createClaimReader(...args)),
+  }
+}
+
+/** Changes what was read, where the caller does not lack it. */
+const change = (break_: (values: NonNullable<Awaited<ReturnType<Read>>>) => Awaited<ReturnType<Read>>) =>
+  breakReading((read) => async (...args) => {
+    const values = await read(...args)
+    return values && break_(values)
+  })
+
+const mutants: readonly Mutant[] = [
+  [
+    'claims are kept across attempts',
+    CALL,
+    async (original) => {
+      const real = (await original()) as typeof Call
+      const attempt: typeof real.attempt = async (call, { collection, rules }, plan) => {
+        await call.learn(rules)
+        await call.learnToRead(collection)
+        return plan(call)
+      }
+      return { ...real, attempt }
+    },
+  ],
+  [
+    'claims are kept across the operations of a batch',
+    CLAIMS,
+    breakReading((read) => {
+      const known = new Map<string, ReturnType<Read>>()
+      return (claim, binding, store) => {
+        const key = `${claim.name} ${binding.now} ${binding.user?._id}`
+        const values = known.get(key) ?? read(claim, binding, store)
+        known.set(key, values)
+        return values
+      }
+    }),
+  ],
+  ['more documents than count are all', CLAIMS, change(({ values }) => ({ values, isWhole: true }))],
+  [
+    'the order of values is another',
+    CLAIMS,
+    change(({ values, isWhole }) => ({ values: [...values].reverse(), isWhole })),
+  ],
+  [
+    'a claim that is lacking is an empty one',
+    CLAIMS,
+    breakReading(
+      (read) =>
+        async (...args) =>
+          (await read(...args)) ?? { values: [], isWhole: true },
+    ),
+  ],
+  [
+    'a field of a host’s caller stands in',
+    CLAIMS,
+    async (original) => {
+      const real = (await original()) as typeof Claims
+      class Trusting extends real.ReadClaims {
+        override has(): boolean {
+          return false
+        }
+      }
+      return { ...real, ReadClaims: Trusting }
+    },
+  ],
+  [
+    'what a caller may read is kept, whatever they are by now',
+    '../../src/permissions/read-gate.js',
+    async (original) => {
+      const real = (await original()) as typeof ReadGate
+      return {
+        ...real,
+        createReadGate(...args: Parameters<typeof real.createReadGate>): ReadGate.ReadGate {
+          const gate = real.createReadGate(...args)
+          const kept = new Map<string, ReadGate.ReadAccess | null>()
+          return (asking) => {
+            const key = JSON.stringify([asking.caller?.id, asking.caller?.roles])
+            const access = kept.get(key) ?? gate(asking)
+            kept.set(key, access)
+            return access
+          }
+        },
+      }
+    },
+  ],
+  [
+    'what gave a claim its values may change before a batch takes effect',
+    '../../src/service/batch/batch-store.js',
+    async (original) => {
+      const real = (await original()) as typeof BatchStore
+      class Careless extends real.BatchStore {
+        override get conditions() {
+          return super.conditions.filter((step) => step.in !== 'members')
+        }
+      }
+      return { ...real, BatchStore: Careless }
+    },
+  ],
+]
+
+test('the real ones pass, taken through the same hands', async () => {
+  await checkClaims(await createMutant(['nothing is broken', CLAIMS, breakReading((read) => read)]))
+})
+
+describe('claims', () => {
+  test.each(mutants)('%s: noticed', async (...mutant) => {
+    expect(await fails(checkClaims(await createMutant(mutant)))).toBe(true)
+  })
+})

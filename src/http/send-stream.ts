@@ -39,17 +39,21 @@ export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => v
       end()
       stream.cancel()
     },
+    isEndless: stream.isEndless === true,
   }
 }
 
-/** The texts of a stream in pieces. */
-async function* inPieces(stream: TextStream): AsyncGenerator<string, void, undefined> {
-  for await (const text of stream) yield* piecesOf(text)
+/** The texts of a stream in pieces. Who reads a piece may do with its bytes what they like. */
+async function* inPieces(stream: TextStream): AsyncGenerator<Uint8Array, void, undefined> {
+  const encoder = new TextEncoder()
+  for await (const text of stream) {
+    if (typeof text !== 'string') yield text.slice()
+    else for (const piece of piecesOf(text)) yield encoder.encode(piece)
+  }
 }
 
 /** A stream of text as a web-standard stream of bytes. It ends when nobody reads it for long. */
 export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
   const texts = inPieces(stream)
   let timer: ReturnType<typeof setTimeout> | undefined
   return new ReadableStream<Uint8Array>({
@@ -58,10 +62,12 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
       try {
         const { done, value } = await texts.next()
         if (done) return controller.close()
-        controller.enqueue(encoder.encode(value))
+        controller.enqueue(value)
       } catch (thrown) {
         return controller.error(thrown)
       }
+      // What waits for the client of an endless stream is bounded by itself.
+      if (stream.isEndless) return
       timer = setTimeout(() => {
         controller.error(new Error('nobody reads this stream'))
         stream.cancel()

@@ -9,7 +9,7 @@ import type { Bytes } from '../json/bytes.js'
  */
 export async function sendPieces(
   response: ServerResponse,
-  parts: Iterable<string | Bytes> | AsyncIterable<string>,
+  parts: Iterable<string | Bytes> | AsyncIterable<string | Bytes>,
 ): Promise<boolean> {
   for await (const part of parts) {
     for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {

@@ -1,0 +1,31 @@
+import { authorizeList } from '../../service/authorize.js'
+import { notFound } from '../../service/refusals.js'
+import type { Endpoint } from './route.js'
+
+/** The stream must reach its client event by event: nothing on the way may keep or collect it. */
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+} as const
+
+/** `GET /:collection/changes`. */
+export const changes: Endpoint<'collection'> = {
+  parameters: ['q', 'project', 'after'],
+  async run(exchange, { collection }) {
+    const { call, streams, askHost } = exchange
+    const { event } = exchange.readQuery(authorizeList(call, collection))
+    if (!streams) throw notFound()
+    const body = await streams.open({
+      collection,
+      caller: call.caller,
+      session: call.session,
+      client: exchange.client(),
+      // A browser that comes back sends the header; the address is still the first one.
+      after: exchange.header('last-event-id') || event,
+      readQuery: (access) => exchange.readQuery(access),
+      askHost,
+    })
+    return { status: 200, headers: HEADERS, body }
+  },
+}

@@ -1,0 +1,102 @@
+import type { ReadLog } from '../store.js'
+import { changesOfUsers, hasChanged } from './check-standings.js'
+import { type LogReader, PAGE } from './log-reader.js'
+import type { Mark } from './sealed-ids.js'
+import type { Subscriber } from './subscriber.js'
+import { type Part, type Telling, tellChanges, writeReset } from './tell.js'
+
+/** A subscriber who comes back, and the event behind which the stream goes on. */
+interface Missed {
+  readonly telling: Telling
+  readonly log: ReadLog
+  readonly reader: LogReader
+  readonly subscriber: Subscriber
+  readonly mark: Mark
+  /** Lets the subscriber be told of what the reader takes from now on. */
+  readonly join: () => void
+}
+
+/**
+ * Tells a subscriber what was missed, as fast as the client takes it, until it stands where all others do. Begins
+ * anew where the mark is too old, its place is gone, or the standing has changed since.
+ */
+export async function catchUp(missed: Missed): Promise<void> {
+  const { telling, reader, subscriber, join } = missed
+  const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
+  if (isWhole) return
+  await reader.alone(async () => {
+    subscriber.outbox.send(await writeReset(telling, subscriber.list, reader.position))
+    join()
+  })
+}
+
+/** Whether the standing has stayed the same since the mark, whose time still counts. */
+async function isUnbroken({ telling: { service }, log, subscriber, mark }: Missed): Promise<boolean> {
+  const { accounts, plan } = service
+  if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
+  const { session } = subscriber.subscription
+  if (!session || !accounts) return true
+  // Which version it had when the event was sent is not known any more: every one counts.
+  const { collection } = subscriber.subscription
+  const known = { collection, standing: subscriber.list.standing, version: -1 }
+  for (let position = mark.position; ; ) {
+    const page = await log(position, PAGE)
+    const own = changesOfUsers(service, page.changes).get(session.user._id) ?? []
+    if (page.gap || hasChanged(service, accounts, known, own)) return false
+    if (!page.more || subscriber.outbox.isOver) return true
+    position = page.position
+  }
+}
+
+/** Tells all that was missed, then joins the others; false where the subscriber has to begin anew. */
+async function tellMissed({ telling, log, reader, subscriber, mark, join }: Missed): Promise<boolean> {
+  const { outbox } = subscriber
+  let position = mark.position
+  /** Tells a page; `undefined` where nothing is left, else whether the stream goes on. */
+  const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
+    const page = await log(position, PAGE)
+    if (page.gap) return false
+    position = page.position
+    if (!(await tellPart(telling, subscriber, page, pause))) return false
+    return page.more && !outbox.isOver ? true : undefined
+  }
+  for (let goesOn: boolean | undefined = true; goesOn; ) {
+    goesOn = await tell(() => outbox.drain())
+    if (goesOn === false) return false
+  }
+  // The little that came meanwhile. What the reader has not yet taken is told again by it.
+  return reader.alone(async () => {
+    for (let goesOn: boolean | undefined = true; goesOn; ) {
+      goesOn = await tell(async () => {})
+      if (goesOn === false) return false
+    }
+    join()
+    return true
+  })
+}
+
+/** False where the subscriber has another standing now. `pause` comes before each event. */
+async function tellPart(
+  telling: Telling,
+  subscriber: Subscriber,
+  part: Part,
+  pause: () => Promise<void>,
+): Promise<boolean> {
+  const outcome = (await tellChanges(telling, [subscriber], part)).get(subscriber)
+  switch (outcome?.kind) {
+    case 'on':
+      for (const text of outcome.texts) {
+        await pause()
+        subscriber.outbox.send(text)
+      }
+      return true
+    case 'anew':
+      subscriber.become(outcome)
+      return false
+    case 'over':
+      subscriber.apply(outcome)
+      return true
+    default:
+      return true
+  }
+}

@@ -1,0 +1,9 @@
+/** What an event tells (CONTRACT.md §9, "Events"). */
+export type EventName = 'reset' | 'enter' | 'change' | 'leave' | 'end'
+
+/** What keeps a quiet stream open. */
+export const COMMENT = ':\n\n'
+
+/** An event of `text/event-stream`. `data` is JSON, which has no line breaks outside of `\n`. */
+export const writeFrame = (event: EventName, data: string, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`

@@ -1,0 +1,86 @@
+import { compileJudge, type Judge } from '../../filter/matches.js'
+import { readOwn } from '../../json/own-properties.js'
+import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
+import type { Change, StoredDocument } from '../../storage.js'
+import { printOne, type Reading } from '../read/print-documents.js'
+import type { EventName } from './frames.js'
+import type { WatchedList } from './watched-list.js'
+
+/** An event that a change gives in a list. */
+export interface ListEvent {
+  readonly name: EventName
+  /** JSON. */
+  readonly data: string
+  readonly change: Change
+}
+
+/** How a list is seen: its documents, as they are shown. */
+interface View {
+  readonly reading: Reading
+  readonly judge: Judge
+}
+
+/**
+ * The events that changes give in a list: by what the caller sees of each document before and after it, and by
+ * nothing else (CONTRACT.md §9, "Events"). Of a write that only the service's clock has seen, `now` is the time.
+ */
+export function* judgeChanges(
+  list: WatchedList,
+  changes: readonly Change[],
+  now: () => string,
+  slice: Slice,
+): Sliced<readonly ListEvent[]> {
+  const events: ListEvent[] = []
+  let view: View | undefined
+  for (const change of changes) {
+    slice.left -= 1
+    if (change.in !== list.collection) continue
+    if (view === undefined || list.isTimed) view = openView(list.at(list.isTimed ? timeOf(change, now) : ''))
+    const before = yield* see(change.before, view, slice)
+    const after = yield* see(change.after, view, slice)
+    const event = compareViews(before, after, change)
+    if (event) events.push(event)
+  }
+  return events
+}
+
+const openView = (reading: Reading): View => ({
+  reading,
+  judge: compileJudge(reading.access.restrict(reading.query.filter)),
+})
+
+/** The document as the list shows it; `undefined` where it is not there. */
+function* see(
+  document: StoredDocument | null,
+  { reading, judge }: View,
+  slice: Slice,
+): Sliced<string | undefined> {
+  if (document === null) return undefined
+  if (slice.left <= 0) yield
+  let isThere = judge(document, slice)
+  while (isThere === undefined) {
+    yield
+    isThere = judge(document, slice)
+  }
+  if (!isThere) return undefined
+  const text = printOne(document, reading)
+  slice.left -= stepsToWrite(text.length)
+  return text
+}
+
+/** A leave is one and the same whether the document was deleted, is hidden or no longer matches. */
+function compareViews(
+  before: string | undefined,
+  after: string | undefined,
+  change: Change,
+): ListEvent | undefined {
+  if (before === after) return undefined
+  if (after === undefined) return { name: 'leave', data: JSON.stringify({ _id: change.id }), change }
+  return { name: before === undefined ? 'enter' : 'change', data: after, change }
+}
+
+/** The time of the request that made a change. */
+function timeOf({ after }: Change, now: () => string): string {
+  const time = after && readOwn(after, 'updatedAt')
+  return typeof time === 'string' ? time : now()
+}

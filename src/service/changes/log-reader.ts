@@ -1,0 +1,107 @@
+import { isServiceError } from '../../errors.js'
+import type { ChangePage } from '../../storage.js'
+import type { Logger } from '../../types/host.js'
+import type { ReadLog } from '../store.js'
+
+/** How much of the log is read at once. */
+export const PAGE = { limit: 500, bytes: 1024 * 1024 } as const
+
+/** The milliseconds that one look at the log waits for changes. */
+const WAIT = 60_000
+
+/** The milliseconds after which a storage that cannot be reached is asked again. */
+const PAUSE = 1000
+
+interface ReaderOptions {
+  readonly log: ReadLog
+  readonly logger: Logger
+  /** Takes a page; what it throws ends all streams. */
+  readonly take: (page: ChangePage) => Promise<void>
+  readonly fail: () => void
+}
+
+/** Reads the log for all streams of a process, while somebody listens. */
+export class LogReader {
+  readonly #options: ReaderOptions
+  #position = ''
+  #beginning: Promise<void> | undefined
+  #running: AbortController | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+  }
+
+  /** Behind all that was taken. */
+  get position(): string {
+    return this.#position
+  }
+
+  /** Begins at the end of the log, unless it reads already. */
+  begin(): Promise<void> {
+    this.#beginning ??= this.#begin()
+    return this.#beginning
+  }
+
+  end(): void {
+    this.#beginning = undefined
+    this.#running?.abort()
+    this.#running = undefined
+  }
+
+  /** Runs work while no page is taken, and no other such work runs. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #begin(): Promise<void> {
+    const running = new AbortController()
+    const { signal } = running
+    this.#running = running
+    try {
+      const { position } = await this.#options.log(null, { ...PAGE, signal })
+      await this.alone(async () => {
+        if (!signal.aborted) this.#position = position
+      })
+      void this.#read(signal)
+    } catch (thrown) {
+      if (this.#running === running) this.end()
+      throw thrown
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { log, logger, take, fail } = this.#options
+    while (!signal.aborted) {
+      try {
+        const page = await log(this.#position, { ...PAGE, wait: WAIT, signal })
+        await this.alone(async () => {
+          if (signal.aborted) return
+          if (page.changes.length > 0 || page.gap) await take(page)
+          this.#position = page.position
+        })
+      } catch (cause) {
+        if (signal.aborted) return
+        if (isServiceError(cause) && cause.code === 'storage_unavailable') {
+          logger.warn('the log of changes cannot be read; trying again')
+        } else {
+          logger.error('the streams of changes broke', { cause })
+          fail()
+        }
+        await pause(signal)
+      }
+    }
+  }
+}
+
+const pause = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = setTimeout(resolve, PAUSE)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })

@@ -1,0 +1,95 @@
+import type { Bytes } from '../../json/bytes.js'
+import type { TextStream } from '../read/text-stream.js'
+import { COMMENT } from './frames.js'
+
+/** Beyond so many bytes that wait for the client, the next event cuts the stream (CONTRACT.md §9, "Bounds of streams"). */
+const MOST_WAITING = 1024 * 1024
+
+/** Below so many bytes that wait, a client that comes back gets more of what it missed. */
+const FEW_WAITING = 64 * 1024
+
+const comment: Bytes = new TextEncoder().encode(COMMENT)
+
+/** What waits for the client of one stream. The texts are shared with other streams. */
+export class Outbox implements TextStream {
+  readonly isEndless = true
+  readonly #onOver: () => void
+  #waiting: Bytes[] = []
+  #bytes = 0
+  #isOver = false
+  /** Called when there is something to take, or the stream is over. */
+  #wake: () => void = NOTHING
+  /** Called when little is left, or the stream is over. */
+  #drained: () => void = NOTHING
+
+  /** `onOver` is called once, as soon as nothing more is sent. */
+  constructor(onOver: () => void) {
+    this.#onOver = onOver
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Sends an event, or cuts the stream where too much waits already. */
+  send(text: Bytes): void {
+    if (this.#isOver) return
+    if (this.#bytes > MOST_WAITING) this.cancel()
+    else this.#put(text)
+  }
+
+  /** A comment says nothing, so it is left out where something else waits. */
+  sendComment(): void {
+    if (!this.#isOver && this.#bytes === 0) this.#put(comment)
+  }
+
+  /** Ends the stream behind what waits. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#wake()
+    this.#drained()
+    this.#onOver()
+  }
+
+  /** Ends the stream at once. */
+  cancel(): void {
+    this.#waiting = []
+    this.#bytes = 0
+    this.end()
+  }
+
+  /** Waits until little is left. */
+  async drain(): Promise<void> {
+    while (!this.#isOver && this.#bytes > FEW_WAITING) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Bytes, void, undefined> {
+    for (;;) {
+      const text = this.#waiting.shift()
+      if (text !== undefined) {
+        this.#bytes -= text.length
+        if (this.#bytes <= FEW_WAITING) this.#drained()
+        yield text
+      } else if (this.#isOver) {
+        return
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+
+  #put(text: Bytes): void {
+    this.#waiting.push(text)
+    this.#bytes += text.length
+    this.#wake()
+  }
+}
+
+const NOTHING = (): void => {}

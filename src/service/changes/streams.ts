@@ -1,0 +1,203 @@
+import { digest } from '../../auth/token.js'
+import type { AuthPlan } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import type { ChangePage } from '../../storage.js'
+import { callerOf } from '../accounts/account.js'
+import { resumeSession } from '../accounts/sessions.js'
+import type { Service } from '../call.js'
+import type { TextStream } from '../read/text-stream.js'
+import type { ReadLog, Store } from '../store.js'
+import { catchUp } from './catch-up.js'
+import { checkStandings, listFor, type Verdict } from './check-standings.js'
+import { findEventKey } from './event-key.js'
+import { LogReader } from './log-reader.js'
+import type { Outbox } from './outbox.js'
+import { createPlaces } from './places.js'
+import { createSealedIds } from './sealed-ids.js'
+import { Subscriber } from './subscriber.js'
+import { END, type Telling, tellChanges, writeReset } from './tell.js'
+import { type Subscription, watchList } from './watched-list.js'
+
+/** The streams of changes of a service. */
+export interface ChangeStreams {
+  /**
+   * Opens a stream. Throws `overloaded` beyond `limits.subscribers`, and what the list would throw for who asks.
+   */
+  open(subscription: Subscription): Promise<TextStream>
+  /** Ends all of them. */
+  close(): void
+}
+
+/** The milliseconds between two comments of a stream (CONTRACT.md §9, "Events"). */
+const TICK = 15_000
+
+/** After so many of them it is found out again who listens, and rights that depend on the time are judged anew. */
+const TICKS = { identify: 2, time: 4 } as const
+
+/** Creates the streams of a service. Nothing is read, and no timer runs, while there are none. */
+export function createChangeStreams(service: Service, log: ReadLog, store: Store): ChangeStreams {
+  const { logger, accounts } = service
+  const places = createPlaces(service.plan.limits.subscribers)
+  const all = new Set<Subscriber>()
+  /** Those who stand where the reader stands. */
+  const joined = new Set<Subscriber>()
+  let preparing: Promise<Telling> | undefined
+  let isClosed = false
+
+  const prepare = async (): Promise<Telling> => {
+    const key = await findEventKey(store)
+    const purpose = digest(`event ids ${service.plan.log?.configuration}`)
+    return { service, store, ids: createSealedIds(key, { purpose, now: service.now }) }
+  }
+  /** A storage that failed is asked again. */
+  const telling = (): Promise<Telling> => {
+    preparing ??= prepare().catch((thrown) => {
+      preparing = undefined
+      throw thrown
+    })
+    return preparing
+  }
+  const take = async (page: ChangePage): Promise<void> => {
+    const told = await telling()
+    if (page.gap) {
+      await Promise.all(Array.from(joined, (subscriber) => beginAnew(told, subscriber, page.position)))
+      return
+    }
+    for (const [subscriber, outcome] of await tellChanges(told, joined, page)) subscriber.apply(outcome)
+  }
+  const fail = (): void => {
+    for (const { outbox } of all) outbox.cancel()
+  }
+  const reader = new LogReader({ log, logger, take, fail })
+
+  const checkAccount = (subscriber: Subscriber, auth: AuthPlan): Promise<void> =>
+    reader.alone(async () => {
+      const verdicts = await checkStandings(service, store, auth, new Map([[subscriber, []]]))
+      await settle(subscriber, verdicts.get(subscriber) ?? 'over')
+    })
+  const checkHost = async (
+    subscriber: Subscriber,
+    askHost: () => Promise<KnownCaller | null>,
+  ): Promise<void> => {
+    const caller = await inTime(askHost(), service.plan.limits.requestSeconds)
+    await reader.alone(async () => {
+      const list = caller?.id === subscriber.caller?.id && listFor(service, subscriber, caller)
+      if (!list) return settle(subscriber, 'over')
+      return settle(subscriber, list.key === subscriber.list.key ? 'same' : { list, caller, version: -1 })
+    })
+  }
+  const settle = async (subscriber: Subscriber, verdict: Verdict): Promise<void> => {
+    if (verdict === 'over') subscriber.apply({ kind: 'over', text: END })
+    if (typeof verdict === 'string') return
+    const text = await writeReset(await telling(), verdict.list, reader.position)
+    subscriber.apply({ kind: 'anew', ...verdict, text })
+  }
+  const judgeByTime = (subscriber: Subscriber): Promise<void> =>
+    reader.alone(async () => beginAnew(await telling(), subscriber, reader.position))
+
+  const tick = async (subscriber: Subscriber, count: number): Promise<void> => {
+    const { outbox, subscription, list } = subscriber
+    outbox.sendComment()
+    if (!joined.has(subscriber)) return
+    try {
+      if (count % TICKS.identify === 0) {
+        if (subscription.session && accounts) await checkAccount(subscriber, accounts)
+        else if (subscription.askHost) await checkHost(subscriber, subscription.askHost)
+      }
+      if (count % TICKS.time === 0 && list.isTimed) await judgeByTime(subscriber)
+    } catch (cause) {
+      logger.error('a stream of changes broke', { cause })
+      outbox.cancel()
+    }
+  }
+
+  const subscribe = async (subscription: Subscription, release: () => void): Promise<Outbox> => {
+    const told = await telling()
+    await reader.begin()
+    // Who asks is looked at behind a place of the log, so that what changes later is found in it.
+    return reader.alone(async () => {
+      const who = await identify(told, subscription)
+      const list = watchList(service, who, who.caller)
+      let stopTicking = (): void => {}
+      const subscriber = new Subscriber(who, list, () => {
+        stopTicking()
+        all.delete(subscriber)
+        joined.delete(subscriber)
+        release()
+      })
+      const { outbox } = subscriber
+      all.add(subscriber)
+      stopTicking = startTicking((count) => void tick(subscriber, count))
+      const join = (): void => {
+        if (!outbox.isOver) joined.add(subscriber)
+      }
+      const mark = who.after === undefined ? undefined : await told.ids.unseal(who.after)
+      if (mark?.digest === list.digest && !list.isTimed) {
+        catchUp({ telling: told, log, reader, subscriber, mark, join }).catch((cause) => {
+          logger.error('a stream of changes broke', { cause })
+          outbox.cancel()
+        })
+      } else {
+        await beginAnew(told, subscriber, reader.position)
+        join()
+      }
+      return outbox
+    })
+  }
+  return {
+    async open(subscription) {
+      if (isClosed) throw new ServiceError('overloaded', 'The service is closing.')
+      const giveBack = places.take(holdersOf(subscription))
+      const release = (): void => {
+        giveBack()
+        if (places.taken === 0) reader.end()
+      }
+      try {
+        return await subscribe(subscription, release)
+      } catch (thrown) {
+        release()
+        throw thrown
+      }
+    },
+    close() {
+      isClosed = true
+      for (const { outbox } of all) outbox.end()
+      reader.end()
+    },
+  }
+}
+
+const beginAnew = async (told: Telling, { outbox, list }: Subscriber, position: string): Promise<void> =>
+  outbox.send(await writeReset(told, list, position))
+
+/** Ticks until the result is called. A stream must not keep the process alive. */
+function startTicking(tick: (count: number) => void): () => void {
+  let count = 0
+  const timer = setInterval(() => tick(++count), TICK)
+  ;(timer as { unref?: () => void }).unref?.()
+  return () => clearInterval(timer)
+}
+
+/** Rights that nobody confirms do not stay: a host that does not answer counts as one that fails. */
+function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error('the host did not say in time who calls'))
+    const timer = setTimeout(late, seconds * 1000)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Finds out again who asks, where the service keeps the account. Throws `invalid_token`. */
+async function identify({ service, store }: Telling, asked: Subscription): Promise<Subscription> {
+  const { accounts } = service
+  if (!asked.session || !accounts) return asked
+  const session = await resumeSession(service, store, accounts, asked.session.id)
+  return { ...asked, session, caller: callerOf(accounts, session.user) }
+}
+
+/** A caller and an address may each have a part of the places. */
+const holdersOf = ({ caller, client }: Subscription): readonly string[] => [
+  ...(caller ? [`caller ${caller.id}`] : []),
+  ...(client === undefined ? [] : [`client ${client}`]),
+]

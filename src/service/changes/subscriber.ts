@@ -1,0 +1,60 @@
+import type { Bytes } from '../../json/bytes.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import { Outbox } from './outbox.js'
+import type { Subscription, WatchedList } from './watched-list.js'
+
+/** One open stream, and what is known of who listens. */
+export class Subscriber {
+  readonly subscription: Subscription
+  readonly outbox: Outbox
+  caller: KnownCaller | null
+  list: WatchedList
+  /**
+   * The version of the user document as of the last reset: changes up to it are told by that. Below zero where the
+   * service does not keep the account.
+   */
+  version: number
+
+  constructor(subscription: Subscription, list: WatchedList, onOver: (subscriber: Subscriber) => void) {
+    this.subscription = subscription
+    this.list = list
+    this.outbox = new Outbox(() => onOver(this))
+    this.caller = subscription.caller
+    this.version = subscription.session?.user._version ?? -1
+  }
+
+  become({ list, caller, version }: Standing): void {
+    this.list = list
+    this.caller = caller
+    this.version = version
+  }
+
+  /** Carries out what was found for this subscriber. */
+  apply(outcome: Outcome): void {
+    const { outbox } = this
+    switch (outcome.kind) {
+      case 'over':
+        outbox.send(outcome.text)
+        outbox.end()
+        break
+      case 'anew':
+        this.become(outcome)
+        outbox.send(outcome.text)
+        break
+      case 'on':
+        for (const text of outcome.texts) outbox.send(text)
+        break
+      default:
+        outcome satisfies never
+    }
+  }
+}
+
+/** Who listens, and to what: the list, the caller, and the version of the user document. */
+export type Standing = Pick<Subscriber, 'list' | 'caller' | 'version'>
+
+/** What becomes of a subscriber: it is told of changes, begins anew, or is over. */
+export type Outcome =
+  | { readonly kind: 'on'; readonly texts: readonly Bytes[] }
+  | ({ readonly kind: 'anew'; readonly text: Bytes } & Standing)
+  | { readonly kind: 'over'; readonly text: Bytes }

@@ -1,0 +1,127 @@
+import type { Bytes } from '../../json/bytes.js'
+import { runSliced } from '../../slices.js'
+import type { Change } from '../../storage.js'
+import type { Service } from '../call.js'
+import type { Store } from '../store.js'
+import { changesOfUsers, checkStandings, type Verdict } from './check-standings.js'
+import { type EventName, writeFrame } from './frames.js'
+import { judgeChanges, type ListEvent } from './judge-changes.js'
+import type { SealedIds } from './sealed-ids.js'
+import type { Outcome, Subscriber } from './subscriber.js'
+import type { WatchedList } from './watched-list.js'
+
+/** What is needed to tell of changes. */
+export interface Telling {
+  readonly service: Service
+  readonly store: Store
+  readonly ids: SealedIds
+}
+
+/** A part of the log. */
+export interface Part {
+  readonly changes: readonly Change[]
+  /** Behind all of them. */
+  readonly position: string
+}
+
+const encoder = new TextEncoder()
+
+/** The end of a stream: there is nothing to come back for under this id. */
+export const END: Bytes = encoder.encode(writeFrame('end', '{}'))
+
+/** Writes a `reset` of a list at a place of the log. */
+export const writeReset = (telling: Telling, list: WatchedList, position: string): Promise<Bytes> =>
+  writeEvent(telling, list, { name: 'reset', data: '{}', position, time: telling.service.now() })
+
+interface Placed {
+  readonly name: EventName
+  readonly data: string
+  readonly position: string
+  readonly time: number
+}
+
+async function writeEvent(
+  { ids }: Telling,
+  { digest }: WatchedList,
+  { name, data, position, time }: Placed,
+): Promise<Bytes> {
+  return encoder.encode(writeFrame(name, data, await ids.seal({ position, time, digest })))
+}
+
+/**
+ * Finds out what becomes of subscribers by a part of the log. Lists with equal keys are judged once, and their
+ * subscribers get the same bytes. Whose standing changed within the part, or since, begins anew behind it.
+ */
+export async function tellChanges(
+  telling: Telling,
+  subscribers: Iterable<Subscriber>,
+  part: Part,
+): Promise<ReadonlyMap<Subscriber, Outcome>> {
+  const { service, store } = telling
+  const events = new Map<string, readonly ListEvent[]>()
+  const ofUsers = changesOfUsers(service, part.changes)
+  const concerned: Subscriber[] = []
+  const asked = new Map<Subscriber, readonly Change[]>()
+  for (const subscriber of subscribers) {
+    const { list, subscription } = subscriber
+    const found = events.get(list.key) ?? (await judge(telling, list, part.changes))
+    events.set(list.key, found)
+    const own = subscription.session ? (ofUsers.get(subscription.session.user._id) ?? []) : []
+    if (found.length === 0 && own.length === 0) continue
+    concerned.push(subscriber)
+    if (subscription.session) asked.set(subscriber, own)
+  }
+  const { accounts } = service
+  const verdicts = accounts && asked.size > 0 ? await checkStandings(service, store, accounts, asked) : NONE
+  const kept = createTexts(telling, part, events)
+  const outcomes = concerned.map(async (subscriber): Promise<[Subscriber, Outcome]> => {
+    const verdict = verdicts.get(subscriber) ?? 'same'
+    if (verdict === 'over') return [subscriber, { kind: 'over', text: END }]
+    if (verdict === 'same') return [subscriber, { kind: 'on', texts: await kept.events(subscriber.list) }]
+    return [subscriber, { kind: 'anew', ...verdict, text: await kept.reset(verdict.list) }]
+  })
+  return new Map(await Promise.all(outcomes))
+}
+
+const NONE: ReadonlyMap<Subscriber, Verdict> = new Map()
+
+async function judge(
+  { service: { clock } }: Telling,
+  list: WatchedList,
+  changes: readonly Change[],
+): Promise<readonly ListEvent[]> {
+  if (!changes.some((change) => change.in === list.collection)) return []
+  return runSliced((slice) => judgeChanges(list, changes, clock, slice))
+}
+
+/** Writes the texts of each list once, when they are first asked for. */
+function createTexts(
+  telling: Telling,
+  { position }: Part,
+  events: ReadonlyMap<string, readonly ListEvent[]>,
+) {
+  const texts = new Map<string, Promise<readonly Bytes[]>>()
+  const resets = new Map<string, Promise<Bytes>>()
+  return {
+    events(list: WatchedList): Promise<readonly Bytes[]> {
+      const known = texts.get(list.key)
+      if (known) return known
+      const written = Promise.all(
+        (events.get(list.key) ?? []).map(({ name, data, change }) =>
+          writeEvent(telling, list, { name, data, position: change.position, time: timeOf(telling, change) }),
+        ),
+      )
+      texts.set(list.key, written)
+      return written
+    },
+    reset(list: WatchedList): Promise<Bytes> {
+      const known = resets.get(list.key) ?? writeReset(telling, list, position)
+      resets.set(list.key, known)
+      return known
+    },
+  }
+}
+
+/** When a change was made, by the service's clock: the storage has its own. */
+const timeOf = ({ service }: Telling, { time }: Change): number =>
+  service.now() - Math.max(0, Date.now() - time)

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { told } from '../support/event-streams.js'
+import { useStorages } from '../support/storages.js'
+import { ADMIN, config, useStreams } from './support/changes.js'
+
+// CONTRACT.md §9, "Going on"
+
+const serve = useStreams()
+
+const idOf = (events: readonly { readonly id: string | undefined }[], i: number): string =>
+  events[i]?.id ?? ''
+const namesOf = (events: readonly { readonly event: string }[]): readonly string[] =>
+  events.map(({ event }) => event)
+
+describe.each(useStorages())('in %s', (_, create) => {
+  test('a stream goes on exactly behind the event that its client names', async () => {
+    const { open, write } = await serve({ adapter: create() })
+    const stream = await open('/notes/changes?q[text][$ne]="x"', { caller: ADMIN })
+    const { _id } = await write('POST /notes', { text: 'a' })
+    await write(`PATCH /notes/${_id}`, { text: 'b' })
+    await write(`PATCH /notes/${_id}`, { text: 'c' })
+    const events = await stream.until(4)
+    await stream.close()
+    await write(`PATCH /notes/${_id}`, { text: 'd' })
+    await write(`PATCH /notes/${_id}`, { text: 'x' })
+    const path = '/notes/changes?q[text][$ne]="x"'
+    const byHeader = { caller: ADMIN, headers: { 'last-event-id': idOf(events, 2) } }
+    const header = await open(path, byHeader)
+    // What an address says is what it began with.
+    const both = await open(`${path}&after=${idOf(events, 0)}`, byHeader)
+    const parameter = await open(`${path}&after=${idOf(events, 1)}`, { caller: ADMIN })
+    const texts = [header, both, parameter].map(async (one, i) => {
+      const seen = told(await one.until(i === 2 ? 4 : 3))
+      return seen.map(([name, data]) => (data as { text?: string }).text ?? name)
+    })
+    expect(await Promise.all(texts)).toEqual([
+      ['c', 'd', 'leave'],
+      ['c', 'd', 'leave'],
+      ['b', 'c', 'd', 'leave'],
+    ])
+    const { _id: next } = await write('POST /notes', { text: 'later' })
+    expect((await header.until(4)).at(-1)?.data).toMatchObject({ _id: next })
+  })
+
+  test('of a long time away everything is told, as fast as it is taken', async () => {
+    const { open, write, send } = await serve({ adapter: create() })
+    const stream = await open('/notes/changes', { caller: ADMIN })
+    await stream.close()
+    const text = 'x'.repeat(20_000)
+    for (let i = 0; i < 3; i++) {
+      const documents = Array.from({ length: 30 }, () => ({ text }))
+      await send('POST /notes/bulk', { caller: ADMIN, body: { documents } })
+    }
+    const again = await open('/notes/changes', {
+      caller: ADMIN,
+      headers: { 'last-event-id': idOf(stream.events, 0) },
+    })
+    expect(namesOf(await again.until(90))).toEqual(Array.from({ length: 90 }, () => 'enter'))
+    await write('POST /notes', { text: 'last' })
+    expect((await again.until(91)).at(-1)?.data.text).toBe('last')
+  })
+
+  test('a standing that changed meanwhile, even briefly, begins anew', async () => {
+    const { open, write, register } = await serve({ adapter: create() })
+    const { token, id } = await register({ name: 'ann', pin: 'secret' })
+    const stream = await open('/notes/changes', { token })
+    await stream.close()
+    const headers = { 'last-event-id': idOf(stream.events, 0) }
+    await write('POST /notes', { text: 'a', status: 'open' })
+    await write(`PATCH /users/${id}`, { note: 'x' })
+    expect(namesOf((await open('/notes/changes', { token, headers })).events)).toEqual(['enter'])
+    await write(`PATCH /users/${id}`, { role: 'editor' })
+    await write(`PATCH /users/${id}`, { role: null })
+    expect(namesOf((await open('/notes/changes', { token, headers })).events)).toEqual(['reset'])
+  })
+})
+
+interface Other {
+  readonly caller?: Caller | null
+  readonly change?: (id: string) => string
+  /** Another service over the same storage. */
+  readonly other?: Omit<Parameters<typeof serve>[0], 'adapter'>
+}
+
+/** An id of a stream of the admin, and what it leads to where something else is asked for. */
+async function firstOf(path: string, asked: Other = {}): Promise<readonly string[]> {
+  const adapter = createMemoryAdapter()
+  const service = await serve({ adapter })
+  const stream = await service.open('/notes/changes?q[text]="a"', { caller: ADMIN })
+  await service.write('POST /notes', { text: 'a' })
+  const id = idOf(await stream.until(2), 0)
+  await stream.close()
+  const { open } = asked.other ? await serve({ ...asked.other, adapter }) : service
+  const headers = { 'last-event-id': asked.change?.(id) ?? id }
+  const again = await open(path, { caller: asked.caller === undefined ? ADMIN : asked.caller, headers })
+  return namesOf(again.events)
+}
+
+const SAME = '/notes/changes?q[text]="a"'
+const hours = (count: number): { readonly options: object } => ({
+  options: { now: () => Date.now() + count * 3_600_000 },
+})
+
+describe('what does not agree begins anew', () => {
+  test.each<readonly [what: string, path: string, asked: Other]>([
+    ['the same', SAME, {}],
+    ['within the hours', SAME, { other: hours(23) }],
+  ])('%s goes on', async (_, path, asked) => {
+    expect(await firstOf(path, asked)).toEqual(['enter'])
+  })
+
+  test.each<readonly [what: string, path: string, asked: Other]>([
+    ['an unknown id', SAME, { change: () => 'unknown' }],
+    ['one of the right length', SAME, { change: (id) => 'A'.repeat(id.length) }],
+    [
+      'a changed one',
+      SAME,
+      { change: (id) => `${id.slice(0, 99)}${id[99] === 'A' ? 'B' : 'A'}${id.slice(100)}` },
+    ],
+    ['a shortened one', SAME, { change: (id) => id.slice(0, -1) }],
+    ['the end of one changed', SAME, { change: (id) => `${id.slice(0, -1)}${id.endsWith('w') ? 'x' : 'w'}` }],
+    ['another query', '/notes/changes?q[text]="b"', {}],
+    ['another projection', `${SAME}&project=["text"]`, {}],
+    ['no query', '/notes/changes', {}],
+    ['another role', SAME, { caller: { id: 'admin', roles: ['editor'] } }],
+    ['another caller, where owner counts', SAME, { caller: { id: 'other', roles: ['admin'] } }],
+    ['nobody', SAME, { caller: null }],
+    ['after so many hours', SAME, { other: hours(25) }],
+    ['another configuration', SAME, { other: { config: { ...config, limits: { maxLimit: 99 } } } }],
+  ])('%s', async (_, path, asked) => {
+    expect(await firstOf(path, asked)).toEqual(['reset'])
+  })
+
+  test('the id of another collection', async () => {
+    const { notes } = config.collections
+    const both = { ...config, collections: { ...config.collections, others: notes } }
+    const { open, write } = await serve({ adapter: createMemoryAdapter(), config: both })
+    const stream = await open('/others/changes', { caller: ADMIN })
+    await write('POST /notes', { text: 'a' })
+    const headers = { 'last-event-id': idOf(stream.events, 0) }
+    expect(namesOf((await open('/notes/changes', { caller: ADMIN, headers })).events)).toEqual(['reset'])
+  })
+
+  test('a log that is another one, for those who listen too', async () => {
+    const inner = createMemoryAdapter()
+    let hasGap = false
+    const adapter: StorageAdapter = {
+      ...inner,
+      async changes(after, query) {
+        const page = await inner.changes?.(after, query)
+        if (!page) throw new Error('there is a log')
+        return { ...page, gap: hasGap && page.changes.length > 0 }
+      },
+    }
+    const { open, write } = await serve({ adapter })
+    const stream = await open('/notes/changes', { caller: ADMIN })
+    hasGap = true
+    await write('POST /notes', { text: 'a' })
+    expect(namesOf(await stream.until(2))).toEqual(['reset', 'reset'])
+  })
+})

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest'
+import type * as CheckStandings from '../../src/service/changes/check-standings.js'
+import type * as JudgeChanges from '../../src/service/changes/judge-changes.js'
+import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
+import type * as Tell from '../../src/service/changes/tell.js'
+import type * as WatchedList from '../../src/service/changes/watched-list.js'
+import { checkHistories } from '../support/change-laws.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Streams of changes broken on purpose: each is a way in which such streams have leaked elsewhere. */
+
+const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
+const CHECK_STANDINGS = '../../src/service/changes/check-standings.js'
+const SEALED_IDS = '../../src/service/changes/sealed-ids.js'
+const TELL = '../../src/service/changes/tell.js'
+const WATCHED_LIST = '../../src/service/changes/watched-list.js'
+
+type Judge = typeof JudgeChanges.judgeChanges
+
+/** Changes the events of a list. */
+const breakEvents =
+  (
+    break_: (
+      events: readonly JudgeChanges.ListEvent[],
+      ...args: Parameters<Judge>
+    ) => readonly JudgeChanges.ListEvent[],
+  ) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof JudgeChanges
+    return {
+      ...real,
+      judgeChanges: function* (...args: Parameters<Judge>) {
+        return break_(yield* real.judgeChanges(...args), ...args)
+      },
+    }
+  }
+
+/** Judges changes by other rights. */
+const breakAccess =
+  (break_: (reading: ReturnType<WatchedList.WatchedList['at']>) => object) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof WatchedList
+    return {
+      ...real,
+      watchList: (...args: Parameters<typeof real.watchList>): WatchedList.WatchedList => {
+        const list = real.watchList(...args)
+        return {
+          ...list,
+          at: (now) => {
+            const reading = list.at(now)
+            return { ...reading, access: { ...reading.access, ...break_(reading) } }
+          },
+        }
+      },
+    }
+  }
+
+const mutants: readonly Mutant[] = [
+  [
+    'a change of a hidden field is told',
+    JUDGE_CHANGES,
+    breakEvents((events, list, changes) => {
+      const told = new Set(events.map(({ change }) => change))
+      const silent = changes.filter((change) => change.in === list.collection && !told.has(change))
+      return [
+        ...events,
+        ...silent.map((change) => ({ name: 'leave' as const, data: `{"_id":"${change.id}"}`, change })),
+      ]
+    }),
+  ],
+  [
+    'a leave tells what was deleted from what is hidden',
+    JUDGE_CHANGES,
+    breakEvents((events) =>
+      events.map((event) =>
+        event.name === 'leave' && event.change.after === null
+          ? { ...event, data: event.data.replace('}', ',"deleted":true}') }
+          : event,
+      ),
+    ),
+  ],
+  [
+    'an enter tells what was made from what was hidden',
+    JUDGE_CHANGES,
+    breakEvents((events) =>
+      events.map((event) =>
+        event.name === 'enter' && event.change.before !== null ? { ...event, name: 'change' } : event,
+      ),
+    ),
+  ],
+  [
+    'a condition on a field sees what is hidden of it',
+    WATCHED_LIST,
+    async (original) => {
+      const real = (await original()) as typeof WatchedList
+      return {
+        ...real,
+        watchList: (...[service, subscription, caller]: Parameters<typeof real.watchList>) =>
+          real.watchList(
+            service,
+            {
+              ...subscription,
+              readQuery: (access) =>
+                subscription.readQuery(
+                  Object.create(access, { guard: { value: (leaf: unknown) => leaf }, key: {} }),
+                ),
+            },
+            caller,
+          ),
+      }
+    },
+  ],
+  [
+    'documents are told that may not be read',
+    WATCHED_LIST,
+    breakAccess(() => ({ restrict: (asked: unknown) => asked })),
+  ],
+  [
+    'the rights are those of yesterday',
+    CHECK_STANDINGS,
+    async (original) => {
+      const real = (await original()) as typeof CheckStandings
+      return {
+        ...real,
+        checkStandings: async (...[, , , asked]: Parameters<typeof real.checkStandings>) =>
+          new Map(Array.from(asked.keys(), (subscriber) => [subscriber, 'same'])),
+      }
+    },
+  ],
+  [
+    'any change of the own account is told',
+    CHECK_STANDINGS,
+    async (original) => {
+      const real = (await original()) as typeof CheckStandings
+      return {
+        ...real,
+        checkStandings: async (...args: Parameters<typeof real.checkStandings>) => {
+          const verdicts = await real.checkStandings(...args)
+          return new Map(
+            Array.from(args[3], ([subscriber, changes]) => {
+              const { list, caller, version } = subscriber
+              return [subscriber, changes.length > 0 ? { list, caller, version } : verdicts.get(subscriber)]
+            }),
+          )
+        },
+      }
+    },
+  ],
+  [
+    'an id is a counter of all that is written',
+    SEALED_IDS,
+    async (original) => {
+      const real = (await original()) as typeof SealedIds
+      return {
+        ...real,
+        createSealedIds: (...args: Parameters<typeof real.createSealedIds>): SealedIds.SealedIds => ({
+          ...real.createSealedIds(...args),
+          seal: async ({ position }) => btoa(position).replaceAll('=', '').padStart(567, '0'),
+        }),
+      }
+    },
+  ],
+  [
+    'an id is as long as what it holds',
+    SEALED_IDS,
+    async (original) => {
+      const real = (await original()) as typeof SealedIds
+      return {
+        ...real,
+        createSealedIds: (...args: Parameters<typeof real.createSealedIds>): SealedIds.SealedIds => {
+          const ids = real.createSealedIds(...args)
+          return {
+            ...ids,
+            seal: async (mark) => (await ids.seal(mark)) + 'x'.repeat(mark.position.length % 5),
+          }
+        },
+      }
+    },
+  ],
+  [
+    'what cannot be seen gives an empty event',
+    TELL,
+    async (original) => {
+      const real = (await original()) as typeof Tell
+      return {
+        ...real,
+        tellChanges: async (...args: Parameters<typeof real.tellChanges>) => {
+          const outcomes = new Map(await real.tellChanges(...args))
+          const [telling, subscribers, part] = args
+          for (const subscriber of subscribers) {
+            if (outcomes.has(subscriber)) continue
+            const text = await real.writeReset(telling, subscriber.list, part.position)
+            outcomes.set(subscriber, { kind: 'on', texts: [text] })
+          }
+          return outcomes
+        },
+      }
+    },
+  ],
+]
+
+const PAIRS = { pairs: 25, writes: 40 }
+
+test.each(mutants.map((mutant) => [mutant[0], mutant] as const))('%s: found', async (_, mutant) => {
+  expect(await fails(checkHistories(PAIRS, { create: await createMutant(mutant) }))).toBe(true)
+})
+
+test('what is not broken passes', async () => {
+  expect(await fails(checkHistories({ pairs: 5, writes: 40 }))).toBe(false)
+})

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { createMemoryAdapter } from '../../src/index.js'
+import { ADMIN, config, useStreams } from '../contract/support/changes.js'
+import { useStorages } from '../support/storages.js'
+
+// CONTRACT.md §9, "Events", "Going on", "What events tell": what somebody would try who wants more than the list.
+
+const serve = useStreams()
+
+const readable = {
+  ...config,
+  collections: {
+    ...config.collections,
+    users: {
+      ...config.collections.users,
+      changes: true,
+      permissions: { user: { read: { pick: ['name'] } }, admin: true },
+    },
+  },
+}
+
+describe.each(useStorages())('in %s', (_, create) => {
+  test('no stream holds a hash, a stamp, a version or a hidden field, whatever is written', async () => {
+    const { open, write, register, send } = await serve({ adapter: create(), config: readable })
+    const ann = await register({ name: 'ann', pin: 'first secret' })
+    const streams = [
+      await open('/users/changes', { token: ann.token }),
+      await open('/users/changes', { caller: ADMIN }),
+      await open('/users/changes?q[name]="bob"', { token: ann.token }),
+    ]
+    const bob = await register({ name: 'bob', pin: 'other secret' })
+    await write(`PATCH /users/${bob.id}`, { note: 'private', role: 'member' })
+    await send('POST /auth/change-secret', {
+      token: bob.token,
+      body: { current: 'other secret', new: 'third secret' },
+    })
+    await write(`PATCH /users/${bob.id}`, { name: 'bobby' })
+    for (const stream of streams) await stream.until(3)
+    for (const { text } of streams) expect(text).not.toMatch(/secret|\$2[aby]\$|_hash|_stamp|_version|"pin"/)
+    for (const { text } of [streams[0], streams[2]].flatMap((one) => one ?? []))
+      expect(text).not.toMatch(/private|member|"note"|"role"/)
+    // Who sees the name alone is told of the name alone; `updatedAt` is not picked.
+    expect(streams[0]?.events.map(({ event }) => event)).toEqual(['reset', 'enter', 'change'])
+    expect(streams[2]?.events.map(({ event }) => event)).toEqual(['reset', 'enter', 'leave'])
+  })
+})
+
+const inMemory = () => serve({ adapter: createMemoryAdapter() })
+
+describe('what may not be read may not be asked about', () => {
+  test.each([
+    ['q[secret]="s"'],
+    ['q[nothing]="s"'],
+    ['q[secret][$regex]=a'],
+    ['q[$or][0][text]="a"&q[$or][1][secret]="s"'],
+    ['project=["secret"]'],
+    ['project=["_version"]'],
+    ['q[_stamp]="s"'],
+    ['expand=["text"]'],
+    ['sort[text]=1'],
+    ['skip=1'],
+    ['total=true'],
+    ['lastEventId=x'],
+    ['q[text]=a&q[text][$gt]=b&q[text][$gt]=c'],
+  ])('%s', async (query) => {
+    const { send } = await inMemory()
+    const { status, body } = await send(`GET /notes/changes?${query}`, { caller: null })
+    expect([status, body.code]).toEqual([400, 'invalid_query'])
+  })
+})
+
+describe('an id that nobody gave begins anew, and is never a fault', () => {
+  test.each([
+    ['blanks', '   '],
+    ['zero', '0'],
+    ['a position of the log', '["log",0,0]'],
+    ['a path', '../../etc/passwd'],
+    ['SQL', "' OR 1=1 --"],
+    ['a long one', 'A'.repeat(8000)],
+    ['base64 of another alphabet', '+/'.repeat(280)],
+    ['padding', `${'A'.repeat(563)}====`],
+    ['bytes beyond ASCII', 'ÿ'.repeat(567)],
+  ])('%s', async (_, id) => {
+    const { open, write } = await inMemory()
+    await write('POST /notes', { text: 'a', status: 'open' })
+    const stream = await open('/notes/changes', { caller: null, headers: { 'last-event-id': id } })
+    await write('POST /notes', { text: 'b', status: 'open' })
+    expect((await stream.until(2)).map(({ event }) => event)).toEqual(['reset', 'enter'])
+  })
+})
+
+test('a token that is none opens no stream, also on public data', async () => {
+  const { ask } = await inMemory()
+  for (const token of ['x', 'A'.repeat(43)]) {
+    const { status, headers } = await ask('/notes/changes', { token })
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  }
+})

@@ -1,0 +1,106 @@
+import { expect } from 'vitest'
+import { createClient } from '../../src/client/client.js'
+import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { watchLog } from './event-streams.js'
+import { createTestService } from './service.js'
+
+/** Texts whose order by code units is another one than by code points. */
+const TEXTS = ['', 'a', 'B', 'ab', 'é', '\uffff', '😀', '😁a', '9', '10']
+
+const config = {
+  collections: {
+    things: {
+      changes: true,
+      schema: {
+        s: { type: 'string' },
+        n: { type: 'number' },
+        b: { type: 'boolean' },
+        o: { type: 'object', properties: { x: { type: 'string' } } },
+        h: { type: 'string' },
+      },
+      permissions: {
+        '*': { read: { where: { h: { $ne: 'hidden' } } } },
+        admin: true,
+      },
+    },
+  },
+} as const
+
+const drawThing = (random: Random): object => ({
+  s: random.pick([null, ...TEXTS]),
+  n: random.pick([null, -1, 0, 2.5, 10]),
+  b: random.pick([null, true, false]),
+  o: random.pick([null, { x: random.pick(TEXTS) }]),
+  h: random.pick(['hidden', 'shown', 'shown']),
+})
+
+const withoutNulls = (thing: object): object =>
+  Object.fromEntries(Object.entries(thing).filter(([, value]) => value !== null))
+
+/** A list at random: an order of up to two keys, a limit or none, a condition or none. */
+const drawList = (random: Random) => ({
+  sort: Object.fromEntries(
+    random
+      .sample(['s', 'n', 'b', 'o.x', '_id'], random.integer(0, 2))
+      .map((path) => [path, random.pick(['asc', 'desc'] as const)]),
+  ),
+  ...(random.chance(0.6) ? { limit: random.integer(0, 6) } : {}),
+  ...(random.chance(0.4) ? { q: { n: { $gte: 0 } } } : {}),
+})
+
+/**
+ * A list that a client keeps by events equals a fresh one after every quiet moment (CONTRACT.md §7, "The client").
+ * Throws on a counterexample.
+ */
+export async function checkLiveLists(
+  { lists, writes }: { readonly lists: number; readonly writes: number },
+  createAdapter: () => StorageAdapter = createMemoryAdapter,
+): Promise<{ moved: number }> {
+  const seen = { moved: 0 }
+  const { adapter, begin, quiet } = watchLog(createAdapter())
+  const { handler } = createTestService(config, { adapter })
+  await handler.ready()
+  const [things, all] = [null, { id: 'admin', roles: ['admin'] }].map((caller) => {
+    const target = handler.as(caller)
+    return createClient<typeof config>((request: Request) => target(request)).collection('things')
+  })
+  if (!things || !all) throw new Error('there are two clients')
+  for (let seed = 1; seed <= lists; seed++) {
+    const random = createRandom(seed)
+    const asked = drawList(random)
+    const kept: (readonly object[])[] = []
+    const controller = new AbortController()
+    let wake = (): void => {}
+    const keeping = (async () => {
+      for await (const list of things.live({ ...asked, signal: controller.signal })) {
+        kept.push(list)
+        wake()
+      }
+    })()
+    while (kept.length === 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+    await begin()
+    for (let i = 0; i < writes; i++) {
+      const one = random.chance(0.4) ? undefined : random.sample(await all.list(), 1)[0]
+      if (!one) await all.create(withoutNulls(drawThing(random)))
+      else if (random.chance(0.3)) await all.delete(one._id)
+      else await all.update(one._id, drawThing(random))
+      if (!random.chance(0.5) && i < writes - 1) continue
+      await quiet()
+      const fresh = JSON.stringify(await things.list(asked))
+      // An event, or the list that it made necessary, may still be on its way.
+      for (let turn = 0; turn < 2000 && JSON.stringify(kept.at(-1)) !== fresh; turn++)
+        await new Promise((resolve) => setImmediate(resolve))
+      expect(JSON.stringify(kept.at(-1)), `list ${seed}, ${JSON.stringify(asked)}`).toBe(fresh)
+    }
+    if (kept.length > 2) seen.moved += 1
+    controller.abort()
+    await keeping
+  }
+  await handler.close()
+  return seen
+}

@@ -1,0 +1,72 @@
+import type { Fault } from '../../errors.js'
+import type { HookApi } from '../../hooks.js'
+import type { Call } from '../../service/call.js'
+import type { Doors } from '../../service/hooks/create-hooks.js'
+import { requireUnchanged } from '../../service/hooks/require-unchanged.js'
+import type { Answer } from '../answer.js'
+import { etagOfText } from '../etag.js'
+import { createFetchHandler } from '../fetch-edge.js'
+import { createRespond, type RespondOptions } from '../respond.js'
+import { batch, runOperation } from '../routes/batch.js'
+import { type Operation, readOperation } from '../routes/batch-operations.js'
+import type { Routes } from '../routes/find-route.js'
+import { readOnly } from './read-only.js'
+
+/** Creates what hooks need of requests. `fail` answers a call that has no valid request. */
+export function createDoors(
+  options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams'>,
+  fail: (cause: unknown) => Answer,
+): Doors {
+  const routes = readOnly(options.routes)
+  const openApi = (call: Call, reenter: () => void): HookApi => {
+    const { caller, session } = call
+    const respond = createRespond(call.service, {
+      ...options,
+      // A stream would outlive the write.
+      ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined },
+      identify: async () => ({ caller, session }),
+      createStore: () => call.store,
+    })
+    const handle = createFetchHandler(respond, fail)
+    return async (request) => {
+      const response = await handle(request)
+      reenter()
+      return response
+    }
+  }
+  return {
+    openApi,
+    judge: (operations) => judgeAlso(options.routes, operations),
+    async perform(own, written, call) {
+      const operation = readOperation(written, own.service)
+      const { collection, id, method } = operation
+      await runOperation(own, '', await translateTags(own, operation, call))
+      if (method === 'GET') await requireUnchanged(own, collection, id)
+    },
+  }
+}
+
+/** The faults of operations, with paths into them. */
+const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fault[] =>
+  operations.length === 0
+    ? []
+    : routes
+        .judgeBody(batch, { operations })
+        .map((fault) => ({ ...fault, path: fault.path.replace(/^\/operations/, '') }))
+
+/**
+ * The operation with other entity tags: a hook has those of documents as its caller sees them, but what it
+ * wants is done by someone who sees them whole.
+ */
+async function translateTags(own: Call, operation: Operation, call: Call): Promise<Operation> {
+  const { collection, id, ifMatch, ifNoneMatch } = operation
+  if (ifMatch === undefined && ifNoneMatch === undefined) return operation
+  const whole = own.access(collection)
+  const seen = call.access(collection)
+  const stored = whole && (await own.store.read(whole).find(id))
+  if (!whole || !stored || !seen?.isReadable(stored)) return operation
+  const [theirs, ours] = [seen, whole].map((access) => etagOfText(access.write(stored)))
+  const translate = (tags: string | undefined): string | undefined =>
+    tags?.replaceAll(theirs ?? '', ours ?? '')
+  return { ...operation, ifMatch: translate(ifMatch), ifNoneMatch: translate(ifNoneMatch) }
+}

@@ -1,0 +1,80 @@
+import type { Collection } from '../config/plan.js'
+import type { SYSTEM_FIELDS } from '../schema/names.js'
+import type { StoredDocument } from '../storage.js'
+import type { JsonObject, MaybePromise } from '../types.js'
+
+/** A write that was judged, before it is made. */
+export interface PlannedWrite {
+  readonly collection: Collection
+  /** `null` for a document that is new. */
+  readonly before: StoredDocument | null
+  /** `null` for one that is deleted. */
+  readonly after: PlannedDocument | null
+}
+
+/** A document as it would be stored. */
+export interface PlannedDocument {
+  /** Secrets among them may be in clear; hooks do not see them. */
+  readonly fields: JsonObject
+  readonly system: { readonly [name in (typeof SYSTEM_FIELDS)[number]]: unknown }
+}
+
+/** What a hook has made of a write. */
+export interface Settled {
+  /** The fields to store. */
+  readonly fields: JsonObject
+  /** What is to be done behind the write (see `Attempt`). */
+  readonly behind?: (() => Promise<void>) | undefined
+}
+
+/** What writes that take effect together have in common: the operations of a batch, or a write and its hook's. */
+export interface Shared {
+  /** The documents that were deleted because others were. */
+  cascaded: number
+  /** The operations that were asked for. */
+  readonly asked: number
+  /** The operations that hooks have added. */
+  added: number
+}
+
+/**
+ * The hooks of the host, which add to writes or refuse them (CONTRACT.md §9, "Before a write"). `Call` is the
+ * request that writes.
+ */
+export interface Hooks<Call> {
+  /** Whether writes in a collection are told to a hook. */
+  has(collection: string): boolean
+  /** The same of deletes, which may delete documents of other collections. */
+  hasBelow(collection: string): boolean
+  /** Asks the hook of a collection that has one. Throws `refused`, and what the hook throws. */
+  ask(call: Call, write: PlannedWrite): Promise<Settled>
+  /**
+   * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`:
+   * how many of them count for `limits.bulk`.
+   */
+  together<T>(call: Call, run: (own: Call) => MaybePromise<T>, operations?: number): MaybePromise<T>
+}
+
+/** A request, as far as hooks are concerned. */
+interface Hooked<Call> {
+  readonly service: { readonly hooks?: Hooks<Call> }
+}
+
+/** Runs a write to a collection: where it has a hook, together with what the hook adds to it. */
+export function whereHooked<Call extends Hooked<Call>, T>(
+  call: Call,
+  { name }: Collection,
+  run: (own: Call) => MaybePromise<T>,
+): MaybePromise<T> {
+  const { hooks } = call.service
+  return hooks?.has(name) ? hooks.together(call, run) : run(call)
+}
+
+/** Asks the hook of a collection; `undefined` where there is none. Only inside of `whereHooked`. */
+export function askHook<Call extends Hooked<Call>>(
+  call: Call,
+  write: PlannedWrite,
+): Promise<Settled> | undefined {
+  const { hooks } = call.service
+  return hooks?.has(write.collection.name) ? hooks.ask(call, write) : undefined
+}

@@ -1,0 +1,71 @@
+import type { Collection } from '../../config/plan.js'
+import type { Fault } from '../../errors.js'
+import { isId, or } from '../../filter/filter.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { findImmutableChanges, isChange } from '../../schema/changes.js'
+import { isSystemField, isUuid } from '../../schema/names.js'
+import { findNewReferences, type Reference } from '../../schema/references.js'
+import { normaliseUpdate, updateFields } from '../../schema/update-fields.js'
+import type { JsonObject } from '../../types.js'
+import { type Call, runWithin } from '../call.js'
+import type { PlannedDocument } from '../hooks.js'
+import { invalid } from '../refusals.js'
+
+/** A document that a hook sets properties of. */
+interface Setting extends PlannedDocument {
+  readonly collection: Collection
+  readonly isNew: boolean
+}
+
+/**
+ * Puts what a hook sets over the fields of a document, as a PUT would (CONTRACT.md §9, "Before a write");
+ * `null` removes a property, or gives it its default. Throws for values that the schema refuses: it is the
+ * hook's mistake.
+ */
+export async function applySet(
+  call: Call,
+  { collection, fields, system, isNew }: Setting,
+  set: JsonObject,
+): Promise<JsonObject> {
+  const declared = collection.fields
+  const given = Object.fromEntries(
+    Object.entries(set).map(([name, value]) => [name, value === null ? undefined : value]),
+  )
+  const after = updateFields(declared, fields, {
+    mode: 'put',
+    named: normaliseUpdate(declared, 'put', given),
+    replaced: NONE,
+    now: String(system.updatedAt),
+  })
+  const known = [
+    ...findClosed(collection, set),
+    ...(isNew ? [] : findImmutableChanges(declared, fields, after)),
+    ...(await findBroken(call, findNewReferences(declared, fields, after))),
+  ]
+  const isRelevant = (fault: Fault): boolean => isNew || isChange(fault, set, fields, after)
+  const faults = await runWithin(call, (slice) =>
+    collection.validate.inSlices(after, slice, { known, isRelevant }),
+  )
+  if (faults.length > 0) throw new TypeError(`set is not valid: ${invalid(faults).message}`)
+  return after
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The faults of names that a hook may not set. */
+const findClosed = ({ hashes, verifiedField }: Collection, set: JsonObject): readonly Fault[] =>
+  Object.keys(set)
+    .filter(
+      (name) => isSystemField(name) || name === verifiedField || hashes.some((hash) => hash.name === name),
+    )
+    .map((name) => ({ path: toPointerPart(name), code: 'not_allowed', message: 'cannot be set by a hook' }))
+
+/** The faults of references to documents that do not exist. */
+async function findBroken({ store }: Call, references: readonly Reference[]): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  for (const { path, collection, id } of references) {
+    const [found] = isUuid(id) ? await store.own(collection).list({ filter: or([isId(id)]), bytes: 1 }) : []
+    if (!found) faults.push({ path, code: 'unknown_reference', message: 'must be the _id of a document' })
+  }
+  return faults
+}

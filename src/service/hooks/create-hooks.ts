@@ -1,0 +1,159 @@
+import type { ServicePlan } from '../../config/plan.js'
+import { type Fault, isServiceError, REFUSAL_STATUSES, ServiceError } from '../../errors.js'
+import type { HookApi, HookChange } from '../../hooks.js'
+import type { JsonObject } from '../../types.js'
+import type { Call, Service } from '../call.js'
+import type { Hooks, PlannedWrite, Settled } from '../hooks.js'
+import { invalid } from '../refusals.js'
+import { applySet } from './apply-set.js'
+import { blameHook, createOwnRight, type InOwnRight } from './own-right.js'
+import { readResult } from './read-result.js'
+import { runTogether } from './run-together.js'
+import { showCaller, showChange } from './show-change.js'
+
+/** A host's function that is told of a write before it is made. */
+export type Before = (change: HookChange) => unknown
+
+/** What hooks need of those who know requests. */
+export interface Doors {
+  /** The service for the caller of a write, behind the writes before it. `reenter` is called after each answer. */
+  openApi(call: Call, reenter: () => void): HookApi
+  /** The faults of operations, as those of a batch. */
+  judge(operations: readonly unknown[]): readonly Fault[]
+  /** Does an operation in the right of `own`, with the entity tags that `call` has seen. */
+  perform(own: Call, operation: JsonObject, call: Call): Promise<void>
+}
+
+/** Creates the hooks of a service (CONTRACT.md §9, "Before a write"), by collection. */
+export function createHooks(
+  service: Service,
+  before: ReadonlyMap<string, Before>,
+  doors: Doors,
+): Hooks<Call> {
+  const inOwnRight = createOwnRight(service)
+  const above = findAbove(service.plan, before)
+  return {
+    has: (collection) => before.has(collection),
+    hasBelow: (collection) => above.has(collection),
+    together: runTogether,
+    ask(call, write) {
+      const { name } = write.collection
+      const hook = before.get(name)
+      if (!hook) throw new Error(`there is no hook for ${name}`)
+      return askHook(call, write, { name: `options.hooks.${name}.before`, before: hook, doors, inOwnRight })
+    },
+  }
+}
+
+/** The collections of which a delete can delete documents of a collection with a hook. */
+function findAbove(
+  { collections, referrers }: ServicePlan,
+  hooked: ReadonlyMap<string, Before>,
+): ReadonlySet<string> {
+  const above = new Set(hooked.keys())
+  for (let size = 0; size !== above.size; ) {
+    size = above.size
+    for (const name of collections.keys()) {
+      const below = (referrers.get(name) ?? []).filter(({ onDelete }) => onDelete !== 'restrict')
+      if (below.some(({ collection }) => above.has(collection))) above.add(name)
+    }
+  }
+  return above
+}
+
+/** A hook, and what it needs. */
+interface Hook {
+  /** Its name in errors. */
+  readonly name: string
+  readonly before: Before
+  readonly doors: Doors
+  readonly inOwnRight: InOwnRight
+}
+
+async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Settled> {
+  const returned = await runHook(call, write, hook)
+  try {
+    const { set, also } = readResult(returned, write.after === null)
+    const faults = hook.doors.judge(also)
+    if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
+    return {
+      fields: await settle(call, write, set),
+      behind: also.length > 0 ? () => performAll(call, also, hook) : undefined,
+    }
+  } catch (thrown) {
+    throw isServiceError(thrown) ? thrown : new Error(`${hook.name} failed`, { cause: thrown })
+  }
+}
+
+/** The fields of a write, with what its hook sets. */
+const settle = async (
+  call: Call,
+  { collection, before, after }: PlannedWrite,
+  set: JsonObject | undefined,
+): Promise<JsonObject> => {
+  if (!after) return NO_FIELDS
+  return set ? applySet(call, { ...after, collection, isNew: before === null }, set) : after.fields
+}
+
+const NO_FIELDS: JsonObject = {}
+
+/** Runs a hook until it ends. What it throws is answered only if it comes from `refuse`. */
+async function runHook(call: Call, write: PlannedWrite, { name, before, doors }: Hook): Promise<unknown> {
+  const { deadline, caller } = call
+  let isOver = false
+  const stopListening = deadline.onOver(() => {
+    isOver = true
+  })
+  // A hook that reads is still what the request waits for.
+  const reenter = (): void => {
+    if (!isOver) deadline.enter('hook')
+  }
+  deadline.enter('hook')
+  try {
+    const change = {
+      ...showChange(write),
+      caller: showCaller(caller),
+      api: doors.openApi(call, reenter),
+      signal: deadline.signal,
+    }
+    // The operation says which of the documents there are.
+    return await before(Object.freeze(change) as HookChange)
+  } catch (thrown) {
+    throw isRefusal(thrown) ? thrown : new Error(`${name} failed`, { cause: thrown })
+  } finally {
+    stopListening()
+    deadline.enter('read')
+  }
+}
+
+const isRefusal = (thrown: unknown): boolean =>
+  isServiceError(thrown) &&
+  thrown.code === 'refused' &&
+  thrown.status !== undefined &&
+  REFUSAL_STATUSES.includes(thrown.status)
+
+/** Does what a hook wants done, behind the write that it was asked about. */
+async function performAll(call: Call, also: readonly unknown[], hook: Hook): Promise<void> {
+  countAdded(call, also.length, hook)
+  for (const [i, operation] of also.entries()) {
+    const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
+    try {
+      // They were checked to be objects.
+      await hook.doors.perform(hook.inOwnRight(call, blame), operation as JsonObject, call)
+    } catch (thrown) {
+      throw blame(thrown)
+    }
+  }
+}
+
+/** Counts operations for `limits.bulk`: asking for fewer helps a client, unless a single write has them all. */
+function countAdded({ service, shared }: Call, added: number, { name }: Hook): void {
+  if (!shared) throw new Error('a hook can only add to a write that is held back')
+  shared.added += added
+  const limit = service.plan.limits.bulk
+  if (shared.asked + shared.added <= limit) return
+  const detail = `With what hooks add, these are more than ${limit} operations.`
+  if (shared.asked > 1) throw new ServiceError('validation_failed', detail)
+  if (shared.cascaded > 0) throw new ServiceError('cascade_too_large', detail)
+  throw new Error(`${name} failed: ${detail}`)
+}

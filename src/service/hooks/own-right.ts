@@ -1,0 +1,121 @@
+import type { Collection, ServicePlan } from '../../config/plan.js'
+import { ServiceError } from '../../errors.js'
+import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../../permissions/grants.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import { whenReady } from '../../promises.js'
+import { ANYWHERE } from '../../query/where.js'
+import type { MaybePromise } from '../../types.js'
+import { type Call, compileRules, createCall, type Service } from '../call.js'
+import { isBeside, isRefusal, markBeside } from '../refusals.js'
+import { type Attempt, type Reader, refuseTaken, type Store } from '../store.js'
+
+/** The rule under which the service does what a hook wants. */
+const EVERYTHING: Rule = {
+  subject: EVERYONE,
+  properties: ALL_PROPERTIES,
+  where: ANYWHERE,
+  check: ANYWHERE,
+  set: new Map(),
+  acceptsRole: true,
+  claims: [],
+}
+
+const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
+const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
+
+/** Gives the call of a service in its own right, within another call and by the same caller. */
+export type InOwnRight = (call: Call, blame: Blame) => Call
+
+/** Gives the error of what was done in the service's own right. */
+export type Blame = (thrown: unknown) => unknown
+
+/**
+ * Creates the calls that no permission restricts and no hook hears of. Schemas, references, unique fields and
+ * limits hold.
+ */
+export function createOwnRight(service: Service): InOwnRight {
+  const collections = new Map(
+    Array.from(service.plan.collections, ([name, collection]): [string, Collection] => [
+      name,
+      { ...collection, permissions },
+    ]),
+  )
+  const plan: ServicePlan = { ...service.plan, collections }
+  const { hooks, ...unhooked } = service
+  const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
+  return ({ service: { now, clock }, deadline, store, caller, shared }, blame) =>
+    createCall(
+      { ...right, now, clock },
+      {
+        ...{ deadline, caller, session: undefined, shared, isInBatch: true },
+        store: new BlamingStore(store, blame),
+      },
+    )
+}
+
+/** A store whose writes are refused with other errors. */
+class BlamingStore implements Store {
+  readonly #store: Store
+  readonly #blame: Blame
+
+  constructor(store: Store, blame: Blame) {
+    this.#store = store
+    this.#blame = blame
+  }
+
+  read(access: ReadAccess): Reader {
+    return this.#store.read(access)
+  }
+
+  own(collection: string): Reader {
+    return this.#store.own(collection)
+  }
+
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
+    return this.#store.write(() => whenReady(attempt(), (planned) => this.#blaming(planned)))
+  }
+
+  within(): Store {
+    return this
+  }
+
+  readonly #blamed = (refuse: () => unknown) => (): unknown => this.#blame(refuse())
+
+  #blaming<T>(planned: Attempt<T>): Attempt<T> {
+    return {
+      ...planned,
+      agreements: (planned.agreements ?? []).map((agreement) => ({
+        ...agreement,
+        ...(agreement.refuse ? { refuse: this.#blamed(agreement.refuse) } : {}),
+      })),
+      refuse: async (failure) => {
+        try {
+          await (planned.refuse ?? refuseTaken)(failure)
+        } catch (thrown) {
+          throw this.#blame(thrown)
+        }
+      },
+    }
+  }
+}
+
+/** What others have stored can refuse what a hook wants; anything else is a mistake of the hook. */
+const CONFLICTS: readonly string[] = [
+  'unique_violation',
+  'reference_in_use',
+  'cascade_too_large',
+  'precondition_failed',
+]
+
+/**
+ * The error of an operation that a hook wants. A conflict is answered, but names no field: the client has not
+ * named one. `what` names the operation in the log.
+ */
+export function blameHook(what: string, thrown: unknown): unknown {
+  if (!isRefusal(thrown) || isBeside(thrown)) return thrown
+  return markBeside(
+    CONFLICTS.includes(thrown.code)
+      ? new ServiceError(thrown.code, 'What belongs to this write is in conflict with what is stored.')
+      : new Error(`${what} was refused: ${thrown.message}`, { cause: thrown }),
+  )
+}

@@ -1,0 +1,42 @@
+import type { MaybePromise } from '../../types.js'
+import { BatchStore } from '../batch/batch-store.js'
+import { createByteBudget } from '../byte-budget.js'
+import type { Call } from '../call.js'
+import { MAX_STORED } from '../write/written.js'
+
+/**
+ * Runs writes that take effect together, each behind those before it. Inside of a batch they take effect with
+ * the batch.
+ */
+export function runTogether<T>(
+  call: Call,
+  run: (own: Call) => MaybePromise<T>,
+  operations = 1,
+): MaybePromise<T> {
+  if (call.shared) return run(call)
+  /** The place of the agreement that did not hold in the attempt before. */
+  let broken: number | undefined
+  return call.store.write(async () => {
+    const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
+    const store = new BatchStore(call.store, budget, { isWatchful: false })
+    const done = await run(call.amid(store, { cascaded: 0, asked: operations, added: 0 }))
+    const { steps, agreements } = store.pending
+    return {
+      steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
+      done,
+      refuse(failure) {
+        const place = failure.step - steps.length
+        if (place >= 0) {
+          // Somebody may have come first; what is broken twice is what these writes leave behind.
+          if (broken === place) throw agreements[place]?.refuse?.()
+          broken = place
+          return undefined
+        }
+        // Whether the caller or a hook refers to a document that is gone shows in the next attempt.
+        return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
+      },
+    }
+  })
+}
+
+const own = (_: number, thrown: unknown): unknown => thrown

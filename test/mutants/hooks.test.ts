@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import type * as ReadOnly from '../../src/http/hooks/read-only.js'
+import type * as PendingWrites from '../../src/service/batch/pending-writes.js'
+import { createCall } from '../../src/service/call.js'
+import type * as ApplySet from '../../src/service/hooks/apply-set.js'
+import type * as OwnRight from '../../src/service/hooks/own-right.js'
+import type * as Unchanged from '../../src/service/hooks/require-unchanged.js'
+import type * as RunTogether from '../../src/service/hooks/run-together.js'
+import type * as ShowChange from '../../src/service/hooks/show-change.js'
+import type * as AskHook from '../../src/service/hooks.js'
+import type { PlannedWrite } from '../../src/service/hooks.js'
+import type { Store } from '../../src/service/store.js'
+import type * as CreateBulk from '../../src/service/write/create-bulk.js'
+import type * as References from '../../src/service/write/references.js'
+import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
+import { idOf } from '../support/stored.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Hooks broken on purpose: one of the laws has to notice each. */
+
+const SERVICE = '../../src/service'
+
+const replacing =
+  <T extends object>(replace: (real: T) => Partial<T>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as T
+    return { ...real, ...replace(real) }
+  }
+
+/** The hook of a collection is asked, where `isAsked` says so. */
+const askWhere = (isAsked: (write: PlannedWrite, isBatch: boolean) => boolean) =>
+  replacing<typeof AskHook>((real) => ({
+    askHook: (call, write) =>
+      isAsked(write, 'isInBatch' in call && call.isInBatch === true) ? real.askHook(call, write) : undefined,
+  }))
+
+/** A store whose writes take effect one by one. */
+const oneByOne = (store: Store): Store => ({
+  read: (access) => store.read(access),
+  own: (collection) => store.own(collection),
+  within: (deadline) => oneByOne(store.within(deadline)),
+  async write(attempt) {
+    let behind: (() => Promise<void>) | undefined
+    const done = await store.write(async () => {
+      const { behind: later, ...planned } = await attempt()
+      behind = later
+      return planned
+    })
+    await behind?.()
+    return done
+  },
+})
+
+const mutants: readonly Mutant[] = [
+  ['a hook is not asked in a batch', `${SERVICE}/hooks.js`, askWhere((_, isBatch) => !isBatch)],
+  ['a hook is not asked about deletes', `${SERVICE}/hooks.js`, askWhere(({ after }) => after !== null)],
+  [
+    'a hook is not asked about what is deleted with another',
+    `${SERVICE}/hooks.js`,
+    askWhere(({ collection, after }) => after !== null || collection.name === 'posts'),
+  ],
+  [
+    'a hook is not asked about a bulk',
+    `${SERVICE}/write/create-bulk.js`,
+    replacing<typeof CreateBulk>((real) => ({
+      createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
+        real.createBulk(createCall(service, call), ...more),
+    })),
+  ],
+  [
+    'what belongs to a write is done in another step',
+    `${SERVICE}/hooks/run-together.js`,
+    replacing<typeof RunTogether>(() => ({
+      runTogether: (call, run, asked = 1) =>
+        run(call.shared ? call : call.amid(oneByOne(call.store), { cascaded: 0, asked, added: 0 })),
+    })),
+  ],
+  [
+    'what belongs to a write is forgotten',
+    `${SERVICE}/hooks/own-right.js`,
+    replacing<typeof OwnRight>((real) => ({
+      createOwnRight: (service) => {
+        const inOwnRight = real.createOwnRight(service)
+        return (call, blame) => {
+          const own = inOwnRight(call, blame)
+          const store: Store = { ...oneByOne(own.store), write: async (attempt) => (await attempt()).done }
+          return own.amid(store, { cascaded: 0, asked: 1, added: 0 })
+        }
+      },
+    })),
+  ],
+  [
+    'what belongs to a write is done with the rights of the caller',
+    `${SERVICE}/hooks/own-right.js`,
+    replacing<typeof OwnRight>(() => ({ createOwnRight: () => (call) => call })),
+  ],
+  [
+    'what a hook sets is stored as it is',
+    `${SERVICE}/hooks/apply-set.js`,
+    replacing<typeof ApplySet>(() => ({ applySet: async (_, { fields }, set) => ({ ...fields, ...set }) })),
+  ],
+  [
+    'a hook is asked before the write is judged',
+    `${SERVICE}/write/references.js`,
+    replacing<typeof References>((real) => ({
+      async findReferable(call, permit, bodies) {
+        const [fields = {}] = bodies
+        const system = { _id: idOf(99), createdAt: '', updatedAt: '', createdBy: null }
+        const write = { collection: permit.collection, before: null, after: { fields, system } }
+        if (call.service.hooks?.has(permit.collection.name)) await call.service.hooks.ask(call, write)
+        return real.findReferable(call, permit, bodies)
+      },
+    })),
+  ],
+  [
+    'a hook sees what its caller sees',
+    `${SERVICE}/hooks/show-change.js`,
+    replacing<typeof ShowChange>((real) => ({
+      showChange(write) {
+        const { before, ...change } = real.showChange(write)
+        const { hidden, ...shown } = before ?? { _id: '' }
+        return { ...change, before: before && Object.freeze(shown) }
+      },
+    })),
+  ],
+  [
+    'a hook sees the writes of its request only once they have taken effect',
+    `${SERVICE}/batch/pending-writes.js`,
+    replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
+      PendingWrites: class extends Real {
+        override find(): undefined {
+          return undefined
+        }
+      },
+    })),
+  ],
+  [
+    'the api has methods that write',
+    '../../src/http/hooks/read-only.js',
+    replacing<typeof ReadOnly>(() => ({ readOnly: (routes) => routes })),
+  ],
+  [
+    'a condition is not kept until the write takes effect',
+    `${SERVICE}/hooks/require-unchanged.js`,
+    replacing<typeof Unchanged>(() => ({ requireUnchanged: async () => {} })),
+  ],
+]
+
+describe('hooks', () => {
+  test.each(mutants)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    const open = opener({ ...IN_MEMORY, create })
+    let isNoticed = false
+    for (const [, check] of HOOK_LAWS) isNoticed ||= await fails(check(open))
+    expect(isNoticed).toBe(true)
+  })
+})
+
+test('the real hooks, taken through the same hands, pass', async () => {
+  const create = await createMutant(['nothing is broken', `${SERVICE}/hooks.js`, askWhere(() => true)])
+  for (const [, check] of HOOK_LAWS) await check(opener({ ...IN_MEMORY, create }))
+})

@@ -1,10 +1,23 @@
+import {
+  type Answer,
+  type Asked,
+  isDocument,
+  isDone,
+  isResult,
+  isSignedIn,
+  join,
+  refuseLoss,
+} from './answers.js'
 import { type Build, listOperations } from './batch.js'
+import type { CallOptions } from './call-options.js'
 import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
-import type { Addressed, CallOptions, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
+import { createFollowing } from './following.js'
+import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
 import { writeQuery } from './write-query.js'
 
 export type {
+  AccountTypes,
   CollectionName,
   CollectionsOf,
   CollectionTypes,
@@ -12,15 +25,16 @@ export type {
   DocumentOf,
   UpdateBodyOf,
 } from '../infer/collections.js'
+export type { AuthClient, Identified, Registered, SessionView, SignedIn } from './account-types.js'
+export type { CallOptions } from './call-options.js'
+export type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 export { ClientError, type ClientErrorCode, isClientError } from './client-error.js'
 export type { FilterOf, SortOf } from './query-types.js'
 export type {
   Addressed,
-  AuthClient,
   BatchCollection,
   BatchCollections,
   BatchResults,
-  CallOptions,
   Client,
   ClientOptions,
   CollectionClient,
@@ -31,39 +45,7 @@ export type {
   HandlerTarget,
   ListOptions,
   Operation,
-  SignedIn,
 } from './types.js'
-
-/** An answer; the service ensures that its JSON body has the form that the types promise. */
-interface Answer {
-  // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
-  readonly body: any
-  readonly headers: Headers
-}
-
-interface Asked {
-  readonly signal?: AbortSignal | undefined
-  readonly headers?: { readonly [name: string]: string | undefined }
-  readonly body?: unknown
-  /** Whether a body has the expected form. */
-  readonly isRight?: (body: Answer['body']) => boolean
-  /** Whether the call signs in: a stale token must not prevent that. */
-  readonly isSigningIn?: boolean
-}
-
-const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
-
-const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
-
-const isResult = ({ method }: DocumentRequest, body: Answer['body']): boolean =>
-  method === 'DELETE' || isDocument(body)
-
-/** JSON would write numbers and dates that are not valid as `null`, which removes in a patch. */
-function refuseLoss(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
-  const isLost = typeof value === 'number' ? !Number.isFinite(value) : value === null && this[name] !== null
-  if (isLost) throw new TypeError(`${name} takes no ${this[name]}`)
-  return value
-}
 
 /**
  * Creates a client of a service: behind a URL, with its base path, or of a handler in this process. With
@@ -83,21 +65,27 @@ export function createClient<C = unknown>(
   const etags = new WeakMap<object, string>()
   const base = typeof target === 'function' ? 'http://localhost' : String(target).replace(/\/+$/, '')
 
-  async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
-    const { signal = null, body, isRight } = asked
+  async function reach(method: string, path: string, asked: Asked): Promise<Response> {
+    const { signal = null, body } = asked
     signal?.throwIfAborted()
     const headers = new Headers(options.headers)
-    if (client.token !== undefined && !asked.isSigningIn)
-      headers.set('authorization', `Bearer ${client.token}`)
+    if (client.token !== undefined && !asked.isPublic) headers.set('authorization', `Bearer ${client.token}`)
     for (const [name, value] of Object.entries(asked.headers ?? {})) if (value) headers.set(name, value)
     const init: RequestInit = { method, headers, signal }
     if (body !== undefined) {
       headers.set('content-type', 'application/json')
       init.body = JSON.stringify(body, refuseLoss)
     }
-    const response = await (typeof target === 'function'
+    return typeof target === 'function'
       ? target(new Request(base + path, init))
-      : (options.fetch ?? fetch)(base + path, init))
+      : (options.fetch ?? fetch)(base + path, init)
+  }
+
+  async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+    return read(await reach(method, path, asked), asked)
+  }
+
+  async function read(response: Response, { signal, isRight }: Asked): Promise<Answer> {
     const text = await response.text()
     // A handler also answers clients that have disconnected.
     signal?.throwIfAborted()
@@ -105,15 +93,24 @@ export function createClient<C = unknown>(
     try {
       answered = text && JSON.parse(text)
     } catch {}
-    if (!response.ok || (isRight && !isRight(answered))) throw new ClientError(response, answered)
+    if (!response.ok || (isRight && !isRight(answered, response.status)))
+      throw new ClientError(response, answered)
     return { body: answered, headers: response.headers }
   }
 
-  async function signIn(way: string, body: unknown, asked?: CallOptions, isSigningIn = true) {
-    const isRight = (answered: Answer['body']): boolean => typeof answered?.token === 'string'
-    const answer = await ask('POST', `/auth/${way}`, { ...asked, body, isRight, isSigningIn })
-    client.token = answer.body.token
-    return answer.body
+  /** Without the token, unless `asked` says otherwise. */
+  const account = (way: string, body: unknown, asked?: Asked): Promise<Answer> =>
+    ask('POST', `/auth/${way}`, { isPublic: true, isRight: isDone, ...asked, body })
+
+  async function signIn(way: string, body: unknown, asked?: Asked) {
+    const { body: answered } = await account(way, body, { isRight: isSignedIn, ...asked })
+    if (!isSignedIn(answered)) return
+    client.token = answered.token
+    return answered
+  }
+
+  async function tell(way: string, body: unknown, asked?: Asked): Promise<void> {
+    await account(way, body, asked)
   }
 
   async function signOut(way: string, asked?: CallOptions): Promise<void> {
@@ -152,10 +149,18 @@ export function createClient<C = unknown>(
     const path = pathOf(name)
     const requests = createRequests(name, etags)
 
-    const list = (query: string, asked?: CallOptions): Promise<Answer> =>
+    const list = (query: string, asked?: { readonly signal?: AbortSignal | undefined }): Promise<Answer> =>
       ask('GET', join(path, query), { signal: asked?.signal, isRight: Array.isArray })
 
+    const open = async (query: string, last: string | undefined, signal: AbortSignal | undefined) => {
+      const asked = { signal, headers: { 'last-event-id': last } }
+      const response = await reach('GET', join(`${path}/changes`, query), asked)
+      if (!response.ok) await read(response, { signal })
+      return response
+    }
+
     return {
+      ...createFollowing(open, list),
       async list(asked: CallOptions = {}) {
         return (await list(writeQuery(asked), asked)).body
       },
@@ -202,11 +207,22 @@ export function createClient<C = unknown>(
     collection,
     batch,
     auth: {
-      register: (body: object, asked?: CallOptions) => signIn('register', body, asked),
+      register: (body: object, asked?: CallOptions) =>
+        signIn('register', body, {
+          ...asked,
+          isRight: (answered, status) => status === 202 || isSignedIn(answered),
+        }),
       login: (body: object, asked?: CallOptions) => signIn('login', body, asked),
       logout: (asked?: CallOptions) => signOut('logout', asked),
       logoutAll: (asked?: CallOptions) => signOut('logout-all', asked),
-      changeSecret: (body: object, asked?: CallOptions) => signIn('change-secret', body, asked, false),
+      changeSecret: (body: object, asked?: CallOptions) =>
+        signIn('change-secret', body, { ...asked, isPublic: false }),
+      requestReset: (body: object, asked?: CallOptions) => tell('request-reset', body, asked),
+      reset: (body: object, asked?: CallOptions) => signIn('reset', body, asked),
+      requestVerification: (body: object, asked?: CallOptions) => tell('request-verification', body, asked),
+      verify: (body: object, asked?: CallOptions) => tell('verify', body, asked),
+      changeIdentifier: (body: object, asked?: CallOptions) =>
+        tell('change-identifier', body, { ...asked, isPublic: false }),
       sessions: async (asked?: CallOptions) =>
         (await ask('GET', '/auth/sessions', { ...asked, isRight: Array.isArray })).body,
       async endSession(id: string, asked?: CallOptions) {

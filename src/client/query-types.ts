@@ -1,5 +1,5 @@
 import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
-import type { Flat, KeyOf } from '../infer/fields.js'
+import type { Flat } from '../infer/fields.js'
 import type { Document, OperatorName } from '../types.js'
 
 type Scalar = string | number | boolean
@@ -122,8 +122,21 @@ export type SortOf<T extends CollectionTypes> = Flat<{
 /** The paths that `project` may name. */
 export type PathOf<T extends CollectionTypes> = IsLoose<T> extends true ? string : PathIn<Pair<T['document']>>
 
-/** The fields that `expand` may name. */
-export type ReferenceOf<T extends CollectionTypes> = KeyOf<T['references']>
+/** The fields that `expand` may name, over three references at most. */
+export type ReferenceOf<M, T extends CollectionTypes> =
+  IsLoose<T> extends true ? string : PathFrom<M, T['references'], [2, 1]>
+
+type PathFrom<M, R, Left extends readonly unknown[]> = {
+  [K in keyof R & string]:
+    | K
+    | (Left extends readonly [unknown, ...infer Rest] ? PathBehind<M, R[K], K, Rest> : never)
+}[keyof R & string]
+
+type PathBehind<M, N, K extends string, Left extends readonly unknown[]> = N extends keyof M
+  ? M[N] extends { readonly references: infer R }
+    ? `${K}.${PathFrom<M, R, Left>}`
+    : never
+  : never
 
 type Keeps<P extends string, Path extends string> = Path extends P
   ? true
@@ -146,21 +159,30 @@ type Projected<D, P extends string, Prefix extends string = ''> = Flat<{
     : never
 }>
 
-type Target<M, N> = N extends keyof M
-  ? M[N] extends { readonly document: infer D }
-    ? D
+/** The document in place of an `_id`, with what is expanded in it. */
+type Target<M, N, E extends string> = N extends keyof M
+  ? M[N] extends { readonly document: infer D; readonly references: infer R }
+    ? ExpandedOrNot<D, E, R, M>
     : Document
   : Document
 
+/** What is left of names behind a reference. */
+type Behind<E extends string, Path extends string> = E extends `${Path}.${infer Rest}` ? Rest : never
+
 type Widened<V, T> = V extends readonly unknown[] ? readonly (string | T)[] : V extends string ? V | T : V
+
+/** The path, if some name is it, or begins with it. */
+type Named<E extends string, Path extends string> = [Extract<E, Path | `${Path}.${string}`>] extends [never]
+  ? 0
+  : Path
 
 /**
  * A document with its references replaced; where the reader may not see the other document, the `_id` stays.
  */
 type Expanded<D, E extends string, R, M, Prefix extends string = ''> = Flat<{
   [K in keyof D]: K extends string
-    ? `${Prefix}${K}` extends E & keyof R
-      ? Widened<D[K], Target<M, R[`${Prefix}${K}` & keyof R]>>
+    ? Named<E, `${Prefix}${K}`> extends keyof R
+      ? Widened<D[K], Target<M, R[`${Prefix}${K}` & keyof R], Behind<E, `${Prefix}${K}`>>>
       : [Extract<E, `${Prefix}${K}.${string}`>] extends [never]
         ? D[K]
         : IsObject<Stated<D[K]>> extends true

@@ -1,12 +1,9 @@
 import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/collections.js'
 import type { Flat } from '../infer/fields.js'
-import type { JsonObject } from '../types.js'
+import type { AuthClient } from './account-types.js'
+import type { CallOptions } from './call-options.js'
+import type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 import type { FilterOf, PathOf, ReferenceOf, Shown, SortOf } from './query-types.js'
-
-/** The options of every call. */
-export interface CallOptions {
-  readonly signal?: AbortSignal
-}
 
 /** The options of a count. */
 export interface CountOptions<T extends CollectionTypes> extends CallOptions {
@@ -58,17 +55,39 @@ export type Addressed = string | { readonly _id: string }
 /** One collection of a service. Every call rejects with `ClientError`, or with the error of `fetch`. */
 export interface CollectionClient<M, T extends CollectionTypes> {
   /** The documents that a filter matches; all of them where there is no limit. */
-  list<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
+  list<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
   ): Promise<Shown<M, T, P, E>[]>
   /** The same, in pages of `limit` documents. */
-  pages<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
+  pages<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
   ): AsyncGenerator<Shown<M, T, P, E>[], void, undefined>
+  /**
+   * What changes in the list of a filter, from now on; behind each `reset`, list anew. Connects again by itself,
+   * with growing pauses, and goes on where it was. Ends when `signal` aborts; throws `ClientError` where the
+   * service refuses.
+   *
+   * @example
+   * ```ts
+   * for await (const change of client.collection('notes').changes({ signal })) console.log(change.event)
+   * ```
+   */
+  changes<P extends PathOf<T> = never>(
+    options?: ChangesOptions<T, P>,
+  ): AsyncGenerator<ChangeEvent<Shown<M, T, P, never>>, void, undefined>
+  /**
+   * The whole list, now and right after each of its changes. Connects again and ends as `changes` does.
+   *
+   * @example
+   * ```ts
+   * for await (const notes of client.collection('notes').live({ sort: { createdAt: 'desc' }, limit: 10 })) show(notes)
+   * ```
+   */
+  live(options?: LiveOptions<T>): AsyncGenerator<readonly Shown<M, T, never, never>[], void, undefined>
   /** The number of documents that a filter matches. */
   count(options?: CountOptions<T>): Promise<number>
   /** One document. */
-  get<P extends PathOf<T> = never, E extends ReferenceOf<T> = never>(
+  get<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     document: Addressed,
     options?: GetOptions<P, E>,
   ): Promise<Shown<M, T, P, E>>
@@ -129,52 +148,6 @@ export type BatchCollections<C> = Flat<{
 /** The results of a list of operations, each in the place of its operation. */
 export type BatchResults<L extends readonly Operation<unknown>[]> = {
   -readonly [I in keyof L]: L[I] extends Operation<infer R> ? R : never
-}
-
-type Part<M, P extends keyof CollectionTypes> = M extends { readonly users: { readonly [K in P]: infer T } }
-  ? T
-  : JsonObject
-
-/** A new session; the client has taken its token. */
-export interface SignedIn<User> {
-  readonly user: User
-  readonly token: string
-  readonly expiresAt: string
-}
-
-/** A session of the signed-in user. Its `_id` is of no use as a token. */
-export interface SessionView {
-  readonly _id: string
-  readonly createdAt: string
-  readonly expiresAt: string
-  /** Whether this client is signed in by it. */
-  readonly isCurrent: boolean
-}
-
-/** The accounts of a service. */
-export interface AuthClient<M> {
-  /** Creates an account and signs in. */
-  register(body: Part<M, 'create'>, options?: CallOptions): Promise<SignedIn<Part<M, 'document'>>>
-  /** Signs in by identifier and secret. */
-  login(body: Partial<Part<M, 'create'>>, options?: CallOptions): Promise<SignedIn<Part<M, 'document'>>>
-  /** Ends this session and forgets its token. */
-  logout(options?: CallOptions): Promise<void>
-  /** Ends every session of this user, and forgets the token. */
-  logoutAll(options?: CallOptions): Promise<void>
-  /**
-   * Changes the own secret. It ends every session of this user and begins another, whose token the client
-   * takes.
-   */
-  changeSecret(
-    body: { readonly current: string; readonly new: string },
-    options?: CallOptions,
-  ): Promise<SignedIn<Part<M, 'document'>>>
-  /** The sessions of the signed-in user, in the order in which they began. */
-  sessions(options?: CallOptions): Promise<readonly SessionView[]>
-  /** Ends the session with the `_id` of a list. */
-  endSession(id: string, options?: CallOptions): Promise<void>
-  /** The signed-in user's own document. */
-  me(options?: CallOptions): Promise<Part<M, 'document'>>
 }
 
 type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never

@@ -16,17 +16,25 @@ test('the typed client asks every endpoint of the table, and nothing else', asyn
     async fetch(url, { method = 'GET' }) {
       const path = new URL(url).pathname.replace(ID, ':id').replace('/things', '/:collection')
       asked.add(`${method} ${path}`)
-      return Response.json(
+      if (path.endsWith('/changes')) {
+        const headers = { 'content-type': 'text/event-stream' }
+        return new Response('id: 1\nevent: reset\ndata: {}\n\n', { headers })
+      }
+      const body =
         /:collection$|\/sessions$/.test(path) && method === 'GET'
           ? []
-          : { documents: [], results: [{}], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } },
-      )
+          : { documents: [], results: [{}], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } }
+      return Response.json(body, { status: /request-|verify|change-id/.test(path) ? 202 : 200 })
     },
   })
   const things = collection('things')
   await Promise.all([
     ...[auth.register({}), auth.login({}), auth.logout(), auth.logoutAll(), auth.me()],
     ...[auth.changeSecret({ current: '', new: '' }), auth.sessions(), auth.endSession(ID)],
+    ...[auth.requestReset({ email: '' }), auth.requestVerification({ email: '' })],
+    ...[auth.reset({ token: '', new: '' }), auth.verify({ token: '', current: '' })],
+    auth.changeIdentifier({ current: '', new: '' }),
+    ...[things.changes().next(), things.live().next()],
     ...[things.list(), things.count(), things.get(ID), things.delete(ID)],
     ...[things.create({}), things.create({}, { id: ID }), things.createMany([])],
     ...[things.update(ID, {}), things.replace(ID, {}), batch((b) => [b.things.delete(ID)])],

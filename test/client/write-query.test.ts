@@ -6,6 +6,7 @@ import type { Field } from '../../src/fields/field-type.js'
 import { and, type Filter, or } from '../../src/filter/filter.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { reportTo } from '../../src/json/report.js'
+import { targetOf } from '../../src/query/compile-expand.js'
 import { compileQuery } from '../../src/query/compile-query.js'
 import { buildCondition } from '../../src/query/condition.js'
 import { parseQueryString } from '../../src/query/query-string.js'
@@ -51,7 +52,7 @@ function understand(options: object) {
     { queryBytes: 1_000_000 },
   )
   const limits = { conditions: 10_000, values: 10_000, patterns: 10_000, defaultLimit: null, maxLimit: null }
-  return compileQuery(raw, readable, ID as Field, limits)
+  return compileQuery(raw, { readable, following: { targetOf, readable: () => null } }, ID as Field, limits)
 }
 
 type Json = { readonly [name: string]: unknown }
@@ -63,7 +64,7 @@ function readWhere(where: Json): Filter {
   const faults: ConfigFault[] = []
   const filter = parseWhere(
     where,
-    { paths: PATHS, judgeVariable: () => undefined, parsePattern, isUnsure: () => false },
+    { paths: PATHS, judgeVariable: () => undefined, parsePattern, claims: new Map(), isUnsure: () => false },
     reportTo(faults),
   )
   expect(faults).toEqual([])

@@ -6,6 +6,7 @@ import {
   type CreateBodyOf,
   createClient,
   isClientError,
+  type Registered,
   type UpdateBodyOf,
 } from '../../src/client/client.js'
 import {
@@ -92,6 +93,13 @@ export async function read(): Promise<void> {
   expectTypeOf(user).toEqualTypeOf<User>()
   expectTypeOf(token).toEqualTypeOf<string>()
   await client.auth.login({ email: 'a', password: 'b' })
+  const reset = await client.auth.reset({ token: 'a', new: 'b' })
+  expectTypeOf(reset.user).toEqualTypeOf<User>()
+  expectTypeOf(client.auth.requestReset).parameter(0).toEqualTypeOf<{ readonly email: string }>()
+  expectTypeOf(await client.auth.requestReset({ email: 'a' })).toEqualTypeOf<void>()
+  await client.auth.requestVerification({ email: 'a' })
+  await client.auth.verify({ token: 'a', current: 'b' })
+  await client.auth.changeIdentifier({ current: 'a', new: 'b' })
   client.token = undefined
 }
 
@@ -105,6 +113,33 @@ export async function expand(): Promise<void> {
     expectTypeOf(post?.author).toEqualTypeOf<string | undefined>()
   }
   expectTypeOf((await posts.get('x')).author).toEqualTypeOf<string | undefined>()
+}
+
+/** For the compiler alone. */
+export async function expandOn(): Promise<void> {
+  const linked = defineConfig({
+    collections: {
+      people: {
+        schema: {
+          name: { type: 'string', required: true },
+          friend: { type: 'reference', collection: 'people' },
+        },
+      },
+      teams: { schema: { lead: { type: 'reference', collection: 'people' } } },
+      tasks: { schema: { teams: { type: 'array', items: { type: 'reference', collection: 'teams' } } } },
+    },
+  })
+  const tasks = createClient<CollectionsOf<typeof linked>>('http://a.test').collection('tasks')
+  const { teams } = await tasks.get('x', { expand: ['teams.lead.friend'] })
+  const [team] = teams ?? []
+  if (typeof team === 'object' && typeof team.lead === 'object' && typeof team.lead.friend === 'object') {
+    expectTypeOf(team.lead.friend.name).toEqualTypeOf<string>()
+    expectTypeOf(team.lead.friend.friend).toEqualTypeOf<string | undefined>()
+  }
+  // @ts-expect-error A text refers to nothing.
+  void tasks.list({ expand: ['teams.lead.name'] })
+  // @ts-expect-error These are four references.
+  void tasks.list({ expand: ['teams.lead.friend.friend'] })
 }
 
 /** For the compiler alone. */
@@ -255,6 +290,42 @@ export function ask(): void {
   void client.auth.register({ email: 'a' })
   // @ts-expect-error There is no such field.
   void client.auth.login({ mail: 'a' })
+  // @ts-expect-error That is not the identifier.
+  void client.auth.requestReset({ role: 'editor' })
+  // @ts-expect-error The identifier is missing.
+  void client.auth.requestVerification({})
+}
+
+const strict = defineConfig({
+  collections: {
+    users: {
+      schema: {
+        mobile: { type: 'string', unique: true, required: true },
+        code: { type: 'string', unique: true },
+        pin: { type: 'hash', required: true },
+        since: { type: 'timestamp' },
+      },
+    },
+  },
+  auth: { identifier: 'mobile', verifiedField: 'since', requireVerified: true },
+})
+
+/** For the compiler alone. */
+export async function verifyFirst(): Promise<void> {
+  const { auth } = createClient<typeof strict>('/api')
+  expectTypeOf(await auth.register({ mobile: '1', pin: '2' })).toEqualTypeOf<undefined>()
+  await auth.requestVerification({ mobile: '1' })
+  // @ts-expect-error Unique it is, but it names no account.
+  void auth.requestReset({ code: '1' })
+  const mapped = createClient<CollectionsOf<typeof strict>>('/api').auth
+  expectTypeOf(await mapped.register({ mobile: '1', pin: '2' })).toEqualTypeOf<undefined>()
+  const either = createClient<Omit<C, 'auth'> & { auth: { requireVerified: boolean } }>('/api').auth
+  expectTypeOf(await either.register({ email: 'a', password: 'b' })).toEqualTypeOf<
+    Registered<CollectionsOf<C>> | undefined
+  >()
+  const unknown = createClient('/api').auth
+  expectTypeOf((await unknown.register({ mobile: '1' })).token).toEqualTypeOf<string>()
+  await unknown.requestReset({ mobile: '1' })
 }
 
 /** For the compiler alone. */

@@ -1,0 +1,46 @@
+import type { DocumentRequest } from './document-requests.js'
+
+/** An answer; the service ensures that its JSON body has the form that the types promise. */
+export interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
+  readonly body: any
+  readonly headers: Headers
+}
+
+/** What a request sends, and what its answer has to be. */
+export interface Asked {
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: { readonly [name: string]: string | undefined }
+  readonly body?: unknown
+  /** Whether a body has the expected form. */
+  readonly isRight?: (body: Answer['body'], status: number) => boolean
+  /** Whether it asks without a token: a stale one must not prevent it. */
+  readonly isPublic?: boolean
+}
+
+/** A path with its query. */
+export const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
+
+/** Whether a body is a document. */
+export const isDocument = (body: Answer['body']): boolean => typeof body?._id === 'string'
+
+/** Whether a body has a new session. */
+export const isSignedIn = (body: Answer['body']): boolean => typeof body?.token === 'string'
+
+/** What was taken, or is done, has nothing to say. */
+export const isDone = (_: unknown, status: number): boolean => status === 202 || status === 204
+
+/** Whether a body is the result of a request. */
+export const isResult = ({ method }: DocumentRequest, body: Answer['body']): boolean =>
+  method === 'DELETE' || isDocument(body)
+
+/** JSON would write numbers and dates that are not valid as `null`, which removes in a patch. */
+export function refuseLoss(
+  this: { readonly [name: string]: unknown },
+  name: string,
+  value: unknown,
+): unknown {
+  const isLost = typeof value === 'number' ? !Number.isFinite(value) : value === null && this[name] !== null
+  if (isLost) throw new TypeError(`${name} takes no ${this[name]}`)
+  return value
+}

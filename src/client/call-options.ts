@@ -1,0 +1,4 @@
+/** The options of every call. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}

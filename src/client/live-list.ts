@@ -1,0 +1,68 @@
+/** A document as a list holds it. */
+export interface Listed {
+  readonly _id: string
+}
+
+/** A list in its order, and how many documents it holds at most. */
+export interface LiveList {
+  readonly documents: readonly Listed[]
+  readonly most: number
+}
+
+type Compare = (a: unknown, b: unknown) => number
+
+/** The order of what is not text (CONTRACT.md §3.6): nothing, false, true; numbers. Any text comes behind. */
+const rankOf = (value: unknown): number =>
+  value == null
+    ? Number.NEGATIVE_INFINITY
+    : typeof value === 'string'
+      ? Number.POSITIVE_INFINITY
+      : Number(value)
+
+/** The same of texts, by code points. */
+function compareText(a: string, b: string): number {
+  let i = 0
+  while (i < a.length && a[i] === b[i]) i++
+  // Surrogates stand for what comes after all other characters; the end comes before them.
+  const rank = (text: string): number => {
+    const unit = text.charCodeAt(i)
+    return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit || -1
+  }
+  return rank(a) - rank(b)
+}
+
+const valueAt = (document: unknown, path: string): unknown =>
+  // biome-ignore lint/suspicious/noExplicitAny: a document may have any form
+  path.split('.').reduce<any>((value, name) => value?.[name], document)
+
+/** The order of a list by its `sort`, ended by `_id` in the direction of the last key. */
+export function compileOrder(sort: object | undefined): Compare {
+  const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, to === 'desc' || to === -1] as const)
+  const all = [...keys, ['_id', keys.at(-1)?.[1] ?? false] as const]
+  return (a, b) => {
+    for (const [path, isDescending] of all) {
+      const [x, y] = [valueAt(a, path), valueAt(b, path)]
+      const order = typeof x === 'string' && typeof y === 'string' ? compareText(x, y) : rankOf(x) - rankOf(y)
+      // Of two that are missing, the difference is not a number.
+      if (order) return isDescending ? -order : order
+    }
+    return 0
+  }
+}
+
+/**
+ * The list behind an event: `document` is put there, or gone. `undefined` where only the service knows what comes
+ * behind the last document now.
+ */
+export function applyEvent(
+  { documents, most }: LiveList,
+  { _id, document }: { readonly _id: string; readonly document?: Listed },
+  order: Compare,
+): LiveList | undefined {
+  const others = documents.filter((other) => other._id !== _id)
+  const wasThere = others.length < documents.length
+  const next = document ? [...others, document].sort(order) : others
+  const isLast = !document || next.at(-1) === document
+  if (wasThere && isLast && documents.length >= most) return undefined
+  return { documents: next.slice(0, most), most }
+}

@@ -5,14 +5,21 @@ import { isAnywhere } from '../query/where.js'
 /** The operations that the service answers. */
 const SERVED: readonly Operation[] = ['read', 'create', 'update', 'delete']
 
+/** Where a service runs. */
+interface Running {
+  readonly origin: string
+  /** Whether tokens are delivered. */
+  readonly delivers: boolean
+}
+
 /** Describes a running service: its routes, their permissions, and a command to try. */
-export function describeService({ collections, auth }: ServicePlan, origin: string): string {
+export function describeService({ collections, auth }: ServicePlan, { origin, delivers }: Running): string {
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
     ['/', 'GET lists the collections and operations that its caller may use'],
     ...all.map((collection) => [`/${collection.name}`, describeOperations(collection)] as const),
     ['/_batch', 'POST does several operations in one step, or none'],
-    ...(auth ? [['/auth', describeAccounts(auth)] as const] : []),
+    ...(auth ? [['/auth', describeAccounts(auth, delivers)] as const] : []),
   ]
   const width = Math.max(...routes.map(([path]) => path.length))
   const lines = routes.map(([path, about]) => `  ${path.padEnd(width)}  ${about}`)
@@ -22,8 +29,15 @@ export function describeService({ collections, auth }: ServicePlan, origin: stri
 const describeOperations = (collection: Collection): string =>
   SERVED.map((operation) => `${operation}: ${describeSubjects(collection, operation)}`).join(' · ')
 
-const describeAccounts = ({ identifier, secret, register }: AuthPlan): string =>
-  `${register ? 'register, ' : ''}login, change-secret, logout, logout-all, me, sessions · with ${identifier.name} and ${secret.name}`
+function describeAccounts({ identifier, secret, register, verified }: AuthPlan, delivers: boolean): string {
+  const routes = [
+    ...(register ? ['register'] : []),
+    ...['login', 'change-secret', 'logout', 'logout-all', 'me', 'sessions'],
+    ...(delivers ? ['request-reset', 'reset'] : []),
+    ...(delivers && verified ? ['request-verification', 'verify', 'change-identifier'] : []),
+  ]
+  return `${routes.join(', ')} · with ${identifier.name} and ${secret.name}`
+}
 
 function describeSubjects(collection: Collection, operation: Operation): string {
   const rules = [...collection.permissions[operation]].flatMap(([, rule]) =>

@@ -1,12 +1,11 @@
 import { ConfigError, isServiceError } from '../errors.js'
-import { UsageError } from './arguments/usage-error.js'
 import { describeCause, StorageError } from './create-storage.js'
 import { ListenError } from './listen.js'
 import { FileError } from './read-json-file.js'
 import { SeedError } from './start-service.js'
 
 /** Errors whose message is all that a user needs. */
-const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError, UsageError]
+const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
 
 /** Explains an error in words where the user can correct it, and prints any other in full. */
 export function explain(thrown: unknown): string {

@@ -2,11 +2,8 @@
 import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
-import { grant } from './commands/grant.js'
 import { init } from './commands/init.js'
-import { writeTypes } from './commands/print-types.js'
-import { type Serving, serve } from './commands/serve.js'
-import { explain } from './explain.js'
+import type { Serving } from './commands/serve.js'
 import { createTerminal } from './terminal.js'
 
 /** The build defines it. */
@@ -15,6 +12,7 @@ declare const PACKAGE_VERSION: string
 const terminal = createTerminal(process)
 const { print, complain } = terminal
 
+/** What needs the service is loaded by the words that use it: help and refusals are there at once. */
 async function run(args: Arguments): Promise<void> {
   switch (args.word) {
     case 'help':
@@ -24,11 +22,11 @@ async function run(args: Arguments): Promise<void> {
     case 'init':
       return init(args, print)
     case 'grant':
-      return grant(args, print)
+      return (await import('./commands/grant.js')).grant(args, print)
     case 'types':
-      return writeTypes(args, print)
+      return (await import('./commands/print-types.js')).writeTypes(args, print)
     case 'serve':
-      return stopOnSignal(await serve(args, terminal))
+      return stopOnSignal(await (await import('./commands/serve.js')).serve(args, terminal))
     default:
       return args satisfies never
   }
@@ -51,7 +49,11 @@ async function main(args: readonly string[]): Promise<void> {
     await run(parseArguments(args, process.env))
   } catch (thrown) {
     const isUsage = thrown instanceof UsageError
-    complain(isUsage ? `${explain(thrown)}\n\n${describeUsage(readWord(args))}` : explain(thrown))
+    complain(
+      isUsage
+        ? `${thrown.message}\n\n${describeUsage(readWord(args))}`
+        : (await import('./explain.js')).explain(thrown),
+    )
     process.exitCode = isUsage ? 2 : 1
   }
 }

@@ -3,7 +3,8 @@ import type { ServicePlan } from '../config/plan.js'
 import { isServiceError } from '../errors.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
 import { seedWhenEmpty } from '../service/start/seed-when-empty.js'
-import type { Handler, Hasher, ServiceOptions } from '../types.js'
+import type { Deliver, Hasher } from '../types/host.js'
+import type { Handler, ServiceOptions } from '../types.js'
 import type { ServeArguments } from './arguments/parse-arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
@@ -19,14 +20,17 @@ export interface Started {
   readonly place: string
 }
 
-/**
- * Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`.
- *
- * @param createHasher creates the hasher of a bcrypt cost
- */
+/** What outlasts a service that is started anew. */
+export interface Lasting {
+  /** Creates the hasher of a bcrypt cost. */
+  readonly createHasher: (cost: number) => Hasher
+  readonly deliver: Deliver | undefined
+}
+
+/** Starts the service of a command line. Throws `FileError`, `ConfigError`, `StorageError` and `SeedError`. */
 export async function startService(
   args: ServeArguments,
-  createHasher: (cost: number) => Hasher,
+  { createHasher, deliver }: Lasting,
 ): Promise<Started> {
   const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
   const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as Documents)
@@ -35,6 +39,7 @@ export async function startService(
   const options: ServiceOptions = {
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
+    ...(deliver ? { deliver } : {}),
   }
   const handler = createCollectionService(config, adapter, options)
   try {

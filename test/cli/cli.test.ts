@@ -119,9 +119,9 @@ test.each<[string[], string]>([
   [['--help'], USAGE],
   [['-h'], USAGE],
   [['config.json', '--help'], USAGE],
-  [['grant', '--help'], 'collection-service grant <identifier> <role>'],
+  [['grant', '--help'], 'collection-service grant <identifier> [role]'],
   [['types', '-h'], 'collection-service types [config.json]'],
-  [['init', '--help'], 'collection-service init [notes|blog] [folder]'],
+  [['init', '--help'], 'collection-service init [notes|blog|teams] [folder]'],
 ])('%j prints what can be said there and ends with 0', async (args, usage) => {
   const { code, stdout, stderr } = await run(...args)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -47,6 +47,13 @@ export const OPTIONS = {
       'skipped where a file or a database already holds documents',
     ],
   },
+  deliver: {
+    of: ['serve'],
+    about: [
+      'hands tokens to the owners of accounts: a module that exports',
+      'deliver(delivery); console prints them, for development',
+    ],
+  },
   data: {
     of: ['serve', 'grant'],
     about: ['keeps documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
@@ -60,6 +67,11 @@ export const OPTIONS = {
     of: ['grant'],
     check: checkSchema,
     about: ['where in PostgreSQL the tables lie (default: collection_service)'],
+  },
+  verified: {
+    of: ['grant'],
+    isFlag: true,
+    about: ['the identifier of the user counts as verified'],
   },
   out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }

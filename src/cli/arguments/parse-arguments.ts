@@ -17,15 +17,19 @@ export interface ServeArguments {
   readonly watch: boolean
   readonly cors: readonly string[]
   readonly seed: string | undefined
+  /** A module, or `console`. Default: nothing is delivered. */
+  readonly deliver?: string
   /** Default: in memory. */
   readonly storage?: StorageArguments
 }
 
-/** The user, the role and the storage of a grant. */
+/** The user, what it gets, and the storage of a grant. */
 export interface GrantArguments {
   readonly config: string
   readonly identifier: string
-  readonly role: string
+  /** Default: none, where the user is verified. */
+  readonly role: string | undefined
+  readonly isVerified: boolean
   readonly storage: StorageArguments
 }
 
@@ -101,6 +105,7 @@ function readServe(
   environment: { readonly PORT?: string | undefined },
 ): ServeArguments {
   const storage = readStorage(options)
+  const [deliver] = options.deliver
   return {
     config: readConfig(names),
     port: Number(options.port[0] ?? readPort(environment.PORT)),
@@ -108,6 +113,7 @@ function readServe(
     watch: options.watch.length > 0,
     cors: options.cors,
     seed: options.seed[0],
+    ...(deliver === undefined ? {} : { deliver }),
     ...(storage ? { storage } : {}),
   }
 }
@@ -125,15 +131,18 @@ function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): st
   return config
 }
 
-function readGrant([identifier, role, ...rest]: readonly string[], options: Options): GrantArguments {
-  if (identifier === undefined || role === undefined)
-    throw new UsageError('grant needs the identifier of a user and a role')
+function readGrant([identifier, ...others]: readonly string[], options: Options): GrantArguments {
+  const isVerified = options.verified.length > 0
+  const isRoleless = isVerified && others[0]?.endsWith('.json') === true
+  const role = isRoleless ? undefined : others[0]
+  if (identifier === undefined || (role === undefined && !isVerified))
+    throw new UsageError('grant needs the identifier of a user, and a role or --verified')
   checkText(identifier, 'the identifier')
-  checkText(role, 'the role')
+  if (role !== undefined) checkText(role, 'the role')
   const storage = readStorage(options)
   if (!storage)
     throw new UsageError('grant needs --data or --database: documents in memory end with their process')
-  return { config: readConfig(rest), identifier, role, storage }
+  return { config: readConfig(isRoleless ? others : others.slice(1)), identifier, role, isVerified, storage }
 }
 
 function readInit([name = DEFAULT_TEMPLATE, folder = '.', ...others]: readonly string[]): InitArguments {

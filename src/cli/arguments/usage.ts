@@ -13,7 +13,7 @@ const CONFIG: readonly string[] = ['which configuration (default: config.json in
 const WORDS: { readonly [word in Word]: Usage } = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--cors ORIGIN] [--seed documents.json] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--data FILE.db | --database URL]',
     about: [],
   },
   init: {
@@ -22,7 +22,7 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   grant: {
     synopsis:
-      'collection-service grant <identifier> <role> [config.json] (--data FILE.db | --database URL [--schema NAME])',
+      'collection-service grant <identifier> [role] [--verified] [config.json] (--data FILE.db | --database URL [--schema NAME])',
     about: ['gives a role to a user, such as the first administrator'],
   },
   types: {

@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises'
 import { compileConfig } from '../../config/compile-config.js'
 import type { StorageAdapter } from '../../index.js'
-import { findRoles, grantRole, type RoleGrant } from '../../service/accounts/grant-role.js'
+import { findRoles, grantRole } from '../../service/accounts/grant-role.js'
+import { findVerifiable, grantVerified } from '../../service/accounts/grant-verified.js'
 import { UNHURRIED } from '../../service/deadline.js'
 import { createStore } from '../../service/store.js'
 import type { GrantArguments, StorageArguments } from '../arguments/parse-arguments.js'
@@ -9,27 +10,33 @@ import { createStorage } from '../create-storage.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
 /**
- * Gives a registered user a role, also while other processes serve the same storage. Throws `FileError`,
- * `ConfigError`, `StorageError`, and a `ServiceError` with the reason why the role cannot be given.
+ * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws `FileError`,
+ * `ConfigError`, `StorageError`, and a `ServiceError` with the reason why it cannot be done.
  */
 export async function grant(
-  { config, storage, ...wanted }: GrantArguments,
+  { config, storage, identifier, role, isVerified }: GrantArguments,
   print: (line: string) => void,
 ): Promise<void> {
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
-  const roles = findRoles(plan)
+  const roles = role === undefined ? undefined : findRoles(plan)
+  const verifiable = isVerified ? findVerifiable(plan) : undefined
+  const users = plan.auth ? [plan.auth.users.storage] : []
   await refuseNewFile(storage)
   const adapter = createStorage(storage)
   const clock = (): string => new Date().toISOString()
-  const { isNew } = await usingStorage(adapter, async () => {
-    await adapter.open([roles.auth.users.storage])
-    return grantRole(createStore(adapter, UNHURRIED), roles, wanted, clock)
+  await usingStorage(adapter, async () => {
+    await adapter.open(users)
+    const store = createStore(adapter, UNHURRIED)
+    if (roles && role !== undefined) {
+      const { isNew } = await grantRole(store, roles, { identifier, role }, clock)
+      print(`${identifier} ${isNew ? 'now has' : 'already has'} the role ${role}.`)
+    }
+    if (verifiable) {
+      const { isNew } = await grantVerified(store, verifiable, identifier, clock)
+      print(`${identifier} ${isNew ? 'is now' : 'was already'} verified.`)
+    }
   })
-  print(describeGrant(wanted, isNew))
 }
-
-const describeGrant = ({ identifier, role }: RoleGrant, isNew: boolean): string =>
-  `${identifier} ${isNew ? 'now has' : 'already has'} the role ${role}.`
 
 /** Opening the storage would create a misspelt file, without any users. */
 async function refuseNewFile(storage: StorageArguments): Promise<void> {

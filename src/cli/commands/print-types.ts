@@ -3,7 +3,7 @@ import { compileConfig } from '../../config/compile-config.js'
 import { settleShape } from '../../config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
 import { fieldTypeOf } from '../../fields/field-types.js'
-import type { CollectionConfig, Config, FieldDefinition } from '../../types.js'
+import type { AuthConfig, CollectionConfig, Config, FieldDefinition } from '../../types.js'
 import type { TypesArguments } from '../arguments/parse-arguments.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
@@ -38,11 +38,15 @@ export async function writeTypes(
  * collection, and `Collections`, which names them all, for `createClient<Collections>(url)`.
  */
 export function printTypes(config: Config): string {
-  const collections = Object.entries(settleShape(config).collections ?? {})
+  const settled = settleShape(config)
+  const collections = Object.entries(settled.collections ?? {})
   const names = nameInterfaces(collections.map(([name]) => name))
   const parts = collections.map(([name, collection]) => ({
     name,
-    ...printCollection(name, collection, names.get(name) ?? name),
+    ...printCollection(name, collection, {
+      typeName: names.get(name) ?? name,
+      account: name === 'users' ? describeAccount(collection, settled.auth) : [],
+    }),
   }))
   const map = parts.map(({ name, types }) => ({ name: printName(name), isOptional: false, type: types }))
   return [
@@ -52,7 +56,13 @@ export function printTypes(config: Config): string {
   ].join('\n\n')
 }
 
-function printCollection(name: string, collection: CollectionConfig, typeName: string) {
+/** The name of a collection's interfaces, and what stands beside them. */
+interface Printed {
+  readonly typeName: string
+  readonly account: readonly Property[]
+}
+
+function printCollection(name: string, collection: CollectionConfig, { typeName, account }: Printed) {
   const { schema } = collection
   const given = namesGivenBySet(collection)
   const rest = collection.additionalProperties ? '  readonly [name: string]: unknown\n' : ''
@@ -88,10 +98,28 @@ function printCollection(name: string, collection: CollectionConfig, typeName: s
       { name: 'create', isOptional: false, type: `${typeName}CreateBody` },
       { name: 'update', isOptional: false, type: `${typeName}UpdateBody` },
       { name: 'references', isOptional: false, type: printObject(references, '    ') },
+      ...account,
     ],
     '  ',
   )
   return { interfaces, types }
+}
+
+/** How accounts are addressed, where `users` has a unique string. */
+function describeAccount(
+  { schema }: CollectionConfig,
+  { identifier, requireVerified = false }: AuthConfig = {},
+): readonly Property[] {
+  const unique = Object.entries<FieldDefinition>(schema).flatMap(([name, definition]) =>
+    definition.type === 'string' && definition.unique ? [name] : [],
+  )
+  const names = identifier === undefined ? unique : [identifier]
+  if (names.length === 0) return []
+  const properties = [
+    { name: 'identifier', isOptional: false, type: names.map(printText).join(' | ') },
+    { name: 'requireVerified', isOptional: false, type: String(requireVerified) },
+  ]
+  return [{ name: 'account', isOptional: false, type: printObject(properties, '    ') }]
 }
 
 /** A name for the interfaces of each collection; names that become equal as identifiers are numbered. */

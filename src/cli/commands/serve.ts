@@ -1,9 +1,10 @@
 import { createWorkerHasher, toNodeHandler } from '../../mounts/node.js'
-import type { Hasher } from '../../types.js'
+import type { Hasher } from '../../types/host.js'
 import type { ServeArguments } from '../arguments/parse-arguments.js'
 import { describeService } from '../describe-service.js'
 import { explain } from '../explain.js'
 import { EVERYWHERE, listen } from '../listen.js'
+import { loadDeliver } from '../load-deliver.js'
 import { type Started, startService } from '../start-service.js'
 import type { Terminal } from '../terminal.js'
 import { readState, watchFiles } from '../watch-files.js'
@@ -21,9 +22,10 @@ export interface Serving {
  */
 export async function serve(args: ServeArguments, terminal: Terminal): Promise<Serving> {
   const { print, complain } = terminal
-  const createHasher = createHasherCache()
+  const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
+  const lasting = { createHasher: createHasherCache(), deliver }
   const start = async (): Promise<Service> => {
-    const started = await startService(args, createHasher)
+    const started = await startService(args, lasting)
     return { ...started, answer: toNodeHandler(started.handler) }
   }
   const files = filesOf(args)
@@ -39,7 +41,8 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   const { origin } = listening
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   print(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
-  print(describeService(current.plan, origin))
+  const running = { origin, delivers: deliver !== undefined }
+  print(describeService(current.plan, running))
 
   const startAnew = async (): Promise<void> => {
     const before = current
@@ -49,7 +52,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
       return complain(`${explain(thrown)}\n\nThe version before goes on being served.`)
     }
     print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
-    print(describeService(current.plan, origin))
+    print(describeService(current.plan, running))
     await close(before)
   }
   const watching = args.watch ? watchFiles(files, state, startAnew) : undefined

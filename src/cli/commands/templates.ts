@@ -1,9 +1,12 @@
+import teamsConfig from '../../../examples/teams/config.json?raw'
+import teamsDocuments from '../../../examples/teams/documents.json?raw'
 import blogConfig from './templates/blog/config.json?raw'
 import blogDocuments from './templates/blog/documents.json?raw'
 import blogTests from './templates/blog/tests.js?raw'
 import notesConfig from './templates/notes/config.json?raw'
 import notesDocuments from './templates/notes/documents.json?raw'
 import notesTests from './templates/notes/tests.js?raw'
+import teamsTests from './templates/teams/tests.js?raw'
 
 /** A template of a new configuration. */
 export interface Template {
@@ -51,6 +54,15 @@ export const TEMPLATES = {
       `curl -sg '${origin}/articles?sort[publishedAt]=-1&project=["title","tags"]'`,
       logIn(origin, 'author@example.com', 'correct horse'),
       `curl -s ${origin}/articles ${SIGNED_IN} ${JSON_BODY} -d '{"title":"My first draft"}'`,
+    ],
+  },
+  teams: {
+    about: 'teams with projects, tasks and comments, and invitations by e-mail address',
+    files: filesOf(teamsConfig, teamsDocuments, teamsTests),
+    tries: (origin) => [
+      logIn(origin, 'ann@example.com', 'correct horse'),
+      `curl -sg '${origin}/tasks?expand=["project"]' ${SIGNED_IN}`,
+      `curl -s ${origin}/projects ${SIGNED_IN} ${JSON_BODY} -d '{"title":"My first project","team":"0190163d-8694-7000-8000-000000001001"}'`,
     ],
   },
 } satisfies { readonly [name: string]: Template }

@@ -17,7 +17,14 @@ const SERVE = {
 }
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'
-const GRANT = { word: 'grant', config: 'config.json', identifier: 'ann', role: 'admin', storage: FILE }
+const GRANT = {
+  word: 'grant',
+  config: 'config.json',
+  identifier: 'ann',
+  role: 'admin',
+  isVerified: false,
+  storage: FILE,
+}
 const INIT = { word: 'init', template: 'notes', folder: '.' }
 
 test.each<[string[], object]>([
@@ -27,6 +34,8 @@ test.each<[string[], object]>([
   [['--host', '0.0.0.0', '--watch'], { ...SERVE, host: '0.0.0.0', watch: true }],
   [['--watch', 'a.json'], { ...SERVE, config: 'a.json', watch: true }],
   [['--cors', 'https://a.b', '--cors=https://c.d'], { ...SERVE, cors: ['https://a.b', 'https://c.d'] }],
+  [['--deliver', 'console'], { ...SERVE, deliver: 'console' }],
+  [['--deliver', './deliver.mjs'], { ...SERVE, deliver: './deliver.mjs' }],
   [['--data', 'app.db'], { ...SERVE, storage: FILE }],
   [['a.json', '--data=app.db'], { ...SERVE, config: 'a.json', storage: FILE }],
   [['--database', URL], { ...SERVE, storage: { kind: 'database', url: URL } }],
@@ -36,6 +45,12 @@ test.each<[string[], object]>([
   ],
   [['./grant'], { ...SERVE, config: './grant' }],
   [['grant', 'ann', 'admin', '--data', 'app.db'], GRANT],
+  [['grant', 'ann', 'admin', '--verified', '--data', 'app.db'], { ...GRANT, isVerified: true }],
+  [['grant', 'ann', '--verified', '--data', 'app.db'], { ...GRANT, role: undefined, isVerified: true }],
+  [
+    ['grant', 'ann', '--verified', 'a.json', '--data', 'app.db'],
+    { ...GRANT, role: undefined, isVerified: true, config: 'a.json' },
+  ],
   [['--data', 'app.db', 'grant', 'ann', 'admin', 'a.json'], { ...GRANT, config: 'a.json' }],
   [
     ['grant', 'ann', 'admin', '--database', URL, '--schema', 'mine'],
@@ -88,6 +103,9 @@ test.each<[string[]]>([
   [['--seed', '']],
   [['--seed', 'a', '--seed', 'b']],
   [['--cors', ' ']],
+  [['--deliver', '']],
+  [['--deliver', 'console', '--deliver', './deliver.mjs']],
+  [['grant', 'ann', 'admin', '--data', 'a.db', '--deliver', 'console']],
   [['--data']],
   [['--data', '']],
   [['--data', 'a.db', '--data', 'b.db']],

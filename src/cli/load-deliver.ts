@@ -1,0 +1,36 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { toPrintable } from '../service/start/printable.js'
+import type { Deliver, Delivery } from '../types/host.js'
+import { FileError } from './read-json-file.js'
+
+/** The place that is no file: the terminal, for development. */
+const CONSOLE = 'console'
+
+/**
+ * What hands tokens to the owners of accounts: the function `deliver` of a module, or one that prints them.
+ * Throws `FileError`.
+ */
+export async function loadDeliver(place: string, print: (line: string) => void): Promise<Deliver> {
+  if (place === CONSOLE) return (delivery) => print(describeDelivery(delivery))
+  const { deliver } = await importModule(place)
+  if (typeof deliver !== 'function') throw new FileError(`${place} exports no function "deliver"`)
+  return deliver as Deliver
+}
+
+/** An identifier is text of strangers: it must not move the cursor. */
+function describeDelivery(delivery: Delivery): string {
+  const lines = [`To deliver to ${toPrintable(delivery.to)}: ${delivery.kind}`]
+  if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  until ${delivery.expiresAt}`)
+  return lines.join('\n')
+}
+
+async function importModule(place: string): Promise<{ readonly [name: string]: unknown }> {
+  const file = resolve(place)
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new FileError(`${place} cannot be used for --deliver: ${reason}`, { cause: thrown })
+  }
+}

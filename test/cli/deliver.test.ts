@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ORIGIN, root, useCommand } from '../support/command.js'
+
+// CONTRACT.md §7, "The command"; §4, "Delivery"
+
+const { start, run, writeFiles } = useCommand()
+
+const example = join(root, 'examples', 'config.json')
+const ANN = { email: 'ann@example.com', password: 'correct horse' }
+
+const post = (origin: string, way: string, body: object): Promise<Response> =>
+  fetch(`${origin}/auth/${way}`, { method: 'POST', body: JSON.stringify(body) })
+
+test('the console prints what is delivered, and it counts', async () => {
+  const serving = start(example, '--deliver', 'console', '--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  await serving.printed(/request-reset, reset, request-verification, verify, change-identifier · with email/)
+  expect((await post(origin, 'register', ANN)).status).toBe(201)
+  const verification = /^To deliver to ann@example\.com: verification\n {2}token ([\w-]{43})\n {2}until \S+$/m
+  const [, token] = await serving.printed(verification)
+  expect((await post(origin, 'verify', { token, current: ANN.password })).status).toBe(204)
+  expect((await post(origin, 'request-reset', { email: ANN.email })).status).toBe(202)
+  await serving.printed(/^To deliver to ann@example\.com: reset$/m)
+  serving.child.kill('SIGTERM')
+  expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
+})
+
+test('a module delivers; what it throws is on the terminal, and the answer was there before', async () => {
+  await writeFiles({
+    'deliver.mjs': `export function deliver({ kind, token }) {
+      console.log('own', kind, token.length)
+      if (kind === 'reset') throw new Error('no mail today')
+    }\n`,
+  })
+  const serving = start(example, '--deliver', './deliver.mjs', '--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  await post(origin, 'register', ANN)
+  await serving.printed(/^own verification 43$/m)
+  expect((await post(origin, 'request-reset', { email: ANN.email })).status).toBe(202)
+  await serving.complained(/no mail today/)
+})
+
+test('without it there is nothing to ask for', async () => {
+  const serving = start(example, '--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  await serving.printed(/Try: /)
+  expect(serving.stdout()).not.toContain('request-reset')
+  expect((await post(origin, 'request-reset', { email: ANN.email })).status).toBe(404)
+})
+
+const strict = {
+  collections: {
+    users: {
+      schema: {
+        email: { type: 'string', unique: true, lowercase: true },
+        password: { type: 'hash' },
+        since: { type: 'timestamp' },
+      },
+    },
+  },
+  auth: { verifiedField: 'since', requireVerified: true },
+}
+
+test('a configuration that needs it says so', async () => {
+  await writeFiles({ 'strict.json': strict })
+  const { code, stderr } = await run('strict.json', '--port', '0')
+  expect(code).toBe(1)
+  expect(stderr).toContain('/auth/requireVerified')
+  expect(stderr).toContain('--deliver')
+})

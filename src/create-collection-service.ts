@@ -1,26 +1,33 @@
 import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
 import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
-import { createThrottle } from './auth/throttle.js'
 import { createToken } from './auth/token.js'
 import { checkOptions } from './config/check-options.js'
 import { compileConfig } from './config/compile-config.js'
+import type { CollectionHooks, OptionsFor } from './hooks.js'
 import type { Answer } from './http/answer.js'
+import { runWithDeadline } from './http/deadline.js'
 import { type PlainEdge, RESPOND } from './http/edge.js'
 import { createFetchHandler } from './http/fetch-edge.js'
-import { createIdentify, type Identify, identifyAs } from './http/identify.js'
+import { createDoors } from './http/hooks/doors.js'
+import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
-import { createRespond } from './http/respond.js'
+import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
 import { attachSessions } from './service/accounts/sessions.js'
+import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
+import { createChangeStreams } from './service/changes/streams.js'
 import { createClock } from './service/clock.js'
-import type { Deadline } from './service/deadline.js'
+import { type Deadline, UNHURRIED } from './service/deadline.js'
+import { type Before, createHooks } from './service/hooks/create-hooks.js'
+import { createBackground } from './service/start/background.js'
 import { createIdSource } from './service/start/id-source.js'
 import { createLifecycle } from './service/start/lifecycle.js'
 import { createLogger } from './service/start/logger.js'
-import { createStore } from './service/store.js'
+import { createLog, createStore } from './service/store.js'
 import type { StorageAdapter } from './storage.js'
-import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js'
+import type { Hasher } from './types/host.js'
+import type { Caller, Config, Handler, ServiceOptions } from './types.js'
 
 /**
  * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing;
@@ -45,16 +52,24 @@ import type { Caller, Config, Handler, Hasher, ServiceOptions } from './types.js
 export function createCollectionService<const C extends Config | { readonly [key: string]: unknown }>(
   config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
-  options: ServiceOptions = {},
+  options: OptionsFor<NoInfer<C>> = {},
 ): Handler<C> {
-  const faults = checkOptions(adapter, options)
+  const faults = checkOptions(adapter, options, config)
   const isReadable = faults.every(({ path }) => path !== 'options')
-  const { production = readEnvironment() === 'production', authenticate }: ServiceOptions = isReadable
-    ? options
-    : {}
+  const {
+    production = readEnvironment() === 'production',
+    authenticate,
+    deliver,
+  }: ServiceOptions = isReadable ? options : {}
   // Options that cannot be read leave open whether the host identifies callers.
   const hasAuthenticate = authenticate !== undefined || !isReadable
-  const plan = compileConfig(config, { production, hasAuthenticate, faults })
+  const plan = compileConfig(config, {
+    production,
+    hasAuthenticate,
+    hasDeliver: deliver !== undefined || !isReadable,
+    hasLog: typeof adapter?.changes === 'function',
+    faults,
+  })
   const logger = createLogger(options.logger)
   for (const warning of plan.warnings) logger.warn(warning)
 
@@ -63,46 +78,86 @@ export function createCollectionService<const C extends Config | { readonly [key
   const now = options.now ?? Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)
-  const service: Service = {
+  // Nobody waits for what goes on behind an answer.
+  const unwatched = () => ({
+    seconds: plan.limits.requestSeconds,
+    onGone: () => () => {},
+    onSettled() {},
+    discard() {},
+  })
+  const plain: Service = {
     plan,
     accounts,
     hasher,
     decoy: createDecoy(hasher),
     logger,
     throttle: createThrottle({ now, logger }),
+    background: createBackground({
+      ...{ logger, tell: options.background, track: () => life.track() },
+      run: async (work) =>
+        runWithDeadline((deadline) => work({ deadline, store: createStore(adapter, deadline) }), unwatched),
+    }),
+    deliver,
     now,
     clock: createClock(now),
     createId: createIdSource(now),
-    ...compileRules(plan),
-    attachments: new Map(accounts ? [[accounts.users.name, attachSessions(accounts)]] : []),
+    ...compileRules(plan, logger),
+    attachments: new Map(
+      accounts ? [[accounts.users.name, attachSessions(accounts, deliver !== undefined)]] : [],
+    ),
   }
-  const life = createLifecycle(service, adapter)
+  const life = createLifecycle(plain, adapter)
+  const streams = plan.log
+    ? createChangeStreams(plain, createLog(adapter), createStore(adapter, UNHURRIED))
+    : undefined
   const shared = {
-    routes: createRoutes(service),
+    streams,
+    routes: createRoutes(plain),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
     createStore: (deadline: Deadline) => createStore(adapter, deadline),
     track: life.track,
   }
-  const createHandler = (identify: Identify | undefined, hasAccountRoutes: boolean): Handler<C> => {
-    const respond = createRespond(service, { ...shared, identify, hasAccountRoutes })
-    const fail = (cause: unknown): Answer => {
-      const requestId = crypto.randomUUID()
-      logger.error('request failed', { requestId, cause })
-      return internalProblem(requestId)
-    }
+  const fail = (cause: unknown): Answer => {
+    const requestId = crypto.randomUUID()
+    logger.error('request failed', { requestId, cause })
+    return internalProblem(requestId)
+  }
+  const hooks = readHooks(options.hooks ?? {})
+  const service =
+    hooks.size > 0 ? { ...plain, hooks: createHooks(plain, hooks, createDoors(shared, fail)) } : plain
+  const createHandler = (
+    identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
+  ): Handler<C> => {
+    const respond = createRespond(service, { ...shared, ...identity })
     const edge: PlainEdge = { [RESPOND]: respond }
     return Object.assign(createFetchHandler(respond, fail), edge, {
       ready: async () => life.open(),
-      close: life.close,
-      as: (caller: Caller | null) => createHandler(identifyAs(caller), false),
+      close: () => {
+        streams?.close()
+        return life.close()
+      },
+      as: (caller: Caller | null) =>
+        createHandler({ identify: identifyAs(caller), askHost: undefined, hasAccountRoutes: false }),
     })
   }
-  return createHandler(createIdentify(service, options.authenticate), accounts !== null)
+  return createHandler({
+    identify: createIdentify(service, options.authenticate),
+    askHost: createAskHost(options.authenticate),
+    hasAccountRoutes: accounts !== null,
+  })
 }
 
 const DEFAULT_COST = 12
+
+/** The hooks of the host; they were checked. */
+function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyMap<string, Before> {
+  const entries = Object.entries(hooks as { readonly [collection: string]: CollectionHooks | undefined })
+  return new Map(
+    entries.flatMap(([name, hook]): [string, Before][] => (hook ? [[name, hook.before.bind(hook)]] : [])),
+  )
+}
 
 /** Creates the source of decoys. A hasher of the host must hash once to show what its hashes look like. */
 function createDecoy(hasher: Hasher & Partial<BuiltInHasher>): () => Promise<string> {

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'invalid_json'
   | 'invalid_query'
   | 'validation_failed'
+  | 'invalid_delivered_token'
   | 'unauthenticated'
   | 'invalid_token'
   | 'invalid_credentials'
@@ -33,6 +34,12 @@ export type ErrorCode =
   | 'precondition_failed'
   | 'reference_in_use'
   | 'cascade_too_large'
+  | 'refused'
+
+/** The statuses with which a hook can refuse a write. */
+export const REFUSAL_STATUSES = [400, 403, 409, 422] as const
+
+export type RefusalStatus = (typeof REFUSAL_STATUSES)[number]
 
 // Registered symbols also recognise an error of another copy of this package (ESM beside CommonJS).
 const SERVICE_ERROR = Symbol.for('collection-service.ServiceError')
@@ -45,12 +52,20 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined
   /** The index of the operation that was refused, in a batch. */
   readonly operation: number | undefined
+  /** The status that a hook refused a write with, where the code is `refused`. */
+  readonly status: RefusalStatus | undefined
   readonly [SERVICE_ERROR] = true
 
   constructor(
     code: ErrorCode,
     detail: string,
-    options: { errors?: readonly Fault[]; cause?: unknown; retryAfter?: number; operation?: number } = {},
+    options: {
+      errors?: readonly Fault[]
+      cause?: unknown
+      retryAfter?: number
+      operation?: number
+      status?: RefusalStatus
+    } = {},
   ) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'ServiceError'
@@ -58,6 +73,7 @@ export class ServiceError extends Error {
     this.errors = options.errors ?? []
     this.retryAfter = options.retryAfter
     this.operation = options.operation
+    this.status = options.status
   }
 }
 

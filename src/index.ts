@@ -12,6 +12,15 @@ export {
 export { compare, compileField, type Ordered } from './filter/compare.js'
 export type { FieldRef, Filter, Scalar, ValueType } from './filter/filter.js'
 export { compileFilter, matches } from './filter/matches.js'
+export {
+  type CollectionHooks,
+  type HookApi,
+  type HookChange,
+  type HookOperation,
+  type HookResult,
+  type OptionsFor,
+  refuse,
+} from './hooks.js'
 export type {
   CollectionName,
   CollectionsOf,
@@ -21,15 +30,20 @@ export type {
   UpdateBodyOf,
 } from './infer/collections.js'
 export type {
+  Change,
+  ChangePage,
+  ChangeQuery,
   CollectionPlan,
   IndexPlan,
   ListQuery,
+  LogPlan,
   SortKey,
   StorageAdapter,
   StoredDocument,
   WriteResult,
   WriteStep,
 } from './storage.js'
+export type { Deliver, Delivery, Hasher, Logger } from './types/host.js'
 export type {
   AuthConfig,
   Caller,
@@ -39,9 +53,7 @@ export type {
   FieldDefinition,
   GrantConfig,
   Handler,
-  Hasher,
   Limits,
-  Logger,
   RuleConfig,
   ServiceOptions,
 } from './types.js'

@@ -5,6 +5,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   invalid_json: [400, 'The body is not valid JSON'],
   invalid_query: [400, 'The query is not valid'],
   validation_failed: [400, 'The document is not valid'],
+  invalid_delivered_token: [400, 'The delivered token is not valid'],
   unauthenticated: [401, 'Not signed in'],
   invalid_token: [401, 'The token is not valid'],
   invalid_credentials: [401, 'The credentials are not valid'],
@@ -15,6 +16,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   unique_violation: [409, 'The value is taken'],
   reference_in_use: [409, 'The document is referred to'],
   cascade_too_large: [409, 'Too many documents refer to it'],
+  refused: [409, 'Refused'],
   precondition_failed: [412, 'The document is not as expected'],
   body_too_large: [413, 'The body is too large'],
   document_too_large: [413, 'The document is too large'],
@@ -60,7 +62,8 @@ export const isAnswerable = ({ code }: ServiceError): boolean =>
 /** An error as `application/problem+json` (RFC 9457, CONTRACT.md §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
   const { code, errors, operation } = error
-  const [status, title] = STATUS[code]
+  const [usual, title] = STATUS[code]
+  const status = error.status ?? usual
   const detail = STORAGE_DETAILS[code] ?? error.message
   const problem = {
     ...{ title, status, code, detail, requestId },

@@ -1,6 +1,8 @@
 import { isServiceError, ServiceError } from '../errors.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import { isPromise, whenReady } from '../promises.js'
 import { createCall, type Service } from '../service/call.js'
+import type { ChangeStreams } from '../service/changes/streams.js'
 import type { Deadline } from '../service/deadline.js'
 import { notFound } from '../service/refusals.js'
 import type { Store } from '../service/store.js'
@@ -25,6 +27,10 @@ export interface RespondOptions {
   /** `undefined` where every caller is anonymous. */
   readonly identify: Identify | undefined
   readonly hasAccountRoutes: boolean
+  /** Asks the host alone who sends a request; `undefined` where it has no say. */
+  readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
+  /** The streams of changes; `undefined` where no collection has any. */
+  readonly streams: ChangeStreams | undefined
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
@@ -48,6 +54,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   const findPrefix = createPrefix(options.basePath)
   const exchanging = {
     routes,
+    streams: options.streams,
+    askHost: options.askHost,
     hasAccountRoutes: options.hasAccountRoutes,
     onlyJson,
     readClient: (incoming: IncomingRequest) => readClient(host, incoming),
@@ -112,7 +120,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       return null
     }
     let stopListening = (): void => {}
-    const onDone = options.track()
+    const onDone = body.isEndless ? NOTHING : options.track()
     const observed = observeStream(body, (thrown) => {
       stopListening()
       onDone()
@@ -160,6 +168,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     }
   }
 }
+
+const NOTHING = (): void => {}
 
 /** A storage that cannot be opened is a fault of the storage, whatever it throws. */
 function unopened(cause: unknown): never {

@@ -1,18 +1,33 @@
 import type { Session } from '../auth/sessions.js'
-import type { Throttle } from '../auth/throttle.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
+import type { Field } from '../fields/field-type.js'
 import { type Asking, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
+import type { Rule } from '../permissions/grants.js'
 import { createRuleJudges, type RuleJudge } from '../permissions/judge-rule.js'
 import { createTextStore } from '../permissions/kept-texts.js'
-import { createReadGate, type ReadAccess, type ReadGate } from '../permissions/read-gate.js'
+import {
+  createReadGate,
+  type ReadAccess,
+  type ReadGate,
+  selectNames,
+  selectReadRules,
+} from '../permissions/read-gate.js'
+import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
+import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
+import { USERS } from '../schema/names.js'
 import { runSliced, type Slice, type Sliced } from '../slices.js'
-import type { Hasher, Logger, MaybePromise } from '../types.js'
+import type { Deliver, Hasher, Logger } from '../types/host.js'
+import type { MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
+import type { Background } from './background.js'
+import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import type { Deadline } from './deadline.js'
+import type { Hooks, Shared } from './hooks.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
 import type { Store } from './store.js'
+import type { Throttle } from './throttle.js'
 
 /** What all calls share: created once, never changed. */
 export interface Service {
@@ -24,6 +39,9 @@ export interface Service {
   readonly decoy: () => Promise<string>
   readonly logger: Logger
   readonly throttle: Throttle
+  readonly background: Background
+  /** The host's way to the owners of accounts; `undefined` where there is none. */
+  readonly deliver: Deliver | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** The same in stored form. Throws outside the years 0001 to 9999. */
@@ -36,15 +54,18 @@ export interface Service {
   readonly pages: KeptPages
   /** Reads the query strings of requests. */
   readonly readQuery: ReadQuery
+  readonly readClaim: ReadClaim
   /** What else belongs to the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
+  /** The hooks of the host; absent where there are none. */
+  readonly hooks?: Hooks<Call>
 }
 
 /** Compiles what a service needs of its rules before the first call. */
-export function compileRules({
-  collections,
-  limits,
-}: ServicePlan): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'pages'> {
+export function compileRules(
+  { collections, limits }: ServicePlan,
+  logger: Logger,
+): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'pages'> {
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
@@ -52,15 +73,10 @@ export function compileRules({
       [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
     ),
     readQuery: createQueryReader(limits),
+    readClaim: createClaimReader(logger),
     pages: createKeptPages(),
     createRuleJudge: createRuleJudges(),
   }
-}
-
-/** What the operations of a batch have in common. */
-export interface Shared {
-  /** The documents that were deleted because others were. */
-  cascaded: number
 }
 
 /** The parts of a call. */
@@ -70,22 +86,39 @@ interface CallParts {
   readonly caller: KnownCaller | null
   /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
-  /** Of a call in a batch. */
+  /** Of a call whose writes take effect with others. */
   readonly shared?: Shared | undefined
+  /** The time of the request in stored form. Default: it is read when it is first needed. */
+  readonly now?: string | undefined
+  /** Whether it is an operation of a batch, which cannot set secrets. */
+  readonly isInBatch?: boolean | undefined
 }
 
 /** One request on its way through the service: its caller, its deadline, and its access. */
-export interface Call extends CallParts, Asking {
+export interface Call extends CallParts, Asking, Following {
   readonly service: Service
   readonly judge: RuleJudge
   /** What the caller may read of a collection; `null` for nothing. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
+  /**
+   * Reads the claims that rules use, each once; a promise where that has to be waited for. A rule whose claims
+   * were not read cannot be used: that throws.
+   */
+  learn(rules: readonly Rule[]): Promise<unknown> | undefined
+  /** The same for what the caller may read of a collection. */
+  learnToRead(collection: Pick<Collection, 'name'>): Promise<unknown> | undefined
   /** The same call with another deadline. */
   within(deadline: Deadline): Call
+  /** The same call, at the same time, which knows nothing of its claims yet. */
+  renew(): Call
+  /** The same call, whose writes take effect with others. */
+  amid(store: Store, shared: Shared): Call
 }
 
 /** Creates a call. What depends on the caller is created once, when it is first needed. */
 export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
+
+const CREATED_BY = 'createdBy'
 
 /** A class, so that a request does not create a function for each of these. */
 class RequestCall implements Call {
@@ -95,22 +128,49 @@ class RequestCall implements Call {
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
   readonly shared: Shared | undefined
+  readonly #now: string | undefined
+  #claims: ReadClaims | undefined
+  readonly isInBatch: boolean | undefined
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
-  constructor(service: Service, { deadline, store, caller, session, shared }: CallParts) {
+  constructor(service: Service, { deadline, store, caller, session, shared, now, isInBatch }: CallParts) {
     this.service = service
     this.deadline = deadline
     this.store = store
     this.caller = caller
     this.session = session
     this.shared = shared
+    this.#now = now
+    this.isInBatch = isInBatch
   }
 
   get binding(): Binding {
-    this.#binding ??= bindVariables(this.caller, this.service.clock)
+    this.#binding ??= this.#bind()
     return this.#binding
+  }
+
+  #bind(): Binding {
+    const { plan, clock } = this.service
+    const now = this.#now
+    if (plan.claims.size > 0) this.#claims = new ReadClaims(plan.claims)
+    return bindVariables(this.caller, now === undefined ? clock : () => now, this.#claims)
+  }
+
+  learn(rules: readonly Rule[]): Promise<unknown> | undefined {
+    const { service, store } = this
+    if (service.plan.claims.size === 0) return undefined
+    const { binding } = this
+    const names = rules.flatMap(({ claims }) => claims)
+    return this.#claims?.learn(names, (claim) => service.readClaim(claim, binding, store))
+  }
+
+  learnToRead({ name }: Pick<Collection, 'name'>): Promise<unknown> | undefined {
+    const { collections, claims } = this.service.plan
+    if (claims.size === 0) return undefined
+    const permissions = collections.get(name)?.permissions
+    return permissions && this.learn(selectReadRules(permissions, this.caller))
   }
 
   get judge(): RuleJudge {
@@ -127,23 +187,58 @@ class RequestCall implements Call {
     return access
   }
 
+  readable(name: string): ReadableNames | null {
+    const collection = this.service.plan.collections.get(name)
+    return collection ? selectNames(collection, this.caller) : null
+  }
+
+  targetOf(field: Field): string | undefined {
+    const isAccount = this.service.accounts !== null && field.path === CREATED_BY
+    return isAccount ? USERS : targetOf(field)
+  }
+
   within(deadline: Deadline): Call {
-    const other = new RequestCall(this.service, {
-      ...this.#parts,
-      deadline,
-      store: this.store.within(deadline),
-    })
+    return this.#derive({ ...this.#parts, deadline, store: this.store.within(deadline) })
+  }
+
+  amid(store: Store, shared: Shared): Call {
+    return this.#derive({ ...this.#parts, store, shared })
+  }
+
+  #derive(parts: CallParts): Call {
+    const other = new RequestCall(this.service, parts)
     // The same request: its time and its accesses stay.
     other.#binding = this.binding
+    other.#claims = this.#claims
     this.#accesses ??= new Map()
     other.#accesses = this.#accesses
     return other
   }
 
-  get #parts(): CallParts {
-    const { deadline, store, caller, session, shared } = this
-    return { deadline, store, caller, session, shared }
+  renew(): Call {
+    if (this.service.plan.claims.size === 0) return this
+    return new RequestCall(this.service, { ...this.#parts, now: this.binding.now })
   }
+
+  get #parts(): CallParts {
+    const { deadline, store, caller, session, shared, isInBatch } = this
+    return { deadline, store, caller, session, shared, isInBatch }
+  }
+}
+
+/**
+ * Begins an attempt at a write under some rules. What the caller is through other documents is read anew
+ * (CONTRACT.md §5, "Claims").
+ */
+export function attempt<T>(
+  call: Call,
+  { collection, rules }: { readonly collection: Collection; readonly rules: readonly Rule[] },
+  plan: (own: Call) => MaybePromise<T>,
+): MaybePromise<T> {
+  if (call.service.plan.claims.size === 0) return plan(call)
+  const own = call.renew()
+  const learning = own.learn([...rules, ...selectReadRules(collection.permissions, own.caller)])
+  return learning ? learning.then(() => plan(own)) : plan(own)
 }
 
 /** Runs work in slices, until the deadline of a call. */

@@ -3,7 +3,16 @@ import { isOrderIndexed } from '../filter/index-order.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { whenReady } from '../promises.js'
 import { isUuid } from '../schema/names.js'
-import type { Listed, ListQuery, StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../storage.js'
+import type {
+  ChangePage,
+  ChangeQuery,
+  Listed,
+  ListQuery,
+  StorageAdapter,
+  StoredDocument,
+  WriteResult,
+  WriteStep,
+} from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
 import { conflict, overtaken } from './refusals.js'
@@ -31,6 +40,19 @@ export interface Reader {
 /** Why a write did not take effect. */
 export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
 
+/** What must hold of a document and of another once a write has taken effect. */
+export interface Agreement {
+  /** What it is about; in a batch, a later one about the same takes its place. */
+  readonly key: string
+  /** The document that was written: once it is gone, nothing has to agree with it. */
+  readonly in: string
+  readonly id: string
+  /** The step that judges it, behind all others; absent where nothing has to hold any more. */
+  readonly step?: WriteStep
+  /** The error where it does not hold. */
+  readonly refuse?: () => unknown
+}
+
 /** One attempt at a write. */
 export interface Attempt<T> {
   /** All take effect, or none; an empty list writes nothing. */
@@ -39,9 +61,15 @@ export interface Attempt<T> {
   readonly done: T
   /** Whether it changes nothing, whatever comes of it. */
   readonly isTrial?: boolean
+  /** What must hold of all that it leaves behind. */
+  readonly agreements?: readonly Agreement[]
+  /** What hooks add, in the same step. Only in a store that holds its writes back (`Hooks.together`). */
+  readonly behind?: (() => Promise<void>) | undefined
   /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
 }
+
+const NONE: readonly Agreement[] = []
 
 /** The only access to the storage. */
 export interface Store {
@@ -49,14 +77,23 @@ export interface Store {
   read(access: ReadAccess): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
-  /**
-   * Writes, and tries again where another write came first. Every attempt must read anew. Throws
-   * `unique_violation`, `overloaded`, and what `attempt` throws.
-   */
-  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T>
+  /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` does. */
+  write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
   within(deadline: Deadline): Store
 }
+
+/** Reads on in the log of changes (see `StorageAdapter.changes`). */
+export type ReadLog = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
+
+/** The log of `adapter`, which was opened with plans that ask for one. */
+export const createLog =
+  (adapter: StorageAdapter): ReadLog =>
+  async (after, query) => {
+    const page = await adapter.changes?.(after, query)
+    if (!page) throw new Error('the storage keeps no changes')
+    return page
+  }
 
 /** The most attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
@@ -88,13 +125,22 @@ class DeadlineStore implements Store {
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS): MaybePromise<T> {
     if (left === 0) throw overtaken()
-    return whenReady(attempt(), ({ steps, done, isTrial = false, refuse = refuseTaken }) => {
-      if (steps.length === 0) return done
-      this.#deadline.enter(isTrial ? 'read' : 'write')
-      return whenReady(this.#adapter.write(steps, new Asked(this.#deadline)), (result) =>
-        result.ok ? done : whenReady(refuse(result), () => this.write(attempt, left - 1)),
-      )
-    })
+    return whenReady(
+      attempt(),
+      ({ steps, agreements = NONE, done, isTrial = false, refuse = refuseTaken }) => {
+        if (steps.length === 0) return done
+        const judging = agreements.filter(({ step }) => step)
+        const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
+        this.#deadline.enter(isTrial ? 'read' : 'write')
+        return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
+          if (result.ok) return done
+          const agreement = judging[result.step - steps.length]
+          // One of its own references is judged anew by the next attempt.
+          if (agreement && result.reason === 'found') throw agreement.refuse?.()
+          return whenReady(agreement ? undefined : refuse(result), () => this.write(attempt, left - 1))
+        })
+      },
+    )
   }
 
   within(deadline: Deadline): Store {

@@ -3,7 +3,7 @@ import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { runBatch } from '../../service/batch/run-batch.js'
 import type { Call } from '../../service/call.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Answer, isStream } from '../answer.js'
 import { answerText } from './answers.js'
 import { judgeOperations, OPERATION_SCHEMA, type Operation, readOperation } from './batch-operations.js'
@@ -43,9 +43,11 @@ export const batch: Endpoint = {
 }
 
 const answerOperation = async (call: Call, prefix: string, operation: Operation): Promise<string> =>
-  printResult(
-    await ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation),
-  )
+  printResult(await runOperation(call, prefix, operation))
+
+/** Runs an operation by the endpoint that would answer it alone. */
+export const runOperation = (call: Call, prefix: string, operation: Operation): MaybePromise<Answer> =>
+  ENDPOINTS[operation.method].run(new OperationExchange(call, prefix, operation), operation)
 
 /** An answer as a part of the batch's answer. */
 function printResult({ status, headers, body }: Answer): string {
@@ -88,7 +90,7 @@ class OperationExchange implements Exchange {
   }
 
   readQuery(access: ReadAccess): LinkedQuery {
-    return this.call.service.readQuery('', NO_PARAMETERS, access)
+    return this.call.service.readQuery('', NO_PARAMETERS, access, this.call)
   }
 
   refuseQuery(): void {}

@@ -1,13 +1,13 @@
 import type { Collection } from '../../config/plan.js'
 import { whenReady } from '../../promises.js'
-import { writeCursor } from '../../query/cursor.js'
+import { writeCursor } from '../../query/paging/cursor.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { authorizeCreate, authorizeList } from '../../service/authorize.js'
 import { countDocuments, listDocuments, type Page } from '../../service/read/list-documents.js'
 import { createBulk } from '../../service/write/create-bulk.js'
 import { createDocument } from '../../service/write/create-document.js'
-import type { JsonObject } from '../../types.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 import { answerCreated, answerJson, answerText, tellIgnored } from './answers.js'
 import type { Endpoint, Exchange } from './route.js'
@@ -16,13 +16,18 @@ import type { Endpoint, Exchange } from './route.js'
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
   run(exchange, { collection }) {
-    const { call } = exchange
-    const access = authorizeList(call, collection)
-    const query = exchange.readQuery(access)
-    return whenReady(listDocuments(call, { access, query }), (page) =>
-      answerText(200, page.json, headPage(exchange, collection, query, page)),
-    )
+    const learning = exchange.call.learnToRead(collection)
+    return learning ? learning.then(() => runList(exchange, collection)) : runList(exchange, collection)
   },
+}
+
+function runList(exchange: Exchange, collection: Collection): MaybePromise<Answer> {
+  const { call } = exchange
+  const access = authorizeList(call, collection)
+  const query = exchange.readQuery(access)
+  return whenReady(listDocuments(call, { access, query }), (page) =>
+    answerText(200, page.json, headPage(exchange, collection, query, page)),
+  )
 }
 
 /**
@@ -51,11 +56,16 @@ function headPage(
 export const count: Endpoint<'collection'> = {
   parameters: ['q'],
   run(exchange, { collection }) {
-    const { call } = exchange
-    const access = authorizeList(call, collection)
-    const { filter } = exchange.readQuery(access)
-    return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
+    const learning = exchange.call.learnToRead(collection)
+    return learning ? learning.then(() => runCount(exchange, collection)) : runCount(exchange, collection)
   },
+}
+
+function runCount(exchange: Exchange, collection: Collection): MaybePromise<Answer> {
+  const { call } = exchange
+  const access = authorizeList(call, collection)
+  const { filter } = exchange.readQuery(access)
+  return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
 }
 
 /** `POST /:collection`. */

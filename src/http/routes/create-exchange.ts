@@ -1,9 +1,11 @@
+import type { KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { parseQueryString } from '../../query/query-string.js'
 import type { ParameterName } from '../../query/raw-query.js'
 import type { Call } from '../../service/call.js'
+import type { ChangeStreams } from '../../service/changes/streams.js'
 import { invalid } from '../../service/refusals.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { IncomingRequest } from '../answer.js'
@@ -17,6 +19,10 @@ export interface ExchangeOptions {
   readonly hasAccountRoutes: boolean
   /** Whether only JSON media types count as JSON. */
   readonly onlyJson: boolean
+  /** The streams of changes; `undefined` where no collection has any. */
+  readonly streams: ChangeStreams | undefined
+  /** Asks the host who sends a request; `undefined` where the host has no say, or has said it already. */
+  readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The address of a request's client. */
   readonly readClient: (incoming: IncomingRequest) => string | undefined
 }
@@ -66,9 +72,18 @@ class RequestExchange implements Exchange {
     return this.#options.readClient(this.#incoming)
   }
 
+  get streams(): ChangeStreams | undefined {
+    return this.#options.streams
+  }
+
+  get askHost(): (() => Promise<KnownCaller | null>) | undefined {
+    const { askHost } = this.#options
+    return askHost && (() => askHost(this.#incoming))
+  }
+
   readQuery(access: ReadAccess): LinkedQuery {
     const { readQuery } = this.call.service
-    return readQuery(this.#query, this.#endpoint.parameters ?? NO_PARAMETERS, access)
+    return readQuery(this.#query, this.#endpoint.parameters ?? NO_PARAMETERS, access, this.call)
   }
 
   refuseQuery(): void {

@@ -6,6 +6,7 @@ import { createClaimed } from '../../service/write/create-document.js'
 import { deleteDocument } from '../../service/write/delete-document.js'
 import { refuseUnauthorized } from '../../service/write/find-target.js'
 import { type Change, updateDocument } from '../../service/write/update-document.js'
+import type { MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 import { etagOfText, expectsNothing, isKnown, isMatched, readExpectation, readMatch } from '../etag.js'
 import { answerCreated, answerText, answerWritten, NOTHING } from './answers.js'
@@ -17,17 +18,22 @@ type DocumentPlace = Pick<Place, 'collection' | 'id'>
 /** `GET /:collection/:id`. */
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
-  run(exchange, { collection, id }) {
-    const { call } = exchange
-    const access = authorizeRead(call, collection)
-    const reading = { access, query: exchange.readQuery(access) }
-    // Expanded documents may change without this one, so there is no ETag.
-    return reading.query.expand.length > 0
-      ? readExpanded(call, reading, id, readMatch(exchange)).then((expanded) =>
-          answerText(200, expanded ?? absent()),
-        )
-      : whenReady(readDocument(call, reading, id), (found) => answerRead(exchange, found ?? absent()))
+  run(exchange, place) {
+    const learning = exchange.call.learnToRead(place.collection)
+    return learning ? learning.then(() => runRead(exchange, place)) : runRead(exchange, place)
   },
+}
+
+function runRead(exchange: Exchange, { collection, id }: DocumentPlace): MaybePromise<Answer> {
+  const { call } = exchange
+  const access = authorizeRead(call, collection)
+  const reading = { access, query: exchange.readQuery(access) }
+  // Expanded documents may change without this one, so there is no ETag.
+  return reading.query.expand.length > 0
+    ? readExpanded(call, reading, id, readMatch(exchange)).then((expanded) =>
+        answerText(200, expanded ?? absent()),
+      )
+    : whenReady(readDocument(call, reading, id), (found) => answerRead(exchange, found ?? absent()))
 }
 
 const absent = (): never => {

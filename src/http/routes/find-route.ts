@@ -1,3 +1,4 @@
+import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { compileEnvelope } from '../../schema/envelope.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
@@ -41,7 +42,10 @@ const createBranch = (): Branch => ({ names: new Map() })
 /** Creates the routes of a service. */
 export function createRoutes(service: Service): Routes {
   const { accounts } = service
-  const open = ROUTES.filter(({ path }) => accounts || !isAccountPath(path))
+  const open = ROUTES.filter(
+    ({ path, isThere }) =>
+      !isAccountPath(path) || (accounts && isThere?.({ ...service, accounts }) !== false),
+  )
   // Here, because some runtimes do not compile once a module is loaded.
   const validators = new Map(
     open
@@ -86,7 +90,10 @@ function compileJudge({ envelope, judge }: Endpoint<keyof Place>, service: Servi
 const isAccountPath = (path: string): boolean => path.startsWith('/auth/')
 
 /** The paths of a route, with each collection in place of `:collection`. */
-function expandRoute(route: Route, { accounts, plan }: Service): readonly (readonly [string, FoundRoute])[] {
+function expandRoute(
+  route: Route,
+  { accounts, plan }: Service,
+): readonly (readonly [path: string, found: FoundRoute | undefined])[] {
   const named = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
   const common = {
     allow: [...named, 'OPTIONS'].join(', '),
@@ -97,10 +104,11 @@ function expandRoute(route: Route, { accounts, plan }: Service): readonly (reado
     return [[route.path, { ...common, place: { auth: accounts } as Place }]]
   }
   return [...plan.collections.values()]
-    .filter((collection) => route.isIn?.(collection) !== false)
-    .map((collection) => [
+    .map((collection): [Collection, boolean] => [collection, route.isIn?.(collection) !== false])
+    .filter(([, isIn]) => isIn || route.isReserved)
+    .map(([collection, isIn]) => [
       route.path.replace(':collection', collection.name),
-      { ...common, place: { collection, auth: accounts } as Place },
+      isIn ? { ...common, place: { collection, auth: accounts } as Place } : undefined,
     ])
 }
 
@@ -109,7 +117,7 @@ function plant(routes: readonly Route[], service: Service): Branch {
   const root = createBranch()
   for (const [path, found] of routes.flatMap((route) => expandRoute(route, service))) {
     const branch = path.split('/').slice(1).reduce(grow, root)
-    branch.found ??= found
+    if (found) branch.found ??= found
   }
   return root
 }

@@ -1,10 +1,12 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
+import type { KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import type { ParameterName } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
+import type { ChangeStreams } from '../../service/changes/streams.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 
@@ -38,6 +40,10 @@ export interface Exchange {
   header(name: string): string | undefined
   /** The client's address; `undefined` where nobody knows it. */
   client(): string | undefined
+  /** The streams of changes; absent where no collection has any. */
+  readonly streams?: ChangeStreams | undefined
+  /** Asks the host again who sends the request; absent where the host has no say in it. */
+  readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
   readQuery(access: ReadAccess): LinkedQuery
   /** Throws `invalid_query` for any parameter. */
@@ -72,6 +78,10 @@ export interface Route {
   readonly methods: Endpoints<keyof Place>
   /** Whether a collection has this route. Default: each has it. */
   readonly isIn?: (collection: Collection) => boolean
+  /** Whether a service with these accounts has this route. Default: yes. */
+  readonly isThere?: (service: Service & { readonly accounts: AuthPlan }) => boolean
+  /** Whether its path is nothing else where a collection does not have it. */
+  readonly isReserved?: boolean
   /** Whether `GET /` names the route: it is open with these accounts. Default: yes. */
   readonly isOpen?: (auth: AuthPlan) => boolean
 }
@@ -80,5 +90,5 @@ export interface Route {
 export const route = <Path extends string>(
   path: Path,
   methods: Endpoints<NamedBy<Path>>,
-  options: Pick<Route, 'isIn' | 'isOpen'> = {},
+  options: Pick<Route, 'isIn' | 'isReserved' | 'isThere' | 'isOpen'> = {},
 ): Route => ({ path, methods, ...options })

@@ -1,6 +1,16 @@
 import { changeSecret, endOne, login, logout, logoutAll, me, register, sessions } from './accounts.js'
 import { batch } from './batch.js'
+import { changes } from './changes.js'
 import { bulk, count, create, list } from './collection.js'
+import {
+  canDeliver,
+  canVerify,
+  changeIdentifier,
+  requestReset,
+  requestVerification,
+  reset,
+  verify,
+} from './deliveries.js'
 import { patch, put, read, remove } from './document.js'
 import { root } from './root.js'
 import { type Route, route } from './route.js'
@@ -12,6 +22,11 @@ export const ROUTES: readonly Route[] = [
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
   route('/auth/login', { POST: login }),
   route('/auth/change-secret', { POST: changeSecret }),
+  route('/auth/request-reset', { POST: requestReset }, { isThere: canDeliver }),
+  route('/auth/reset', { POST: reset }, { isThere: canDeliver }),
+  route('/auth/request-verification', { POST: requestVerification }, { isThere: canVerify }),
+  route('/auth/verify', { POST: verify }, { isThere: canVerify }),
+  route('/auth/change-identifier', { POST: changeIdentifier }, { isThere: canVerify }),
   route('/auth/logout', { POST: logout }),
   route('/auth/logout-all', { POST: logoutAll }),
   route('/auth/me', { GET: me }),
@@ -19,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   route('/auth/sessions/:id', { DELETE: endOne }),
   route('/:collection', { GET: list, POST: create }),
   route('/:collection/count', { GET: count }),
+  route('/:collection/changes', { GET: changes }, { isIn: ({ hasChanges }) => hasChanges, isReserved: true }),
   // Secrets are hashed one by one, so a collection with secrets has no bulk create.
   route('/:collection/bulk', { POST: bulk }, { isIn: ({ hashes }) => hashes.length === 0 }),
   route('/:collection/:id', { GET: read, PATCH: patch, PUT: put, DELETE: remove }),

@@ -53,9 +53,12 @@ function applyStep(
     return documents.filter((document) => !gone.has(document))
   }
   if ('require' in step) {
+    const { version, where } = step
     const stored = find(step.require)
     if (!stored) return { reason: 'missing' }
-    return (step.version ?? stored._version) === stored._version ? documents : { reason: 'changed' }
+    const isAsRequired =
+      (version ?? stored._version) === stored._version && (!where || compileFilter(where)(stored))
+    return isAsRequired ? documents : { reason: 'changed' }
   }
   return select(step.refuse).length > 0 ? { reason: 'found' } : documents
 }

@@ -1,9 +1,18 @@
 import { testAdapter } from 'collection-service/testing'
 import { afterAll, beforeAll, test, vi } from 'vitest'
 import { createArrayAdapter } from '../../examples/custom-adapter.js'
+import { setOwn } from '../../src/json/own-properties.js'
 
-// Of what is JSON, as documents are, this is a copy too, and sooner made: the kit lists them a hundred thousand times.
-beforeAll(() => void vi.stubGlobal('structuredClone', (value: unknown) => JSON.parse(JSON.stringify(value))))
+/** A copy of what is JSON, as documents are, sooner made: the kit lists them a hundred thousand times. */
+function copyJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copyJson)
+  const copy = {}
+  for (const [name, held] of Object.entries(value)) setOwn(copy, name, copyJson(held))
+  return copy
+}
+
+beforeAll(() => void vi.stubGlobal('structuredClone', copyJson))
 afterAll(() => void vi.unstubAllGlobals())
 
 testAdapter({

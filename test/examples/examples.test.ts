@@ -8,8 +8,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
+import { createClient } from 'collection-service/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALL } from '../../examples/astro/api/[...path].js'
+import { service as counter } from '../../examples/counter.js'
 import { app as expressApp } from '../../examples/express.js'
 import { app as honoApp } from '../../examples/hono.js'
 import { server as nodeServer, stop } from '../../examples/node.js'
@@ -161,6 +163,22 @@ test('the example of a worker serves its documents', async () => {
     'Hello, world',
     'How filters work',
   ])
+})
+
+test('the example of a counter counts in the step that writes', async () => {
+  const client = createClient(counter)
+  const { posts, comments } = { posts: client.collection('posts'), comments: client.collection('comments') }
+  const post = await posts.create({ title: 'Hello' })
+  const made = await Promise.all(['a', 'b', 'c'].map((text) => comments.create({ post: post._id, text })))
+  await comments.delete(made[0]?._id ?? '')
+  expect((await posts.get(post._id)).comments).toBe(2)
+  await posts.update(post._id, { isClosed: true })
+  await expect(comments.create({ post: post._id, text: 'd' })).rejects.toMatchObject({
+    code: 'refused',
+    status: 409,
+  })
+  await posts.delete(post._id)
+  expect(await comments.count()).toBe(0)
 })
 
 test('the example for SQLite keeps what it is told', async () => {

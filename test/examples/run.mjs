@@ -19,12 +19,21 @@ import {
   runSound,
 } from '../support/packed.mjs'
 import { startPostgres } from '../support/start-postgres.mjs'
+import { startProvider, useBetterAuth } from './better-auth.mjs'
+import { startMailServer, useMail } from './deliver-mail.mjs'
+import { expect } from './expect.mjs'
 import { readBlocks } from './readme-blocks.mjs'
 
 const TSX = 'tsx@4.23.15'
 const EXPRESS_4 = ['express@4.21.2', TSX]
 const EXPRESS_5 = ['express@5.3.0', 'express-session@1.19.0', 'cookie-session@2.1.1', TSX]
 const HONO = ['hono@4.13.19', '@hono/node-server@2.1.8', TSX]
+// A passkey wants its neighbours in exact versions.
+const BETTER_AUTH = [
+  ...['better-auth@1.7.6', '@better-auth/passkey@1.7.6', '@better-auth/core@1.7.6'],
+  ...['@better-auth/utils@0.4.2', '@better-fetch/fetch@1.3.2', 'better-call@1.4.0'],
+]
+const MAIL = ['nodemailer@10.6.0', 'smtp-server@3.21.6']
 const NEXT = [
   ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
   ...['typescript@5.9.3', '@types/node@20.19.43', '@types/react@19.3.0'],
@@ -44,6 +53,10 @@ const NUXT = ['nuxt@4.5.2', 'vue@3.5.45']
 const TANSTACK_START = [
   ...['@tanstack/react-start@1.169.5', '@tanstack/react-router@1.170.46', 'react@19.3.1', 'react-dom@19.3.1'],
   ...['vite@8.3.8', '@vitejs/plugin-react@6.3.0', '@types/react@19.3.0'],
+]
+const LIVE_LISTS = [
+  ...['@tanstack/db@0.15.2', 'react@19.3.1', 'react-dom@19.3.1', 'happy-dom@21.0.4', TSX],
+  ...['typescript@5.9.3', '@types/react@19.3.0'],
 ]
 const VITEST = ['vitest@4.1.5']
 const JEST = ['jest@30.5.2']
@@ -78,11 +91,6 @@ async function check(title, work) {
   }
 }
 
-const expect = (what, actual, expected) => {
-  if (JSON.stringify(actual) === JSON.stringify(expected)) return
-  throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`)
-}
-
 async function findPort() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -92,8 +100,8 @@ async function findPort() {
 }
 
 /** Runs a server until `use` is over; it has 60 seconds to listen. `$PORT` in arguments stands for its port. */
-async function serve(folder, args, use, { env = {}, node = process.execPath } = {}) {
-  const port = await findPort()
+async function serve(folder, args, use, { env = {}, node = process.execPath, port: given } = {}) {
+  const port = given ?? (await findPort())
   const inPlace = args.map((arg) => arg.replace('$PORT', String(port)))
   const child = spawn(node, inPlace, {
     cwd: folder,
@@ -308,6 +316,44 @@ async function useHono() {
   })
 }
 
+/** Its variables, for each of the two servers that it may run in. */
+const BETTER_AUTH_PORTS = { Express: 'PORT', Hono: 'HONO_PORT' }
+
+async function useAccountsOfOthers() {
+  const packages = [...BETTER_AUTH, 'express@5.3.0', '@types/express@5.0.6', ...HONO, NODE_TYPES]
+  const project = await create('better-auth', { packages })
+  await copy(project, 'better-auth.ts')
+  await check('Better Auth: types of better-auth.ts', () =>
+    checkTypes(project, ['better-auth.ts'], { types: ['node'] }),
+  )
+  const { issuer, stop } = await startProvider()
+  for (const [server, variable] of Object.entries(BETTER_AUTH_PORTS)) {
+    await check(`Better Auth: better-auth.ts in ${server}`, async () => {
+      const port = String(await findPort())
+      const origin = `http://localhost:${port}`
+      const provider = { ISSUER: issuer, CLIENT_ID: 'projects', CLIENT_SECRET: 'a secret' }
+      const env = { PORT: undefined, ORIGIN: origin, ...provider, [variable]: port }
+      await serve(project, [tsx, 'better-auth.ts'], () => useBetterAuth(origin), { env, port })
+    })
+  }
+  stop()
+}
+
+async function useDelivery() {
+  const project = await create('mail', { packages: [...MAIL, TSX, NODE_TYPES] })
+  await copy(project, 'deliver-mail.ts')
+  await check('Mail: deliver-mail.ts', async () => {
+    const mail = await startMailServer(project)
+    try {
+      const env = { SMTP_URL: mail.url }
+      await serve(project, [tsx, 'deliver-mail.ts'], (origin) => useMail(origin, mail), { env })
+    } finally {
+      await mail.stop()
+    }
+    await checkTypes(project, ['deliver-mail.ts'], { types: ['node'] })
+  })
+}
+
 /** Compiles files of a project with the compiler of this repository. */
 async function checkTypes(project, include, options = {}) {
   const strict = { strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', lib: ['es2023', 'dom'] }
@@ -504,6 +550,43 @@ async function useNext() {
   })
 }
 
+/** Lists that stay live, in React and in TanStack DB. */
+async function useLiveLists() {
+  let project
+  const begin = async () => {
+    project ??= await create('live-lists', { packages: LIVE_LISTS })
+    await copy(project, 'react.tsx', 'tanstack-db.ts')
+    await cp(join(root, 'test', 'examples', 'live-lists.mjs'), join(project, 'live-lists.mjs'))
+  }
+  for (const [title, name] of [
+    ['React: react.tsx', 'react'],
+    ['TanStack DB: tanstack-db.ts', 'tanstack-db'],
+  ]) {
+    await check(title, async () => {
+      await begin()
+      const tsx = join('node_modules', 'tsx', 'dist', 'cli.mjs')
+      const compilerOptions = { jsx: 'react-jsx' }
+      await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+      await runSound(process.execPath, [tsx, 'live-lists.mjs', name], { cwd: project, seconds: 60 })
+    })
+  }
+  await check('live lists: the compiler understands them', async () => {
+    await begin()
+    const compilerOptions = {
+      ...{ jsx: 'react-jsx', strict: true, noEmit: true, skipLibCheck: true, types: [] },
+      ...{
+        target: 'ES2022',
+        module: 'NodeNext',
+        lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+      },
+    }
+    const include = ['react.tsx', 'tanstack-db.ts']
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }))
+    const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
+    await runSound(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: project })
+  })
+}
+
 async function useRunners() {
   await check('vitest: unit-test.test.ts and custom-adapter.ts with the kit', async () => {
     const project = await create('vitest', { packages: VITEST })
@@ -583,7 +666,7 @@ async function useCompiler() {
   const packages = [...TYPES, ...EXPRESS_5, ...HONO, ...VITEST, 'pg@8.23.1']
   const project = await create('types', { packages })
   // The other frameworks bring compilers of their own, above.
-  const others = Object.values(SERVERS).map(({ file }) => file)
+  const others = ['better-auth.ts', 'deliver-mail.ts', ...Object.values(SERVERS).map(({ file }) => file)]
   const files = (await readdir(examples)).filter((file) => file.endsWith('.ts') && !others.includes(file))
   await mkdir(join(project, 'next'), { recursive: true })
   await copy(project, ...files, 'next/route.ts', 'next/service.ts')
@@ -638,9 +721,12 @@ try {
   if (isWanted('Express 4')) await useExpress4()
   if (isWanted('Express 5')) await useExpress5()
   if (isWanted('Hono', 'node:http', 'SQLite', 'PostgreSQL')) await useHono()
+  if (isWanted('Better Auth')) await useAccountsOfOthers()
+  if (isWanted('Mail')) await useDelivery()
   if (isWanted('Next')) await useNext()
   await useServers()
   await useBundlers()
+  await useLiveLists()
   await useRunners()
   await useWorker()
   await useCompiler()

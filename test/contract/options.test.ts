@@ -275,3 +275,32 @@ describe('clientAddress', () => {
     expect((await send('GET /auth/me', { token })).status).toBe(200)
   })
 })
+
+describe('hooks', () => {
+  const before = (): undefined => undefined
+  test.each<readonly [what: string, hooks: unknown, paths: readonly string[]]>([
+    ['of collections', { things: { before } }, []],
+    ['none', {}, []],
+    ['of a collection, but none', { things: undefined }, []],
+    ['as a function', before, ['options.hooks']],
+    ['as an array', [], ['options.hooks']],
+    ['null', null, ['options.hooks']],
+    [
+      'of unknown collections',
+      { thing: { before }, toString: { before } },
+      ['options.hooks.thing', 'options.hooks.toString'],
+    ],
+    ['of a comment', { $comment: { before } }, ['options.hooks.$comment']],
+    ['without a function', { things: {} }, ['options.hooks.things']],
+    ['with something else for it', { things: { before: 'x' } }, ['options.hooks.things']],
+    ['that are a function', { things: before }, ['options.hooks.things']],
+    ['with members that are unknown', { things: { before, after: before } }, ['options.hooks.things']],
+  ])('%s', (_, hooks, paths) => {
+    expect(pathsOf(judge(createMemoryAdapter(), { hooks }))).toEqual(paths)
+  })
+
+  test('of an unknown collection are told the nearest one', () => {
+    const [fault] = judge(createMemoryAdapter(), { hooks: { thinks: { before } } })
+    expect(fault?.message).toContain('"things"')
+  })
+})

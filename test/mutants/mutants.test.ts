@@ -46,7 +46,7 @@ const breakAccess =
           const access = gate(...who)
           if (!access) return access
           const { storage, restrict, isReadable, find, isShownAlways, guard, isShown } = access
-          const { show, write, keep, parsePattern, key } = access
+          const { show, write, keep, parsePattern, key, standing, isTimed } = access
           const whole = {
             storage,
             restrict,
@@ -59,6 +59,8 @@ const breakAccess =
             keep,
             ...(key === undefined ? {} : { key }),
             isShown,
+            standing,
+            isTimed,
             parsePattern,
             paths: access.paths,
           }
@@ -96,7 +98,7 @@ const readMutants: readonly Mutant[] = [
         compileQuery: (...args: Parameters<typeof real.compileQuery>): CompileQuery.Query => {
           const query = real.compileQuery(...args)
           const present = [...(query.projection?.keys() ?? [])].flatMap((path) => {
-            const field = args[1].find(path)?.ref
+            const field = args[1].readable.find(path)?.ref
             return field ? [{ kind: 'present', field } as const] : []
           })
           return { ...query, filter: { kind: 'and', filters: [query.filter, ...present] } }
@@ -129,8 +131,8 @@ const keepMutants: readonly Mutant[] = [
         ...real,
         createQueryReader: (...args: Parameters<typeof real.createQueryReader>): QueryReader.ReadQuery => {
           const read = real.createQueryReader(...args)
-          return (text, allowed, readable) =>
-            read(text, allowed, Object.create(readable, { key: { value: 1 } }))
+          return (text, allowed, readable, following) =>
+            read(text, allowed, Object.create(readable, { key: { value: 1 } }), following)
         },
       }
     },

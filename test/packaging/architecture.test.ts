@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,11 +23,13 @@ interface SourceFile {
 /** What each layer may import beside itself; it is a layer of its own where it is a file. */
 const LAYERS: { readonly [layer: string]: readonly string[] } = {
   errors: [],
-  types: [],
+  'field-definition': [],
+  types: ['field-definition'],
   slices: ['types'],
   promises: ['types'],
   'first-version': [],
   infer: ['types'],
+  hooks: ['errors', 'types', 'infer'],
   'define-config': ['infer'],
   client: ['errors', 'types', 'infer'],
   json: ['errors', 'types', 'slices'],
@@ -43,6 +46,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'promises',
     'errors',
     'types',
+    'hooks',
     'first-version',
     'slices',
     'filter',
@@ -59,6 +63,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'promises',
     'errors',
     'types',
+    'hooks',
     'slices',
     'filter',
     'schema',
@@ -73,6 +78,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   'create-collection-service': [
     'errors',
     'types',
+    'hooks',
     'storage',
     'config',
     'auth',
@@ -99,6 +105,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   index: [
     'errors',
     'types',
+    'hooks',
     'infer',
     'filter',
     'storage',
@@ -109,12 +116,15 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
 }
 
 /** Layers without code of their own: whoever imports them imports types. */
-const TYPES: readonly string[] = ['types', 'storage', 'infer']
+const TYPES: readonly string[] = ['field-definition', 'types', 'storage', 'infer']
 
 /** Arrows that only types may take. */
 const TYPE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
   ['storage', 'filter'],
   ['service', 'config'],
+  ['service', 'hooks'],
+  ['http', 'hooks'],
+  ['create-collection-service', 'hooks'],
   ['http', 'config'],
   // What the client needs at run time is counted in bytes.
   ['client', 'errors'],
@@ -130,18 +140,21 @@ const resolve = (path: string, from: string): string =>
 /** The folder of an adapter. */
 const adapterOf = (path: string): string => `${path.split('/').slice(0, 2).join('/')}/`
 
-/** What adapters for engines of SQL have in common. */
-const SHARED_BY_ADAPTERS = 'adapters/sql/'
+/** What adapters have in common, all of them or those for engines of SQL. */
+const SHARED_BY_ADAPTERS: readonly string[] = ['adapters/log/', 'adapters/sql/']
+
+/** Whether the text of an example is inserted: templates begin with some. */
+const isExample = (from: string): boolean => /^(?:\.\.\/)+examples\/.*\?raw$/.test(from)
 
 /** Arrows between layers that `LAYERS` does not draw. */
 function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, imports }) =>
     imports.flatMap(({ from, isType }) => {
-      if (!isRelative(from)) return []
+      if (!isRelative(from) || isExample(from)) return []
       const target = resolve(path, from)
       const [source, layer] = [layerOf(path), layerOf(target)]
       if (source === 'adapters' && layer === 'adapters') {
-        const folders = [adapterOf(path), SHARED_BY_ADAPTERS]
+        const folders = [adapterOf(path), ...SHARED_BY_ADAPTERS]
         return folders.some((folder) => target.startsWith(folder)) ? [] : [`${path} → ${target}`]
       }
       if (source === layer) return []
@@ -159,7 +172,9 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
   'service/write': ['service'],
   'service/accounts': ['service', 'service/write'],
   'service/batch': ['service', 'service/read', 'service/write', 'service/accounts'],
-  'service/start': ['service', 'service/write'],
+  'service/changes': ['service', 'service/read', 'service/write', 'service/accounts'],
+  'service/hooks': ['service', 'service/write', 'service/batch'],
+  'service/start': ['service', 'service/write', 'service/changes'],
 }
 
 const roomOf = (path: string): string =>
@@ -266,7 +281,7 @@ function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   })
 }
 
-const WEB_LAYERS = ['http', 'mounts', 'types', 'create-collection-service', 'client']
+const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client']
 
 /** Requests and answers of the web below the layer of HTTP. */
 const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>
@@ -367,6 +382,7 @@ test('every relative import leads to a file', () => {
     imports.flatMap(({ from }) => {
       const isText = from.endsWith('?raw')
       const target = isText ? posix.join(posix.dirname(path), from.slice(0, -4)) : resolve(path, from)
+      if (isExample(from)) return existsSync(new URL(`../../src/${target}`, import.meta.url)) ? [] : [from]
       return isRelative(from) && !files.has(target) ? [`${path} → ${from}`] : []
     }),
   )

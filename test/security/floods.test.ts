@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createThrottle } from '../../src/auth/throttle.js'
+import { LEDGERS_PLAN } from '../../src/auth/ledger.js'
 import { createMemoryAdapter, type Hasher, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { createThrottle } from '../../src/service/accounts/throttle/throttle.js'
+import type { Deadline } from '../../src/service/deadline.js'
+import { createStore } from '../../src/service/store.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
 const TEXT = { type: 'string' }
@@ -163,16 +166,34 @@ describe('the throttle', () => {
   const logger = { info() {}, warn() {}, error() {} }
   const scope = { signal: new AbortController().signal }
 
+  /** A deadline that is over when a signal aborts. */
+  const until = (signal: AbortSignal): Deadline => ({
+    signal,
+    onOver(listener) {
+      signal.addEventListener('abort', listener)
+      return () => signal.removeEventListener('abort', listener)
+    },
+    enter() {
+      if (signal.aborted) throw new ServiceError('overloaded', 'over')
+    },
+  })
+
   function createStage(now = () => NOW) {
     const throttle = createThrottle({ now, logger })
+    const adapter = createMemoryAdapter()
+    const opened = adapter.open([LEDGERS_PLAN])
     /** What comes of an attempt: its result, or a code. */
-    const run = (
+    const run = async (
       identifier: string,
       client: string | undefined,
       attempt: () => Promise<string>,
       signal = scope.signal,
-    ): Promise<string> =>
-      throttle.run({ identifier, client }, attempt, { signal }).catch(({ code }: ServiceError) => code)
+    ): Promise<string> => {
+      await opened
+      const deadline = until(signal)
+      const by = { deadline, store: createStore(adapter, deadline) }
+      return throttle.run(by, { identifier, client }, attempt).catch(({ code }: ServiceError) => code)
+    }
     /** How many wrong attempts at one identifier are let through, one after another. */
     const guess = async (identifier: string, clients: readonly (string | undefined)[]): Promise<number> => {
       let passed = 0
@@ -313,7 +334,7 @@ describe('the throttle', () => {
     await Promise.all(running)
   })
 
-  test('an attempt whose request is over holds no place, tells nothing when right, and counts when wrong', async () => {
+  test('an attempt whose request is over holds no turn, and is answered by nothing', async () => {
     const { run, guess } = createStage()
     await guess('ann', one(8))
     const { begun, attempt } = createAttempts()
@@ -329,11 +350,11 @@ describe('the throttle', () => {
     begun[1]?.(wrong)
     begun[2]?.(wrong)
     expect(await Promise.all([...attempts, next])).toEqual([
-      'right',
-      'invalid_credentials',
+      'overloaded',
+      'overloaded',
       'invalid_credentials',
     ])
-    expect(await guess('ann', one(1))).toBe(0)
+    expect(await guess('ann', one(2))).toBe(1)
   })
 })
 
@@ -380,8 +401,7 @@ describe('signing in', () => {
     return response.status
   }
 
-  /** More than the throttle has room for. */
-  const MANY = 20_500
+  const MANY = 1000
 
   test('a locked identifier stays locked while others are refused and the storage fails', async () => {
     const gate = createGate()

@@ -2,7 +2,15 @@ import { expect } from 'vitest'
 import fc from './fast-check.js'
 import type { Worlds } from './laws.js'
 import { type Answer, type Building, openSide, type Side } from './write-laws.js'
-import { batchOf, operationOf, readOf, type Store, type WriteRequest, writeWorlds } from './write-worlds.js'
+import {
+  batchOf,
+  operationOf,
+  readOf,
+  type Store,
+  type WriteRequest,
+  type WriteWorld,
+  writeWorlds,
+} from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
 
@@ -39,10 +47,15 @@ const withoutSecrets = (request: WriteRequest): WriteRequest => {
  * operations sent one by one; one that is refused gives the answer of the first that would be refused, and leaves
  * everything as it was. Throws on a counterexample.
  */
-export async function checkBatches(runs: Worlds, building: Building = {}): Promise<Seen> {
+export async function checkBatches(
+  runs: Worlds,
+  building: Building = {},
+  change: (world: WriteWorld) => WriteWorld = (world) => world,
+): Promise<Seen> {
   const seen: Seen = { granted: 0, refused: 0 }
   await fc.assert(
-    fc.asyncProperty(worldsWithBatches, async ([world, batches]) => {
+    fc.asyncProperty(worldsWithBatches, async ([written, batches]) => {
+      const world = change(written)
       const [together, alone] = [
         await openSide(world, world.pair[0], building),
         await openSide(world, world.pair[0], building),

@@ -5,6 +5,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
+import { CLAIMS, claimWorlds, disguiseWithClaims } from './claim-worlds.js'
 import fc from './fast-check.js'
 import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
 import { createTestService, type Sent, type TestService } from './service.js'
@@ -30,14 +31,21 @@ export type CreateAdapter = () => StorageAdapter
 
 /** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
 export async function openWorld(
-  { collection, people }: World,
-  { documents, people: persons }: Disguise,
+  { collection, people, memberships }: World,
+  { documents, people: persons, memberships: members = [] }: Disguise,
   create?: Create,
   createAdapter: CreateAdapter = createMemoryAdapter,
 ): Promise<TestService> {
   const adapter = createAdapter()
   const service = createTestService(
-    { collections: { things: collection, people: people.collection } },
+    {
+      collections: {
+        things: collection,
+        people: people.collection,
+        ...(memberships ? { memberships: memberships.collection } : {}),
+      },
+      ...(memberships ? { auth: { claims: CLAIMS } } : {}),
+    },
     { adapter, now: () => Date.parse(NOW), authenticate: () => null, ...(create ? { create } : {}) },
   )
   await service.handler.ready()
@@ -45,16 +53,35 @@ export async function openWorld(
     in: name,
     insert: { ...document, _version: 1 } as unknown as StoredDocument,
   })
-  const steps = [...documents.map(insert('things')), ...persons.map(insert('people'))]
+  const steps = [
+    ...documents.map(insert('things')),
+    ...persons.map(insert('people')),
+    ...members.map(insert('memberships')),
+  ]
   expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
   return service
 }
 
 /** What is stored in a world as it was made. */
-const plain = ({ documents, people }: World): Disguise => ({ documents, people: people.documents })
+const plain = ({ documents, people, memberships }: World): Disguise => ({
+  documents,
+  people: people.documents,
+  ...(memberships ? { memberships: memberships.documents } : {}),
+})
 
-const withQueries = (count: { minLength: number; maxLength: number }) =>
-  worlds.chain((world) => fc.tuple(fc.constant(world), fc.array(queriesOf(world.collection.schema), count)))
+/** The worlds that are asked about, and how what nobody sees of one is changed. */
+export interface Source {
+  readonly worlds: fc.Arbitrary<World>
+  readonly disguise: (world: World) => fc.Arbitrary<Disguise>
+}
+
+const PLAIN: Source = { worlds, disguise }
+
+/** Worlds whose rules use claims. */
+export const CLAIMING: Source = { worlds: claimWorlds, disguise: disguiseWithClaims }
+
+const withQueries = (count: { minLength: number; maxLength: number }, from = worlds) =>
+  from.chain((world) => fc.tuple(fc.constant(world), fc.array(queriesOf(world.collection.schema), count)))
 
 /** What a count takes of a query. */
 const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
@@ -131,6 +158,7 @@ export async function checkNonInterference(
   runs: Worlds,
   create?: Create,
   createAdapter?: CreateAdapter,
+  source = PLAIN,
 ): Promise<{
   different: number
   expanded: number
@@ -139,11 +167,11 @@ export async function checkNonInterference(
   const seen = { different: 0, expanded: 0, hidden: 0 }
   await fc.assert(
     fc.asyncProperty(
-      withQueries({ minLength: 16, maxLength: 16 }).chain(([world, asked]) =>
-        fc.tuple(fc.constant(world), fc.constant(asked), disguise(world)),
+      withQueries({ minLength: 16, maxLength: 16 }, source.worlds).chain(([world, asked]) =>
+        fc.tuple(fc.constant(world), fc.constant(asked), source.disguise(world)),
       ),
       async ([world, asked, others]) => {
-        const { collection, documents, people, caller } = world
+        const { collection, documents, people, caller, memberships, sent = caller } = world
         const views = viewsOf(collection, documents, caller)
         const persons = viewsOf(people.collection, people.documents, caller)
         expect(viewsOf(collection, others.documents, caller)).toEqual(views)
@@ -162,6 +190,7 @@ export async function checkNonInterference(
           ...ids.map((_id) => `GET /things/${_id}`),
           ...ids.flatMap((_id) => expands.slice(0, 2).map((expand) => `GET /things/${_id}?expand=${expand}`)),
           ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
+          ...(memberships ? ['GET /memberships', 'GET /memberships/count'] : []),
           'GET /people',
           'GET /people/count',
           'GET /',
@@ -176,7 +205,7 @@ export async function checkNonInterference(
           })
           for (const view of typeof all === 'number' ? [] : views) {
             const asText = JSON.stringify(expand)
-            const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, { caller })
+            const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, { caller: sent })
             const expected = expandView(view, expand ?? [], persons)
             expect(body).toEqual(expected)
             seen[JSON.stringify(expected) === JSON.stringify(view) ? 'hidden' : 'expanded'] += 1
@@ -186,7 +215,7 @@ export async function checkNonInterference(
           ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} /things/${_id}`),
         )
         for (const [i, request] of [...requests, ...writes, 'POST /things'].entries()) {
-          const [here = '', there] = await ask([one, other], request, caller)
+          const [here = '', there] = await ask([one, other], request, sent)
           if (here !== there) expect(here, request).toBe(there)
           const query = asked[i]
           if (!query) continue
@@ -198,7 +227,7 @@ export async function checkNonInterference(
         }
         for (const query of asked.slice(0, 2)) {
           const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
-          const [here, there] = [await walk(one, first, caller), await walk(other, first, caller)]
+          const [here, there] = [await walk(one, first, sent), await walk(other, first, sent)]
           expect(here, first).toEqual(there)
         }
         await Promise.all([one.handler.close(), other.handler.close()])

@@ -5,7 +5,7 @@ import {
   createCollectionService,
   createMemoryAdapter,
   type Handler,
-  type ServiceOptions,
+  type OptionsFor,
   type StorageAdapter,
 } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
@@ -53,7 +53,7 @@ export const encodePath = (path: string): string =>
 /** A service with a cheap hasher and a log that tests can read. */
 export function createTestService(
   config: AnyConfig,
-  options: ServiceOptions & {
+  options: OptionsFor<unknown> & {
     /** Another build of the library: a mutant. */
     readonly create?: typeof createCollectionService
     readonly adapter?: StorageAdapter
@@ -68,7 +68,8 @@ export function createTestService(
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },
-    ...service,
+    // What hooks are told of does not depend on the type of the configuration.
+    ...(service as OptionsFor<AnyConfig>),
   })
   const send = async (line: string, sent: SendOptions = {}): Promise<Sent> => {
     const [method = 'GET', ...path] = line.split(' ')

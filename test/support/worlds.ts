@@ -14,6 +14,10 @@ export interface World {
   /** Whom the documents refer to. */
   readonly people: { readonly collection: OracleCollection; readonly documents: readonly Json[] }
   readonly caller: OracleCaller | null
+  /** What claims are made of, where there are some. */
+  readonly memberships?: World['people']
+  /** The caller as the host names them, where claims say more. */
+  readonly sent?: OracleCaller | null
 }
 
 type Json = { readonly [name: string]: unknown }
@@ -328,6 +332,7 @@ const queriesOver = (
 export interface Disguise {
   readonly documents: readonly Json[]
   readonly people: readonly Json[]
+  readonly memberships?: readonly Json[]
 }
 
 /**

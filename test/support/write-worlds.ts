@@ -22,6 +22,7 @@ export interface WriteWorld {
   readonly config: {
     readonly collections: { readonly things: OracleCollection; readonly people: OracleCollection }
     readonly limits: Json
+    readonly auth?: Json
   }
   readonly caller: OracleCaller
   readonly pair: readonly [Store, Store]

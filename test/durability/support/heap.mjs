@@ -129,7 +129,7 @@ const KINDS = {
   'sets of roles': [6000, (i) => ask(as({ id: 'a', roles: pick(ROLES, 1 + i * 97) }), '/large?limit=0')],
   'sets of rules': [500, (i) => ask(everyRole, `/flagged?limit=20&skip=${20 * i}`)],
   'views of large documents': [
-    5000,
+    3000,
     (i) => ask(as({ id: 'a', roles: [ROLES[Math.floor(i / 500)]] }), `/large?limit=1&skip=${i % 500}`),
   ],
 }

@@ -3,7 +3,7 @@ import type { Answer, IncomingRequest } from '../../../src/http/answer.js'
 import { type PlainEdge, RESPOND } from '../../../src/http/edge.js'
 import { createMemoryAdapter, type Handler } from '../../../src/index.js'
 import { spyOn } from '../../security/fixture.js'
-import { createTestService } from '../../support/service.js'
+import { type AnyConfig, createTestService } from '../../support/service.js'
 import { idOf } from '../../support/stored.js'
 
 /** A request that waits for nothing is answered at once, and makes nothing that only waiting needs. */
@@ -21,9 +21,9 @@ const documents = {
   notes: Array.from({ length: 40 }, (_, i) => ({ _id: idOf(i + 1), text: `text ${i}`, n: i % 4 })),
 }
 
-async function open(stored: typeof documents = documents) {
+async function open(stored: typeof documents = documents, served: AnyConfig = config) {
   const adapter = spyOn(createMemoryAdapter({ documents: stored }))
-  const { handler } = createTestService(config, { adapter })
+  const { handler } = createTestService(served, { adapter })
   await handler.ready()
   adapter.calls.length = 0
   const respond = (handler as Handler & PlainEdge)[RESPOND]
@@ -149,4 +149,41 @@ test('what a host does to the bytes of a response changes no other', async () =>
     }
     expect(await (await get(path)).text()).toBe(before)
   }
+})
+
+describe('claims', () => {
+  const claiming = {
+    collections: {
+      notes: {
+        schema: config.collections.notes.schema,
+        permissions: { '*': { read: { where: { n: { $in: '$user.open' } } }, create: true } },
+      },
+      doors: {
+        schema: { n: { type: 'integer' }, isOpen: { type: 'boolean', index: true } },
+        permissions: { '*': { read: true } },
+      },
+    },
+    auth: { claims: { open: { from: 'doors', where: { isOpen: true }, take: 'n' } } },
+  }
+  const doors = [1, 2].map((n) => ({ _id: idOf(100 + n), n, isOpen: true }))
+
+  test.each<[target: string, calls: readonly string[]]>([
+    ['/notes?limit=5', ['list doors', 'list notes']],
+    ['/notes', ['list doors', 'list notes']],
+    ['/notes?limit=5&total=true', ['list doors', 'count notes', 'list notes']],
+    ['/notes/count', ['list doors', 'count notes']],
+    [`/notes/${idOf(2)}`, ['list doors', 'list notes']],
+    ['/doors?limit=5', ['list doors']],
+    ['/', []],
+  ])('take one more read where a rule uses them, and no waiting: %s', async (target, calls) => {
+    const { ask, adapter } = await open({ ...documents, doors } as typeof documents, claiming)
+    expect(ask('GET', target)).toMatchObject({ status: 200 })
+    expect(adapter.calls).toEqual(calls)
+  })
+
+  test('and nothing where there are none', async () => {
+    const { ask, adapter } = await open(documents)
+    ask('GET', '/notes?limit=5')
+    expect(adapter.calls).toEqual(['list notes'])
+  })
 })

@@ -90,6 +90,35 @@ test('callers who are alike share what is compiled; others do not', async () => 
   expect(takeCounts()).toMatchObject({ compiled: 1, accesses: 1 })
 })
 
+test('callers with equal claims share what is compiled, and a change of a claim is seen', async () => {
+  const schema = { user: { type: 'string', index: true }, team: { type: 'string' } }
+  const { notes } = config.collections
+  const permissions = { user: { read: { where: { team: { $in: '$user.teams' } } } } }
+  const { send } = createTestService(
+    {
+      collections: {
+        notes: { schema: notes.schema, permissions },
+        memberships: { schema, permissions: { user: { create: true } } },
+      },
+      auth: { claims: { teams: { from: 'memberships', where: { user: '$user._id' }, take: 'team' } } },
+    },
+    {
+      documents: { ...documents, memberships: ['ann', 'ben'].map((user) => ({ user, team: 'red' })) },
+      authenticate: () => null,
+    },
+  )
+  const ask = (id: string) => send('GET /notes?limit=5', { caller: { id } })
+  const { text } = await ask('ann')
+  expect(takeCounts()).toMatchObject({ compiled: 1, accesses: 1 })
+  expect((await ask('ben')).text).toBe(text)
+  expect(takeCounts()).toMatchObject({ compiled: 0, accesses: 0 })
+  await send('POST /memberships', { caller: { id: 'ann' }, body: { user: 'ann', team: 'blue' } })
+  takeCounts()
+  await ask('ann')
+  expect(takeCounts()).toMatchObject({ compiled: 1, accesses: 1 })
+  expect((await ask('zoe')).text).toBe('[]')
+})
+
 test('what depends on the time is compiled for each request', async () => {
   const { send } = open()
   const late: SendOptions = { caller: { id: 'ann', team: 'red', roles: ['late'] } }

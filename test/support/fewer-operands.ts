@@ -3,7 +3,7 @@ import type * as EdgeValues from '../../src/testing/adapter/check/edge-values.js
 type Values = typeof EdgeValues
 
 /** Every so many of the texts and numbers that documents are compared with are asked about. */
-const SHARE = 3
+const SHARE = 4
 
 /**
  * The edge values with a share of those that cases ask about; all of them stand in the documents as before. In memory, and

@@ -2,7 +2,7 @@ import { createPostgresAdapter } from '../adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../adapters/sqlite/sqlite-adapter.js'
 import { isServiceError } from '../errors.js'
 import type { StorageAdapter } from '../index.js'
-import type { StorageArguments } from './arguments/parse-arguments.js'
+import type { StorageArguments } from './arguments/arguments.js'
 
 /** A storage that cannot be opened; the message says why. */
 export class StorageError extends Error {}

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
+import type { Arguments } from './arguments/arguments.js'
+import { parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
 import { init } from './commands/init.js'
@@ -21,6 +22,8 @@ async function run(args: Arguments): Promise<void> {
       return print(PACKAGE_VERSION)
     case 'init':
       return init(args, print)
+    case 'import':
+      return (await import('./commands/import.js')).importFile(args, print)
     case 'grant':
       return (await import('./commands/grant.js')).grant(args, print)
     case 'types':

@@ -5,7 +5,7 @@ import { createCollectionService, createMemoryAdapter, type StorageAdapter } fro
 import { seedWhenEmpty } from '../service/start/seed-when-empty.js'
 import type { Deliver, Hasher } from '../types/host.js'
 import type { Handler, ServiceOptions } from '../types.js'
-import type { ServeArguments } from './arguments/parse-arguments.js'
+import type { ServeArguments } from './arguments/arguments.js'
 import { createStorage, nameStorage } from './create-storage.js'
 import { readJsonFile } from './read-json-file.js'
 
@@ -81,8 +81,8 @@ function prepareStorage({ storage, seed }: ServeArguments, documents: Documents 
   }
 }
 
-/** The faults of a seed belong to its file; a failure of the storage does not. */
-function explainSeed(thrown: unknown): never {
+/** The faults of a seed belong to its file; a failure of the storage does not. Throws `SeedError`. */
+export function explainSeed(thrown: unknown): never {
   if (!isServiceError(thrown) || thrown.cause !== undefined) throw thrown
   const faults = thrown.errors.map(({ path, message }) => `  ${path || 'it'} ${message}`)
   const lines = ['The seed cannot be stored:', ...(faults.length > 0 ? faults : [thrown.message])]

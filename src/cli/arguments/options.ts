@@ -1,7 +1,7 @@
 import { UsageError } from './usage-error.js'
 
 /** The words of the command; without a word, it serves. */
-export type Word = 'serve' | 'init' | 'grant' | 'types'
+export type Word = 'serve' | 'init' | 'import' | 'grant' | 'types'
 
 /** An option of the command line. */
 export interface Option {

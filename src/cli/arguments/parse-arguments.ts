@@ -1,59 +1,17 @@
 import { parseArgs } from 'node:util'
 import { suggest } from '../../schema/names.js'
-import { TEMPLATE_NAMES, type TemplateName } from '../commands/templates.js'
+import { TEMPLATE_NAMES } from '../commands/templates.js'
+import type {
+  Arguments,
+  GrantArguments,
+  ImportArguments,
+  InitArguments,
+  NamedWord,
+  ServeArguments,
+  StorageArguments,
+} from './arguments.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
 import { UsageError } from './usage-error.js'
-
-/** A storage that outlasts the process. */
-export type StorageArguments =
-  | { readonly kind: 'file'; readonly file: string }
-  | { readonly kind: 'database'; readonly url: string; readonly schema?: string }
-
-/** What to serve, and where. */
-export interface ServeArguments {
-  readonly config: string
-  readonly port: number
-  readonly host: string
-  readonly watch: boolean
-  readonly cors: readonly string[]
-  readonly seed: string | undefined
-  /** A module, or `console`. Default: nothing is delivered. */
-  readonly deliver?: string
-  /** Default: in memory. */
-  readonly storage?: StorageArguments
-}
-
-/** The user, what it gets, and the storage of a grant. */
-export interface GrantArguments {
-  readonly config: string
-  readonly identifier: string
-  /** Default: none, where the user is verified. */
-  readonly role: string | undefined
-  readonly isVerified: boolean
-  readonly storage: StorageArguments
-}
-
-/** The configuration whose types to print, and where to write them. */
-export interface TypesArguments {
-  readonly config: string
-  /** Default: the terminal. */
-  readonly out: string | undefined
-}
-
-/** The template to write, and its folder. */
-export interface InitArguments {
-  readonly template: TemplateName
-  readonly folder: string
-}
-
-/** A parsed command line. */
-export type Arguments =
-  | ({ readonly word: 'serve' } & ServeArguments)
-  | ({ readonly word: 'grant' } & GrantArguments)
-  | ({ readonly word: 'types' } & TypesArguments)
-  | ({ readonly word: 'init' } & InitArguments)
-  | { readonly word: 'help'; readonly of: NamedWord | undefined }
-  | { readonly word: 'version' }
 
 /** The values of each option; empty where it was not given. */
 type Options = { readonly [name in OptionName]: readonly string[] }
@@ -61,12 +19,10 @@ type Options = { readonly [name in OptionName]: readonly string[] }
 const DEFAULT_PORT = '3000'
 const DEFAULT_HOST = 'localhost'
 const DEFAULT_CONFIG = 'config.json'
+const DEFAULT_DATABASE = 'db.json'
 const [DEFAULT_TEMPLATE] = TEMPLATE_NAMES
 
-/** The words that a command line can begin with; serving needs none. */
-export type NamedWord = Exclude<Word, 'serve'>
-
-const NAMED_WORDS: readonly NamedWord[] = ['init', 'grant', 'types']
+const NAMED_WORDS: readonly NamedWord[] = ['init', 'import', 'grant', 'types']
 
 /** The word of a command line, even of an invalid one. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
@@ -94,6 +50,8 @@ export function parseArguments(
       return { word, config: readConfig(names), out: options.out[0] }
     case 'init':
       return { word, ...readInit(names) }
+    case 'import':
+      return { word, ...readImport(names) }
     default:
       return word satisfies never
   }
@@ -152,9 +110,19 @@ function readInit([name = DEFAULT_TEMPLATE, folder = '.', ...others]: readonly s
     const found = `found ${JSON.stringify(name)}${suggest(name, TEMPLATE_NAMES)}`
     throw new UsageError(`init takes ${allowed}, and then a folder; ${found}`)
   }
+  checkFolder(folder, others)
+  return { template, folder }
+}
+
+function readImport([file = DEFAULT_DATABASE, folder = '.', ...others]: readonly string[]): ImportArguments {
+  checkText(file, 'the name of the file')
+  checkFolder(folder, others)
+  return { file, folder }
+}
+
+function checkFolder(folder: string, others: readonly string[]): void {
   if (others.length > 0) throw new UsageError(`one folder at a time; also found ${others.join(', ')}`)
   checkText(folder, 'the name of the folder')
-  return { template, folder }
 }
 
 function readStorage({ data, database, schema }: Options): StorageArguments | undefined {

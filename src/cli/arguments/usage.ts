@@ -20,6 +20,10 @@ const WORDS: { readonly [word in Word]: Usage } = {
     synopsis: `collection-service init [${TEMPLATE_NAMES.join('|')}] [folder]`,
     about: ['writes a first configuration, documents and a test'],
   },
+  import: {
+    synopsis: 'collection-service import [db.json] [folder]',
+    about: ['makes a configuration and documents of a json-server file'],
+  },
   grant: {
     synopsis:
       'collection-service grant <identifier> [role] [--verified] [config.json] (--data FILE.db | --database URL [--schema NAME])',

@@ -5,7 +5,7 @@ import { findRoles, grantRole } from '../../service/accounts/grant-role.js'
 import { findVerifiable, grantVerified } from '../../service/accounts/grant-verified.js'
 import { UNHURRIED } from '../../service/deadline.js'
 import { createStore } from '../../service/store.js'
-import type { GrantArguments, StorageArguments } from '../arguments/parse-arguments.js'
+import type { GrantArguments, StorageArguments } from '../arguments/arguments.js'
 import { createStorage } from '../create-storage.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 

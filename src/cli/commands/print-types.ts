@@ -4,7 +4,7 @@ import { settleShape } from '../../config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
 import { fieldTypeOf } from '../../fields/field-types.js'
 import type { AuthConfig, CollectionConfig, Config, FieldDefinition } from '../../types.js'
-import type { TypesArguments } from '../arguments/parse-arguments.js'
+import type { TypesArguments } from '../arguments/arguments.js'
 import { FileError, readJsonFile } from '../read-json-file.js'
 
 /** A property of a printed type, on one line. */

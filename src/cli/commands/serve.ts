@@ -1,6 +1,6 @@
 import { createWorkerHasher, toNodeHandler } from '../../mounts/node.js'
 import type { Hasher } from '../../types/host.js'
-import type { ServeArguments } from '../arguments/parse-arguments.js'
+import type { ServeArguments } from '../arguments/arguments.js'
 import { describeService } from '../describe-service.js'
 import { explain } from '../explain.js'
 import { EVERYWHERE, listen } from '../listen.js'

@@ -1,0 +1,114 @@
+import type { FieldDefinition } from '../../../types.js'
+import type { Imported, ImportedCollection } from './import-database.js'
+
+/** Describes what became of a file: the collections, the names and values that differ, and the addresses. */
+export function describeImport({ collections, losses }: Imported): string {
+  const renames = collections.flatMap(describeRenames)
+  const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
+    ['Types, from all documents:', align(collections.map(describeCollection))],
+    ['Renamed, for the names are taken or not allowed:', renames],
+    ['Not as it was:', losses],
+    ['Each address of json-server, and what there is for it:', align(describeAddresses(collections))],
+  ]
+  return parts
+    .filter(([, lines]) => lines.length > 0)
+    .map(([about, lines]) => [about, ...lines.map((line) => `  ${line}`)].join('\n'))
+    .join('\n\n')
+}
+
+type Row = readonly [left: string, right: string]
+
+function align(rows: readonly Row[]): readonly string[] {
+  const width = Math.max(0, ...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`)
+}
+
+function describeCollection({ name, isSingle, documents, schema }: ImportedCollection): Row {
+  const count = isSingle ? 'one object' : `${documents.length} document${documents.length === 1 ? '' : 's'}`
+  const fields = Object.entries(schema).map(([field, definition]) => `${field} ${describeType(definition)}`)
+  return [name, [count, ...fields].join(', ')]
+}
+
+function describeType(definition: FieldDefinition): string {
+  switch (definition.type) {
+    case 'array':
+      return `${describeType(definition.items)}[]`
+    case 'reference':
+      return `→ ${definition.collection}`
+    case 'string':
+    case 'integer':
+    case 'number':
+      return definition.unique ? `unique ${definition.type}` : definition.type
+    default:
+      return definition.type
+  }
+}
+
+const describeRenames = ({ from, name, renamed }: ImportedCollection): readonly string[] => [
+  ...(from === name ? [] : [`${from} is ${name}`]),
+  ...[...renamed].map(([field, free]) => `${from}.${field} is ${name}.${free}`),
+]
+
+/** The kinds of addresses that json-server has, for the first collection that shows each. */
+function describeAddresses(collections: readonly ImportedCollection[]): readonly Row[] {
+  const list = collections.find(({ isSingle }) => !isSingle)
+  const single = collections.find(({ isSingle }) => isSingle)
+  return [
+    ...(list ? describeList(list) : []),
+    ...describeRelations(collections),
+    ...(single ? describeSingle(single) : []),
+    ['GET /db', 'none: nobody may read everything at once'],
+  ]
+}
+
+function describeList({ from, name, schema }: ImportedCollection): readonly Row[] {
+  const [first] = Object.entries(schema).find(([field, { type }]) => type === 'string' && field !== 'id') ?? [
+    '_id',
+  ]
+  const id =
+    schema.id && 'unique' in schema.id ? `GET /${name}?q[id]=1, or /${name}/<_id>` : `GET /${name}/<_id>`
+  return [
+    [`GET /${from}`, `GET /${name}`],
+    [`GET /${from}/1`, id],
+    [`GET /${from}?${first}=a`, `GET /${name}?q[${first}]=a`],
+    [`GET /${from}?${first}_gte=a&${first}_ne=b`, `GET /${name}?q[${first}][$gte]=a&q[${first}][$ne]=b`],
+    [`GET /${from}?${first}_like=a`, `GET /${name}?q[${first}][$regex]=a`],
+    [`GET /${from}?_sort=${first}&_order=desc`, `GET /${name}?sort[${first}]=-1`],
+    [`GET /${from}?_page=3&_limit=10`, `GET /${name}?skip=20&limit=10&total=true`],
+    [`GET /${from}?q=word`, 'none: a search names its field'],
+    [`POST /${from}`, `POST /${name}`],
+    [`PUT, PATCH, DELETE /${from}/1`, `PUT, PATCH, DELETE /${name}/<_id>`],
+  ]
+}
+
+/** A document in place of its `_id`, and those that refer to it. */
+function describeRelations(collections: readonly ImportedCollection[]): readonly Row[] {
+  for (const { from, name, schema } of collections) {
+    for (const [field, definition] of Object.entries(schema)) {
+      const { type, collection } =
+        definition.type === 'array' ? asReference(definition.items) : asReference(definition)
+      if (type !== 'reference') continue
+      const target = collections.find((one) => one.name === collection)?.from ?? ''
+      return [
+        [`GET /${from}?_expand=${field.replace(/_?ids?$/i, '')}`, `GET /${name}?expand=["${field}"]`],
+        [`GET /${target}?_embed=${from}`, `none: GET /${name}?q[${field}]=<_id> lists them`],
+        [`GET /${target}/1/${from}`, `GET /${name}?q[${field}]=<_id>`],
+      ]
+    }
+  }
+  return [
+    ['GET /posts?_expand=user', 'none: no field refers to a collection'],
+    ['GET /users?_embed=posts', 'none: no field refers to a collection'],
+  ]
+}
+
+const asReference = (definition: FieldDefinition): { readonly type: string; readonly collection?: string } =>
+  definition
+
+const describeSingle = ({ from, name, documents: [document] }: ImportedCollection): readonly Row[] => {
+  const id = String(document?._id)
+  return [
+    [`GET /${from}`, `GET /${name}/${id}, or GET /${name}, a list of one`],
+    [`PUT, PATCH /${from}`, `PUT, PATCH /${name}/${id}`],
+  ]
+}

@@ -1,0 +1,81 @@
+import type { JsonObject } from '../../../types.js'
+
+/** A collection of the file whose documents others may name, by what `id` they have. */
+export interface Target {
+  readonly name: string
+  /** The `_id` of each document, by its `id` as text: json-server finds `"1"` under `1`. */
+  readonly ids: ReadonlyMap<string, string>
+}
+
+/** A field whose values name documents of another collection. */
+export interface FoundReference {
+  readonly target: Target
+  /** Whether a value is an array of them. */
+  readonly isMany: boolean
+}
+
+/** A field that is named like a reference, and one of its values that names nothing. */
+export interface BrokenReference {
+  readonly target: Target
+  readonly broken: unknown
+}
+
+const REFERENCE = /^(.+?)_?(Ids?|IDs?|ids?)$/
+
+/** Plurals that follow no rule. */
+const PLURALS: { readonly [singular: string]: string } = {
+  child: 'children',
+  foot: 'feet',
+  goose: 'geese',
+  man: 'men',
+  mouse: 'mice',
+  person: 'people',
+  tooth: 'teeth',
+  woman: 'women',
+}
+
+/** What a collection of such things may be called, in lower case. */
+function pluralsOf(singular: string): readonly string[] {
+  const word = singular.toLowerCase()
+  const irregular = Object.entries(PLURALS).flatMap(([one, many]) =>
+    word.endsWith(one) ? [word.slice(0, word.length - one.length) + many] : [],
+  )
+  return [
+    ...irregular,
+    `${word}s`,
+    `${word}es`,
+    ...(word.endsWith('y') ? [`${word.slice(0, -1)}ies`] : []),
+    ...(word.endsWith('fe') ? [`${word.slice(0, -2)}ves`] : []),
+    ...(word.endsWith('f') ? [`${word.slice(0, -1)}ves`] : []),
+    word,
+  ]
+}
+
+/**
+ * Finds the collection that the values of a field name: `postId` or `post_id` one document of `posts`, `postIds`
+ * several. `undefined` where the field is not named so, or holds no value.
+ */
+export function findTarget(
+  field: string,
+  documents: readonly JsonObject[],
+  targets: readonly Target[],
+): FoundReference | BrokenReference | undefined {
+  const [, base = '', end = ''] = REFERENCE.exec(field) ?? []
+  // `paid` and `grids` end so too, but name nothing.
+  if (base === '' || (/^i/.test(end) && !field.endsWith(`_${end}`))) return undefined
+  const plurals = pluralsOf(base.replace(/_$/, ''))
+  const target = targets.find(({ name }) => plurals.includes(name.toLowerCase()))
+  if (!target) return undefined
+  const isMany = end.endsWith('s')
+  const given = documents.flatMap((one) =>
+    Object.hasOwn(one, field) && one[field] !== null ? [one[field]] : [],
+  )
+  if (given.length === 0) return undefined
+  const oddlyShaped = isMany ? given.find((value) => !Array.isArray(value)) : undefined
+  const named = isMany ? given.flat() : given
+  const broken = oddlyShaped ?? named.find((value) => !isName(value) || !target.ids.has(String(value)))
+  if (broken !== undefined) return { target, broken }
+  return named.length > 0 ? { target, isMany } : undefined
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'

@@ -20,6 +20,8 @@ import { createChangeStreams } from './service/changes/streams.js'
 import { createClock } from './service/clock.js'
 import { type Deadline, UNHURRIED } from './service/deadline.js'
 import { type Before, createHooks } from './service/hooks/create-hooks.js'
+import { observeStorage } from './service/observe/observed-storage.js'
+import type { StorageCalls } from './service/observe/storage-calls.js'
 import { createBackground } from './service/start/background.js'
 import { createIdSource } from './service/start/id-source.js'
 import { createLifecycle } from './service/start/lifecycle.js'
@@ -116,7 +118,9 @@ export function createCollectionService<const C extends Config | { readonly [key
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
-    createStore: (deadline: Deadline) => createStore(adapter, deadline),
+    createStore: (deadline: Deadline, calls?: StorageCalls) =>
+      createStore(calls ? observeStorage(adapter, calls) : adapter, deadline),
+    observe: options.observe,
     track: life.track,
   }
   const fail = (cause: unknown): Answer => {

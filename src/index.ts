@@ -43,7 +43,15 @@ export type {
   WriteResult,
   WriteStep,
 } from './storage.js'
-export type { Deliver, Delivery, Hasher, Logger } from './types/host.js'
+export type {
+  Deliver,
+  Delivery,
+  Hasher,
+  Logger,
+  Observe,
+  RequestEvent,
+  StorageCall,
+} from './types/host.js'
 export type {
   AuthConfig,
   Caller,

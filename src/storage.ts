@@ -176,6 +176,8 @@ export interface StorageAdapter {
    */
   changes?(after: string | null, query: ChangeQuery): Promise<ChangePage>
   close(): Promise<void>
+  /** What observers of requests call it: `memory`, `sqlite`, `postgresql`, or the name of another engine. */
+  readonly system?: string
   /** Documents that the service validates like bodies and stores when it first opens the adapter. */
   readonly seed?: { readonly [collection: string]: readonly unknown[] }
 }

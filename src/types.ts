@@ -1,5 +1,5 @@
 import type { Commented, FieldDefinition } from './field-definition.js'
-import type { Deliver, Hasher, Logger } from './types/host.js'
+import type { Deliver, Hasher, Logger, Observe } from './types/host.js'
 
 export type { Commented, FieldDefinition, FieldTypeName } from './field-definition.js'
 
@@ -177,6 +177,11 @@ export interface ServiceOptions {
   readonly deliver?: Deliver
   /** Is given what goes on behind an answer, for runtimes that would end it: `waitUntil`. It never rejects. */
   readonly background?: (work: Promise<void>) => void
+  /**
+   * Is told of each request once, after its last byte or when its client has gone, in the request's own async
+   * context (CONTRACT.md §8, "Observe").
+   */
+  readonly observe?: Observe
 }
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */

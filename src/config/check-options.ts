@@ -38,6 +38,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   now: [isFunction, 'a function that returns milliseconds'],
   deliver: [isFunction, 'a function of a delivery'],
   background: [isFunction, 'a function of a promise'],
+  observe: [isFunction, 'a function of an event'],
   hooks: [isObject, 'an object of hooks by collection'],
 }
 

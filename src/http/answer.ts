@@ -20,6 +20,11 @@ export interface IncomingRequest {
   readBody(limit: number, time: Pick<Deadline, 'onOver'>): MaybePromise<Uint8Array>
   /** Calls `listener` when the client disconnects; returns a function that stops listening. */
   onGone(listener: () => void): () => void
+  /**
+   * Calls `listener` once, when the last byte of the answer was given away, or the client has gone before. Absent where
+   * the edge does not know it.
+   */
+  onSent?(listener: (isWhole: boolean) => void): void
   /** The request as a web-standard object, created when first needed. */
   toRequest(): Request
 }
@@ -30,6 +35,9 @@ export interface Answer {
   readonly headers: { readonly [name: string]: string }
   readonly body: Text | null
 }
+
+/** Answers a request, at once where nothing has to be waited for. Neither throws nor rejects. */
+export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
 /** Whether a body is written bit by bit. */
 export const isStream = (body: Answer['body']): body is TextStream =>

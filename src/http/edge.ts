@@ -1,4 +1,4 @@
-import type { Respond } from './respond.js'
+import type { Respond } from './answer.js'
 
 /**
  * The key under which a mount finds the plain side of a handler. It is registered, so that several copies of

@@ -1,9 +1,9 @@
 import { ServiceError } from '../errors.js'
 import type { Deadline } from '../service/deadline.js'
+import type { Respond } from './answer.js'
 import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, findNodeResponse } from './misuse.js'
-import type { Respond } from './respond.js'
 import { toReadableStream } from './send-stream.js'
 
 /** Creates a handler of web-standard requests. `fail` answers a call that has no valid request. */

@@ -4,22 +4,23 @@ import { isPromise, whenReady } from '../promises.js'
 import { createCall, type Service } from '../service/call.js'
 import type { ChangeStreams } from '../service/changes/streams.js'
 import type { Deadline } from '../service/deadline.js'
+import type { StorageCalls } from '../service/observe/storage-calls.js'
 import { notFound } from '../service/refusals.js'
 import type { Store } from '../service/store.js'
+import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
-import { type Answer, type IncomingRequest, isStream } from './answer.js'
+import { type Answer, type IncomingRequest, isStream, type Respond } from './answer.js'
 import { createCors } from './cors.js'
 import { type Limit, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
+import type { Observation } from './observe/observation.js'
+import { observeRequests } from './observe/observe-requests.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { NO_STORE } from './routes/answers.js'
 import { createExchange } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
-
-/** Answers a request, at once where nothing has to be waited for. Neither throws nor rejects. */
-export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
 /** How a service is reached. */
 export interface RespondOptions {
@@ -36,7 +37,10 @@ export interface RespondOptions {
   readonly host: ServiceOptions
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
-  readonly createStore: (deadline: Deadline) => Store
+  /** The storage; with `calls`, which are noted there. */
+  readonly createStore: (deadline: Deadline, calls?: StorageCalls) => Store
+  /** Is told of each request; `undefined` where nobody is. */
+  readonly observe: Observe | undefined
   /** Counts work under way, including work that a deadline has given up, until its result is called. */
   readonly track: () => () => void
 }
@@ -61,25 +65,32 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     readClient: (incoming: IncomingRequest) => readClient(host, incoming),
   }
 
-  const answer = (incoming: IncomingRequest, deadline: Deadline): MaybePromise<Answer> => {
+  const answer = (
+    incoming: IncomingRequest,
+    deadline: Deadline,
+    observation: Observation | undefined,
+  ): MaybePromise<Answer> => {
     const prefix = findPrefix(incoming.mountPath)
     const target = splitTarget(incoming.target, prefix)
     const found = target && routes.find(target.path, options)
     if (!found) throw notFound()
+    observation?.locate(found)
     const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
     if (method === 'OPTIONS') return answerOptions(incoming, allow)
     const endpoint = methods.get(method)
-    if (!endpoint) return refuseMethod(allow)
+    if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
-    const run = (store: Store, { caller, session }: Identity): MaybePromise<Answer> => {
+    const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
+      observation?.identify(identity)
+      const { caller, session } = identity
       const call = createCall(service, { deadline, store, caller, session })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)
       return caller === null ? answered : whenReady(answered, (theirs) => addHeaders(theirs, NO_STORE))
     }
     const begin = (): MaybePromise<Answer> => {
-      const store = createStore(deadline)
+      const store = createStore(deadline, observation?.calls)
       if (!identify) return run(store, NOBODY)
       return whenReady(identify(incoming, { deadline, store }), (identity) => run(store, identity))
     }
@@ -93,11 +104,12 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     return { status: 204, headers: { allow, ...granted }, body: null }
   }
 
-  const fail = (thrown: unknown, isGone: boolean): Answer => {
-    const requestId = crypto.randomUUID()
+  const fail = (thrown: unknown, isGone: boolean, observation: Observation | undefined): Answer => {
+    const requestId = observation?.requestId ?? crypto.randomUUID()
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
+        observation?.fail(thrown.code)
         // A client that disconnected is not a fault of the storage.
         if (isOurs(thrown) && !isGone) logger.warn(`request failed: ${thrown.code}`, { requestId })
         if (thrown.cause !== undefined) {
@@ -108,6 +120,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     } catch {
       // Reading the thrown value throws too.
     }
+    observation?.fail('internal_error')
     logger.error('request failed', { requestId, cause: thrown })
     return toProblem(internalError(), requestId)
   }
@@ -142,7 +155,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     body: follow(incoming, body),
   })
 
-  return (incoming) => {
+  const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> => {
     let isGone = false
     const limit = (): Limit<Answer> => ({
       seconds: requestSeconds,
@@ -157,9 +170,10 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       },
     })
     const work = (deadline: Deadline): MaybePromise<Answer> =>
-      whenReady(answer(incoming, deadline), (answered) => complete(incoming, answered))
+      whenReady(answer(incoming, deadline, observation), (answered) => complete(incoming, answered))
     // Errors are never cached, so it makes no difference whether the caller was signed in.
-    const refuse = (thrown: unknown): Answer => complete(incoming, addHeaders(fail(thrown, isGone), NO_STORE))
+    const refuse = (thrown: unknown): Answer =>
+      complete(incoming, addHeaders(fail(thrown, isGone, observation), NO_STORE))
     try {
       const answered = runWithDeadline(work, limit)
       return isPromise(answered) ? answered.catch(refuse) : answered
@@ -167,6 +181,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       return refuse(thrown)
     }
   }
+  return options.observe ? observeRequests(respond, options.observe, logger) : (incoming) => respond(incoming)
 }
 
 const NOTHING = (): void => {}
@@ -209,7 +224,8 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
   body,
 })
 
-function refuseMethod(allow: string): Answer {
+function refuseMethod(allow: string, observation: Observation | undefined): Answer {
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
-  return addHeaders(toProblem(error, crypto.randomUUID()), { allow })
+  observation?.fail(error.code)
+  return addHeaders(toProblem(error, observation?.requestId ?? crypto.randomUUID()), { allow })
 }

@@ -97,6 +97,13 @@ class NodeRequest implements IncomingRequest {
     return () => response.removeListener('close', onClose)
   }
 
+  onSent(listener: (isWhole: boolean) => void): void {
+    const response = this.#response
+    response.once('finish', () => listener(true))
+    response.once('close', () => listener(response.writableFinished))
+    if (response.destroyed) listener(false)
+  }
+
   toRequest(): Request {
     return toWebRequest(this.#request, this.target)
   }

@@ -38,3 +38,46 @@ export type Delivery = Addressed &
 
 /** Sends a message. What it throws is logged, and nobody else learns of it. */
 export type Deliver = (delivery: Delivery) => void | Promise<void>
+
+/** A call of the storage that a request made. */
+export interface StorageCall {
+  /** What the adapter calls itself (`StorageAdapter.system`), else `other`. */
+  readonly system: string
+  readonly operation: 'list' | 'count' | 'stream' | 'write'
+  /** Of a write in several collections, the first. Those of the service begin with `_`. */
+  readonly collection: string
+  /** Milliseconds since 1970, with fractions. */
+  readonly startedAt: number
+  /** Until it was answered, or the request was over. */
+  readonly milliseconds: number
+  /** The code of the error with which it failed. */
+  readonly error?: string
+}
+
+/** What one request was and did, without a value of a document, a query, a path or a body. */
+export interface RequestEvent {
+  /** `list`, `create`, `login`, …: the name of what was asked for; `null` where there is no such thing. */
+  readonly operation: string | null
+  readonly collection: string | null
+  readonly method: string
+  /** The path with placeholders, `/articles/{id}`, below the base path; `null` where no route has it. */
+  readonly route: string | null
+  readonly status: number
+  /** The code of the problem that was answered. */
+  readonly code?: string
+  /** Milliseconds since 1970, with fractions. */
+  readonly startedAt: number
+  /** Until the last byte was given away, or the client had disconnected. */
+  readonly milliseconds: number
+  /** Whether the client did not wait for the whole answer, or it broke. */
+  readonly aborted: boolean
+  /** The first 100. */
+  readonly storage: readonly StorageCall[]
+  /** Nobody, an account of the service, or a caller of whom the host spoke. */
+  readonly caller: 'anonymous' | 'user' | 'host'
+  /** The same that a 500 has, and what the log says of it. */
+  readonly requestId: string
+}
+
+/** Is told of each request when it is over. What it throws is logged, and changes nothing. */
+export type Observe = (event: RequestEvent) => void

@@ -202,6 +202,7 @@ const DOORS: readonly string[] = [
   'index.ts',
   'create-collection-service.ts',
   'service/store.ts',
+  'service/observe/observed-storage.ts',
   'service/start/',
   'cli/',
   'testing/',

@@ -43,6 +43,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
   const log = createChangeLog(logPlans, (name) => find(name).rows.byId.copyDocuments())
 
   return {
+    system: 'memory',
     ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
       logPlans.add(plans)

@@ -85,6 +85,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   }
 
   return {
+    system: 'postgresql',
     async open(plans) {
       connecting ??= connect().catch((thrown: unknown) => {
         connecting = undefined

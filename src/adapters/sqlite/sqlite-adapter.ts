@@ -37,6 +37,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     return opened
   }
   return {
+    system: 'sqlite',
     async open(plans) {
       try {
         if (!opened) {

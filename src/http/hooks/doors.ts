@@ -14,7 +14,7 @@ import { readOnly } from './read-only.js'
 
 /** Creates what hooks need of requests. `fail` answers a call that has no valid request. */
 export function createDoors(
-  options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams'>,
+  options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
   fail: (cause: unknown) => Answer,
 ): Doors {
   const routes = readOnly(options.routes)
@@ -23,7 +23,7 @@ export function createDoors(
     const respond = createRespond(call.service, {
       ...options,
       // A stream would outlive the write.
-      ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined },
+      ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined, observe: undefined },
       identify: async () => ({ caller, session }),
       createStore: () => call.store,
     })

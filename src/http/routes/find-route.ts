@@ -10,6 +10,10 @@ import { ROUTES } from './table.js'
 
 /** The route of a path. */
 export interface FoundRoute {
+  /** As the table of routes has it. */
+  readonly path: string
+  /** The same with the name of the collection, for people: `/articles/{id}`. */
+  readonly route: string
   /** The value of the `Allow` header. */
   readonly allow: string
   /** The endpoints by method; what the path names is in `place`. */
@@ -96,21 +100,26 @@ function expandRoute(
 ): readonly (readonly [path: string, found: FoundRoute | undefined])[] {
   const named = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
   const common = {
+    path: route.path,
     allow: [...named, 'OPTIONS'].join(', '),
     methods: new Map(Object.entries(route.methods)),
   }
   if (!route.path.startsWith('/:collection')) {
     // The endpoints of a route receive only what its path names.
-    return [[route.path, { ...common, place: { auth: accounts } as Place }]]
+    const shown = showPath(route.path)
+    return [[route.path, { ...common, route: shown, place: { auth: accounts } as Place }]]
   }
   return [...plan.collections.values()]
     .map((collection): [Collection, boolean] => [collection, route.isIn?.(collection) !== false])
     .filter(([, isIn]) => isIn || route.isReserved)
-    .map(([collection, isIn]) => [
-      route.path.replace(':collection', collection.name),
-      isIn ? { ...common, place: { collection, auth: accounts } as Place } : undefined,
-    ])
+    .map(([collection, isIn]) => {
+      const path = route.path.replace(':collection', collection.name)
+      const place = { collection, auth: accounts } as Place
+      return [path, isIn ? { ...common, route: showPath(path), place } : undefined]
+    })
 }
+
+const showPath = (path: string): string => path.replace(':id', '{id}')
 
 /** The tree of some routes. Of two with one path, the first is taken. */
 function plant(routes: readonly Route[], service: Service): Branch {
@@ -151,6 +160,6 @@ function findIn(root: Branch, path: string): FoundRoute | undefined {
   }
   const { found } = branch
   if (!found || id === undefined) return found
-  const { allow, methods, place } = found
-  return { allow, methods, place: { collection: place.collection, id, auth: place.auth } }
+  const { path: form, route, allow, methods, place } = found
+  return { path: form, route, allow, methods, place: { collection: place.collection, id, auth: place.auth } }
 }

@@ -1,0 +1,79 @@
+import { whenReady } from '../../promises.js'
+import type { Logger, Observe } from '../../types/host.js'
+import type { MaybePromise } from '../../types.js'
+import { type Answer, type IncomingRequest, isStream, type Respond, type TextStream } from '../answer.js'
+import { observeStream } from '../send-stream.js'
+import { Observation } from './observation.js'
+
+/** Answers a request, and notes what it does. */
+export type RespondObserved = (incoming: IncomingRequest, observation: Observation) => MaybePromise<Answer>
+
+/** Tells of each request, once, when it is over (CONTRACT.md §8, "Observe"). */
+export const observeRequests =
+  (respond: RespondObserved, observe: Observe, logger: Logger): Respond =>
+  (incoming) => {
+    const observation = new Observation(incoming.method)
+    const { over, follow } = followAnswer(incoming)
+    // Here, so that it runs in the async context of the request, whoever ends it.
+    void over.then(async ([status, isWhole]) => {
+      try {
+        await observe(observation.end(status, !isWhole))
+      } catch (cause) {
+        logger.error('options.observe failed', { requestId: observation.requestId, cause })
+      }
+    })
+    return whenReady(respond(incoming, observation), follow)
+  }
+
+/** `over` resolves with the status, and whether all was sent, once `follow` has taken the answer and it has left. */
+function followAnswer(incoming: IncomingRequest): {
+  readonly over: Promise<readonly [status: number, isWhole: boolean]>
+  readonly follow: (answer: Answer) => Answer
+} {
+  let resolve = (_: readonly [number, boolean]): void => {}
+  const over = new Promise<readonly [number, boolean]>((settle) => {
+    resolve = settle
+  })
+  let status: number | undefined
+  let isSent: boolean | undefined
+  let isGone = false
+  const settle = (): void => {
+    if (status !== undefined && isSent !== undefined) resolve([status, isSent])
+  }
+  const end = (isWhole: boolean): void => {
+    isSent ??= isWhole && !isGone
+    settle()
+  }
+  if (incoming.onSent) incoming.onSent(end)
+  else {
+    incoming.onGone(() => {
+      isGone = true
+    })
+  }
+  return {
+    over,
+    follow(answer) {
+      const { body } = answer
+      status = answer.status
+      settle()
+      if (incoming.onSent) return answer
+      if (isStream(body)) return { ...answer, body: followStream(body, end) }
+      end(true)
+      return answer
+    },
+  }
+}
+
+/** The same stream; `onEnd` is told whether all of it was read. */
+function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): TextStream {
+  let isWhole = false
+  const whole: TextStream = {
+    async *[Symbol.asyncIterator]() {
+      yield* stream
+      isWhole = true
+    },
+    cancel: () => stream.cancel(),
+    isEndless: stream.isEndless === true,
+  }
+  return observeStream(whole, () => onEnd(isWhole))
+}

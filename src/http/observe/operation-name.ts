@@ -1,0 +1,16 @@
+/** The names of operations whose path does not end in one. */
+const NAMES: { readonly [route: string]: string } = {
+  'GET /': 'collections',
+  'POST /_batch': 'batch',
+  'DELETE /auth/sessions/:id': 'end-session',
+  'GET /:collection': 'list',
+  'POST /:collection': 'create',
+  'GET /:collection/:id': 'read',
+  'PATCH /:collection/:id': 'update',
+  'PUT /:collection/:id': 'replace',
+  'DELETE /:collection/:id': 'delete',
+}
+
+/** What a method at a path of the table of routes is called; any other path ends in its name. */
+export const nameOperation = (method: string, path: string): string =>
+  NAMES[`${method} ${path}`] ?? path.slice(path.lastIndexOf('/') + 1)

@@ -1,7 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 
-// CONTRACT.md §7: the service runs where code may be made from text only while a module loads, as on workers.
+// CONTRACT.md §7: the service runs where code may be made from text only while a module loads, and nothing may be drawn,
+// timed or asked for meanwhile, as on workers.
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -17,6 +19,22 @@ const config = {
     },
   },
 }
+
+test('making a service draws nothing by chance, sets no timer and asks nobody', () => {
+  const refuse = (): never => {
+    throw new Error('not while a module loads')
+  }
+  const random = { getRandomValues: refuse, randomUUID: refuse, subtle: new Proxy({}, { get: refuse }) }
+  vi.stubGlobal('crypto', random)
+  for (const name of ['setTimeout', 'setInterval', 'fetch']) vi.stubGlobal(name, refuse)
+  expect(() =>
+    createCollectionService(
+      { collections: { ...config.collections, notes: { ...config.collections.notes, changes: true } } },
+      createMemoryAdapter({ documents: { notes: [{ title: 'a' }] } }),
+      { production: false, logger: { warn() {} }, hooks: { notes: { before() {} } }, observe() {} },
+    ),
+  ).not.toThrow()
+})
 
 test('once a service is made, no request has code compiled from text', async () => {
   const { send, handler } = createTestService(config, { production: false })

@@ -36,8 +36,12 @@ export function createChangeLog(
   plans: LogPlans,
   documentsOf: (collection: string) => readonly StoredDocument[],
 ): ChangeLog {
-  // The next service in this process has another memory, and so another log.
-  const name = crypto.randomUUID().slice(0, 8)
+  let drawn: string | undefined
+  /** The next service in this process has another memory, and so another log. Some runtimes draw nothing at load time. */
+  const name = (): string => {
+    drawn ??= crypto.randomUUID().slice(0, 8)
+    return drawn
+  }
   const bell = createBell()
   let kept: (Kept | undefined)[] = []
   /** The changes that were cut off before `kept`, and those that are gone in it. */
@@ -45,7 +49,7 @@ export function createChangeLog(
   let gone = 0
 
   const end = (): number => cut + kept.length
-  const positionOf = (place: number, time: number): string => printPosition({ log: name, place, time })
+  const positionOf = (place: number, time: number): string => printPosition({ log: name(), place, time })
 
   /** The place of the first mark. */
   const findMark = (): number => {
@@ -53,7 +57,7 @@ export function createChangeLog(
     for (const [collection, property] of plans.marks)
       for (const { [property]: mark } of documentsOf(collection)) {
         const position = typeof mark === 'string' ? parsePosition(mark, isWhole) : undefined
-        if (position?.log === name) first = Math.min(first, position.place)
+        if (position?.log === name()) first = Math.min(first, position.place)
       }
     return first
   }
@@ -75,8 +79,8 @@ export function createChangeLog(
   }
 
   const read = (after: string | null, limit: number): ChangePage => {
-    const from = after === null ? { log: name, place: end() } : parsePosition(after, isWhole)
-    const isKnown = from?.log === name && from.place >= cut + gone && from.place <= end()
+    const from = after === null ? { log: name(), place: end() } : parsePosition(after, isWhole)
+    const isKnown = from?.log === name() && from.place >= cut + gone && from.place <= end()
     const start = isKnown ? from.place : cut + gone
     const found = kept.slice(start - cut, start - cut + limit).flatMap((change) => change ?? [])
     const changes = found.map((change, i) => ({

@@ -34,6 +34,10 @@ const BETTER_AUTH = [
   ...['@better-auth/utils@0.4.2', '@better-fetch/fetch@1.3.2', 'better-call@1.4.0'],
 ]
 const MAIL = ['nodemailer@10.6.0', 'smtp-server@3.21.6']
+const OPENTELEMETRY = [
+  ...['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace-base@2.12.0'],
+  '@opentelemetry/context-async-hooks@2.12.0',
+]
 const NEXT = [
   ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
   ...['typescript@5.9.3', '@types/node@20.19.43', '@types/react@19.3.0'],
@@ -354,6 +358,59 @@ async function useDelivery() {
   })
 }
 
+/** Which spans the example makes of which requests. */
+const SPANS = [
+  {
+    name: 'list articles',
+    kind: 2,
+    status: 0,
+    parent: 'GET /articles',
+    hasId: false,
+    shown: { 'db.system.name': 'memory', 'db.operation.name': 'list', 'db.collection.name': 'articles' },
+  },
+  {
+    name: 'GET /articles',
+    kind: 1,
+    status: 0,
+    parent: 'proxy',
+    hasId: true,
+    shown: { 'http.request.method': 'GET', 'http.route': '/articles', 'http.response.status_code': 200 },
+  },
+  {
+    name: 'POST /articles',
+    kind: 1,
+    status: 0,
+    parent: 'proxy',
+    hasId: true,
+    shown: {
+      'http.request.method': 'POST',
+      'http.route': '/articles',
+      'http.response.status_code': 401,
+      'error.type': 'unauthenticated',
+    },
+  },
+  {
+    name: 'HTTP',
+    kind: 1,
+    status: 0,
+    parent: 'proxy',
+    hasId: true,
+    shown: { 'http.request.method': '_OTHER', 'http.response.status_code': 404, 'error.type': 'not_found' },
+  },
+]
+
+async function useObserver() {
+  const project = await create('opentelemetry', { packages: [...OPENTELEMETRY, TSX, NODE_TYPES] })
+  await copy(project, 'opentelemetry.ts')
+  await check('OpenTelemetry: opentelemetry.ts', async () => {
+    await cp(join(project, 'opentelemetry.ts'), join(project, 'opentelemetry-example.ts'))
+    await cp(join(root, 'test', 'examples', 'opentelemetry.mjs'), join(project, 'run.mjs'))
+    const printed = await runSound(process.execPath, [tsx, 'run.mjs'], { cwd: project })
+    expect('the spans', JSON.parse(printed), SPANS)
+    await checkTypes(project, ['opentelemetry.ts'], { types: ['node'] })
+  })
+}
+
 /** Compiles files of a project with the compiler of this repository. */
 async function checkTypes(project, include, options = {}) {
   const strict = { strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', lib: ['es2023', 'dom'] }
@@ -666,7 +723,12 @@ async function useCompiler() {
   const packages = [...TYPES, ...EXPRESS_5, ...HONO, ...VITEST, 'pg@8.23.1']
   const project = await create('types', { packages })
   // The other frameworks bring compilers of their own, above.
-  const others = ['better-auth.ts', 'deliver-mail.ts', ...Object.values(SERVERS).map(({ file }) => file)]
+  const others = [
+    'better-auth.ts',
+    'deliver-mail.ts',
+    'opentelemetry.ts',
+    ...Object.values(SERVERS).map(({ file }) => file),
+  ]
   const files = (await readdir(examples)).filter((file) => file.endsWith('.ts') && !others.includes(file))
   await mkdir(join(project, 'next'), { recursive: true })
   await copy(project, ...files, 'next/route.ts', 'next/service.ts')
@@ -723,6 +785,7 @@ try {
   if (isWanted('Hono', 'node:http', 'SQLite', 'PostgreSQL')) await useHono()
   if (isWanted('Better Auth')) await useAccountsOfOthers()
   if (isWanted('Mail')) await useDelivery()
+  if (isWanted('OpenTelemetry')) await useObserver()
   if (isWanted('Next')) await useNext()
   await useServers()
   await useBundlers()

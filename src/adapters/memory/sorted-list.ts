@@ -1,4 +1,5 @@
 import { compare, type Ordered } from '../../filter/compare.js'
+import { CHUNK, type Chunk, comparePlain, type Fresh, isPlain, merge, split } from './chunk.js'
 
 /** The position of an element: the number of elements before it. */
 export type Rank = number
@@ -10,7 +11,10 @@ export interface Range {
   readonly isBackwards: boolean
 }
 
-/** Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. */
+/**
+ * Sorted elements, in chunks: an insertion moves the elements of one chunk, not of the whole list. What is
+ * inserted is put in order when somebody next asks: what comes together then goes together to its places.
+ */
 export interface SortedList<T> {
   readonly length: number
   /** Changes with each change of the list. */
@@ -28,23 +32,8 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
-/** A chunk of twice this length is split. */
-const CHUNK = 512
-
-/** Elements side by side with their values in all columns but the last, which most comparisons need alone. */
-interface Chunk<T> {
-  readonly keys: readonly Ordered[][]
-  readonly elements: T[]
-}
-
-/** Texts of which both orders, that of code points and that of UTF-16, are the same. */
-const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !/[\ud800-\uffff]/.test(value)
-
-/** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
-function comparePlain(a: Ordered, b: Ordered): number {
-  if (typeof a !== 'string' || typeof b !== 'string') return compare(a, b)
-  return a === b ? 0 : a < b ? -1 : 1
-}
+/** The most insertions that wait: putting them in order takes less than a millisecond. */
+const MAX_FRESH = 512
 
 /**
  * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column
@@ -61,9 +50,7 @@ export function createSortedList<T>(
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
-  /** The chunk and the place of the last insertion: what is written together often lies together, and ascends. */
-  let recent = 0
-  let latest = 0
+  let fresh: T[] = []
   // From the first other text on, texts are compared by their code points.
   let arePlain = true
 
@@ -111,47 +98,37 @@ export function createSortedList<T>(
     }
     return low
   }
-  /** The chunk for an element behind all that are equal in the columns but the last. */
-  const findPlace = (values: readonly Ordered[]): number => {
-    const depth = others.length
-    const chunk = chunks[recent]
-    const isIn =
-      chunk &&
-      compareTo(chunk, 0, values, depth) <= 0 &&
-      (recent === chunks.length - 1 || compareTo(chunk, chunk.elements.length - 1, values, depth) > 0)
-    return isIn ? recent : Math.min(findChunk(values, depth, true), chunks.length - 1)
+  /** Compares the values of two insertions. */
+  const compareFresh = ({ values: a }: Fresh<T>, { values: b }: Fresh<T>): number => {
+    const compareValues = arePlain ? comparePlain : compare
+    let order = 0
+    for (let i = 0; order === 0 && i < columns.length; i++) order = compareValues(a[i], b[i])
+    return order
   }
-  /** Finds where an element belongs. Nearly always it comes behind all that are equal in the other columns. */
-  const findPosition = (values: readonly Ordered[]): void => {
-    if (chunks.length === 0) {
-      chunks.push({ keys: others.map(() => []), elements: [] })
-      ;[recent, latest] = [0, 0]
-      return
+  /** Puts what waits in order. */
+  const settle = (): void => {
+    if (fresh.length === 0) return
+    const rows = fresh.map((element) => ({ element, values: readAll(element) }))
+    arePlain &&= rows.every(({ values }) => values.every(isPlain))
+    rows.sort(compareFresh)
+    fresh = []
+    starts = undefined
+    if (chunks.length === 0) chunks.push({ keys: others.map(() => []), elements: [] })
+    for (let begin = 0, end = 0; begin < rows.length; begin = end) {
+      const { values } = rows[begin] as Fresh<T>
+      const final = chunks.length - 1
+      const index = final === 0 ? 0 : Math.min(findChunk(values, columns.length, false), final)
+      const chunk = chunks[index] as Chunk<T>
+      const last = chunk.elements.length - 1
+      const isIn = ({ values }: Fresh<T>): boolean =>
+        index === final || compareTo(chunk, last, values, columns.length) > 0
+      do end += 1
+      while (end < rows.length && isIn(rows[end] as Fresh<T>))
+      const own = rows.slice(begin, end)
+      const places = own.map((row) => findInside(chunk, row.values, columns.length, false))
+      merge(chunk, own, places)
+      while (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
     }
-    recent = findPlace(values)
-    let chunk = chunks[recent] as Chunk<T>
-    latest = findInside(chunk, values, others.length, true)
-    if (latest > 0 && compareTo(chunk, latest - 1, values, columns.length) <= 0) return
-    recent = Math.min(findChunk(values, columns.length, false), chunks.length - 1)
-    chunk = chunks[recent] as Chunk<T>
-    latest = findInside(chunk, values, columns.length, false)
-  }
-  /** Whether an element belongs right behind the last insertion. */
-  const isNext = (values: readonly Ordered[]): boolean => {
-    const chunk = chunks[recent]
-    if (!chunk || latest >= chunk.elements.length) return false
-    if (compareTo(chunk, latest, values, columns.length) >= 0) return false
-    return latest + 1 < chunk.elements.length
-      ? compareTo(chunk, latest + 1, values, columns.length) > 0
-      : recent === chunks.length - 1
-  }
-  const put = (element: T, values: readonly Ordered[]): void => {
-    const chunk = chunks[recent] as Chunk<T>
-    insertAt(chunk.elements, latest, element)
-    for (let i = 0; i < others.length; i++) insertAt(chunk.keys[i] as Ordered[], latest, values[i])
-    if (chunk.elements.length < 2 * CHUNK) return
-    chunks.splice(recent + 1, 0, split(chunk))
-    if (latest >= CHUNK) [recent, latest] = [recent + 1, latest - CHUNK]
   }
   const findStarts = (): Rank[] => {
     let rank = 0
@@ -175,14 +152,12 @@ export function createSortedList<T>(
       return version
     },
     insert(element) {
-      const values = readAll(element)
-      arePlain &&= values.every(isPlain)
       change(1)
-      if (isNext(values)) latest += 1
-      else findPosition(values)
-      put(element, values)
+      fresh.push(element)
+      if (fresh.length === MAX_FRESH) settle()
     },
     remove(element) {
+      settle()
       const values = readAll(element)
       const index = findChunk(values, columns.length, false)
       const chunk = chunks[index]
@@ -194,6 +169,7 @@ export function createSortedList<T>(
       if (chunk.elements.length === 0) chunks.splice(index, 1)
     },
     rank(values, isBehind) {
+      settle()
       const index = findChunk(values, values.length, isBehind)
       const chunk = chunks[index]
       if (!chunk) return length
@@ -202,6 +178,7 @@ export function createSortedList<T>(
     },
     walk({ first: from, end, isBackwards }, visit) {
       if (from >= end) return
+      settle()
       starts ??= findStarts()
       const step = isBackwards ? -1 : 1
       const start = isBackwards ? end - 1 : from
@@ -218,24 +195,13 @@ export function createSortedList<T>(
       }
     },
     map(read) {
+      settle()
       const all: ReturnType<typeof read>[] = []
       for (const { elements } of chunks) for (const element of elements) all.push(read(element))
       return all
     },
   }
 }
-
-/** Puts an element before the one at a place; at the end, nothing has to move. */
-function insertAt<E>(elements: E[], place: number, element: E): void {
-  if (place === elements.length) elements.push(element)
-  else elements.splice(place, 0, element)
-}
-
-/** Cuts a chunk in half; the result is the second. */
-const split = <T>({ keys, elements }: Chunk<T>): Chunk<T> => ({
-  keys: keys.map((column) => column.splice(CHUNK)),
-  elements: elements.splice(CHUNK),
-})
 
 /** The place of the last of some ascending numbers that is not above a number. */
 function findLast(numbers: readonly number[], number: number): number {

@@ -59,11 +59,13 @@ function parse(text: string): unknown {
 /** Counts brackets outside strings, before any recursive code sees the body. */
 function isNestedTooDeep(text: string, most: number): boolean {
   if (!hasMany('[', text) && !hasMany('{', text)) return false
+  const findEnd = text.includes('\\') ? findEscapedEnd : findPlainEnd
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case 0x22: // "
-        for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++
+        i = findEnd(text, i + 1)
+        if (i < 0) return false
         break
       case 0x5b: // [
       case 0x7b: // {
@@ -77,6 +79,19 @@ function isNestedTooDeep(text: string, most: number): boolean {
     }
   }
   return false
+}
+
+/** Where a string of JSON ends in a text without escapes; below zero where it does not. */
+const findPlainEnd = (text: string, start: number): number => text.indexOf('"', start)
+
+/** The same in any text. */
+function findEscapedEnd(text: string, start: number): number {
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22) return i
+    if (code === 0x5c) i++
+  }
+  return -1
 }
 
 /** Whether a text has more than half as many of a bracket as may be nested. Few texts do, and it is soon seen. */

@@ -4,8 +4,8 @@ import type { JsonObject } from '../types.js'
 
 /** Counts the bytes of JSON that work may take together. */
 export interface ByteBudget {
-  /** Throws `document_too_large` beyond the budget. */
-  take(value: object | string): void
+  /** Gives the most bytes that the value can have. Throws `document_too_large` beyond the budget. */
+  take(value: object | string): number
 }
 
 /** Creates a budget. The exact count is made only where a rough one could be beyond. */
@@ -16,13 +16,15 @@ export function createByteBudget(most: number, detail: string): ByteBudget {
   let counted = 0
   return {
     take(value) {
+      const own = boundBytes(value)
       rough.push(value)
-      bound += boundBytes(value)
-      if (counted + bound <= most) return
+      bound += own
+      if (counted + bound <= most) return own
       for (const one of rough) counted += countBytes(typeof one === 'string' ? one : JSON.stringify(one))
       rough = []
       bound = 0
       if (counted > most) throw new ServiceError('document_too_large', detail)
+      return own
     },
   }
 }
@@ -41,7 +43,8 @@ export function boundBytes(value: unknown): number {
     for (const element of value) bytes += boundBytes(element) + 1
     return bytes
   }
-  for (const name of Object.keys(value)) {
+  // What is inherited would only be counted besides.
+  for (const name in value) {
     bytes += name.length * MAX_ESCAPED + 4 + boundBytes((value as JsonObject)[name])
   }
   return bytes

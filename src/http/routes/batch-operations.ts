@@ -110,9 +110,13 @@ const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 /** The longest path that is read: longer ones name nothing. */
 const MAX_LENGTH = 512
 
+/** What a path is made of that stands for itself; a POST of a batch names nothing else. */
+const PLAIN = /^\/\w+$/
+
 /** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
 function readPath(path: string): readonly [collection: string, id?: string] | undefined {
   if (path.length > MAX_LENGTH) return undefined
+  if (PLAIN.test(path)) return [path.slice(1)]
   const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
   if (first !== '' || /[?#]/.test(path)) return undefined
   const parts = written.map(decodePart)

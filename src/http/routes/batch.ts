@@ -1,4 +1,5 @@
 import type { ReadAccess } from '../../permissions/read-access.js'
+import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { runBatch } from '../../service/batch/run-batch.js'
@@ -42,8 +43,8 @@ export const batch: Endpoint = {
   },
 }
 
-const answerOperation = async (call: Call, prefix: string, operation: Operation): Promise<string> =>
-  printResult(await runOperation(call, prefix, operation))
+const answerOperation = (call: Call, prefix: string, operation: Operation): MaybePromise<string> =>
+  whenReady(runOperation(call, prefix, operation), printResult)
 
 /** Runs an operation by the endpoint that would answer it alone. */
 export const runOperation = (call: Call, prefix: string, operation: Operation): MaybePromise<Answer> =>

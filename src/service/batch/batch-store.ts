@@ -2,6 +2,7 @@ import { and, isId, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
+import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
@@ -112,17 +113,15 @@ export class BatchStore implements Store, Stage {
   }
 
   /** The write waits: it is tried again with the whole batch. */
-  async write<T>(attempt: () => MaybePromise<Attempt<T>>): Promise<T> {
-    const { done, behind, ...write } = await attempt()
-    for (const step of write.steps) {
-      const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
-      if (!document) continue
-      this.#budget.take(document)
-      this.#work += boundBytes(document)
-    }
-    if (write.steps.length > 0) this.pending.add(this.operation, write)
-    if (behind) await behind()
-    return done
+  write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
+    return whenReady(attempt(), (write) => {
+      for (const step of write.steps) {
+        const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+        if (document) this.#work += this.#budget.take(document)
+      }
+      if (write.steps.length > 0) this.pending.add(this.operation, write)
+      return write.behind ? write.behind().then(() => write.done) : write.done
+    })
   }
 
   /** The time of an operation is that of its batch. */

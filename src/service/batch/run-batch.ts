@@ -52,7 +52,8 @@ async function judgeAll(
     try {
       const present = callNow(own, { service, store, shared })
       own = isPromise(present) ? await present : present
-      const answer = await operation(own)
+      const answering = operation(own)
+      const answer = isPromise(answering) ? await answering : answering
       budget.take(answer)
       answers.push(answer)
     } catch (thrown) {

@@ -93,27 +93,31 @@ function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject):
   return whenReady(findReferable(call, permit, [body]), (referable) =>
     whenReady(judgeNew(call, permit, body, { system, referable }), (created) => {
       const asked = askHook(call, { collection, before: null, after: { fields: created.fields, system } })
+      const { given, ignored, fields } = created
+      const judged = { system, given, ignored, isNamed: named.isNamed }
       return asked
-        ? asked.then((settled) => planJudged(call, collection, { ...created, ...settled, ...named, system }))
-        : planJudged(call, collection, { ...created, ...named, system })
+        ? asked.then((settled) => planJudged(call, collection, judged, settled))
+        : planJudged(call, collection, judged, { fields })
     }),
   )
 }
 
-/** A new document that was judged, and which its hook has settled. */
-interface Judged extends Created, Ignoring, Settled, Pick<Named, 'isNamed'> {
+/** A new document that was judged. */
+interface Judged extends Pick<Created, 'given'>, Ignoring, Pick<Named, 'isNamed'> {
   readonly system: SystemFields
 }
 
-/** Plans the insert of a document that was judged. */
+/** Plans the insert of a document that was judged, as its hook has settled it. */
 const planJudged = (
   call: Call,
   collection: Collection,
-  { system, fields, behind, given, ignored, isNamed }: Judged,
+  { system, given, ignored, isNamed }: Judged,
+  { fields, behind }: Settled,
 ): MaybePromise<Insert> =>
   whenReady(buildDocument(call, collection, { system, fields }), (document) => {
     const done = prepareWritten(call, { collection, document, given, ignored })
-    return { done, ...planInsert(call, collection, document, { isNamed }), behind }
+    const { steps, agreements, refuse } = planInsert(call, collection, document, { isNamed })
+    return { done, steps, agreements, refuse, behind }
   })
 
 /** A new document, and the references that it may have. */

@@ -15,7 +15,7 @@ interface Written {
   readonly isNamed?: boolean
   readonly after: StoredDocument
   /** Its place in the body, where it is only a part of the body. */
-  readonly at?: string
+  readonly at?: string | undefined
 }
 
 /** Finds the values of a document to which a reference may lead; `undefined` where it may not. */

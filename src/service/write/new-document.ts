@@ -65,10 +65,7 @@ export function planInsert(
   const references = referencesToHold(collection, {}, document)
   return {
     steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
-    agreements: planAgreements(service.plan, collection, {
-      ...{ after: document, isNamed },
-      ...(at === undefined ? {} : { at }),
-    }),
+    agreements: planAgreements(service.plan, collection, { after: document, isNamed, at }),
     refuse({ reason, step, fields = [] }) {
       if (reason === 'missing') throw brokenReference(references[step], at)
       if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)

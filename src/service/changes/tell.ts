@@ -64,12 +64,14 @@ export async function tellChanges(
   const asked = new Map<Subscriber, readonly Change[]>()
   for (const subscriber of subscribers) {
     const { list, subscription } = subscriber
-    const found = events.get(list.key) ?? (await judge(telling, list, part.changes))
-    events.set(list.key, found)
-    const own = subscription.session ? (ofUsers.get(subscription.session.user._id) ?? []) : []
-    if (found.length === 0 && own.length === 0) continue
+    const known = events.get(list.key)
+    const found = known ?? (await judge(telling, list, part.changes))
+    if (!known) events.set(list.key, found)
+    const own =
+      ofUsers.size > 0 && subscription.session ? ofUsers.get(subscription.session.user._id) : undefined
+    if (found.length === 0 && !own) continue
     concerned.push(subscriber)
-    if (subscription.session) asked.set(subscriber, own)
+    if (subscription.session) asked.set(subscriber, own ?? [])
   }
   const { accounts } = service
   const verdicts = accounts && asked.size > 0 ? await checkStandings(service, store, accounts, asked) : NONE

@@ -46,6 +46,9 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
   const drop = (most: number): void => {
     const { log, dropped } = readHead(connection)
     const { unmarked, any } = plans.horizon(Date.now())
+    // Mostly nothing is old enough: one row says so.
+    const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
+    if (oldest === undefined || Number(oldest) >= unmarked) return
     const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
     let mark: Place | null | undefined
     let end: Place | undefined

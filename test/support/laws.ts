@@ -7,7 +7,16 @@ import {
 } from '../../src/index.js'
 import { CLAIMS, claimWorlds, disguiseWithClaims } from './claim-worlds.js'
 import fc from './fast-check.js'
-import { expandView, expectList, NOW, type OracleQuery, viewsOf } from './oracle.js'
+import {
+  expandView,
+  expectList,
+  NOW,
+  type OracleCollection,
+  type OracleOthers,
+  type OracleQuery,
+  viewsOf,
+} from './oracle.js'
+import { disguiseRelated, relatedQueries, relatedWorlds } from './related-worlds.js'
 import { createTestService, type Sent, type TestService } from './service.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
 
@@ -31,8 +40,8 @@ export type CreateAdapter = () => StorageAdapter
 
 /** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
 export async function openWorld(
-  { collection, people, memberships }: World,
-  { documents, people: persons, memberships: members = [] }: Disguise,
+  { collection, people, users, memberships, expanded }: World,
+  { documents, people: persons, users: accounts = [], memberships: members = [] }: Disguise,
   create?: Create,
   createAdapter: CreateAdapter = createMemoryAdapter,
 ): Promise<TestService> {
@@ -42,11 +51,17 @@ export async function openWorld(
       collections: {
         things: collection,
         people: people.collection,
+        ...(users ? { users: withCredentials(users.collection) } : {}),
         ...(memberships ? { memberships: memberships.collection } : {}),
       },
       ...(memberships ? { auth: { claims: CLAIMS } } : {}),
+      ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
-    { adapter, now: () => Date.parse(NOW), authenticate: () => null, ...(create ? { create } : {}) },
+    {
+      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null },
+      ...(users ? { accounts: true } : {}),
+      ...(create ? { create } : {}),
+    },
   )
   await service.handler.ready()
   const insert = (name: string) => (document: World['documents'][number]) => ({
@@ -56,16 +71,24 @@ export async function openWorld(
   const steps = [
     ...documents.map(insert('things')),
     ...persons.map(insert('people')),
+    ...accounts.map(insert('users')),
     ...members.map(insert('memberships')),
   ]
   expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
   return service
 }
 
+/** A collection of which the service makes accounts. */
+const withCredentials = ({ schema, permissions }: OracleCollection): OracleCollection => ({
+  schema: { ...schema, email: { type: 'string', unique: true, lowercase: true }, pin: { type: 'hash' } },
+  permissions,
+})
+
 /** What is stored in a world as it was made. */
-const plain = ({ documents, people, memberships }: World): Disguise => ({
+const plain = ({ documents, people, users, memberships }: World): Disguise => ({
   documents,
   people: people.documents,
+  ...(users ? { users: users.documents } : {}),
   ...(memberships ? { memberships: memberships.documents } : {}),
 })
 
@@ -73,6 +96,8 @@ const plain = ({ documents, people, memberships }: World): Disguise => ({
 export interface Source {
   readonly worlds: fc.Arbitrary<World>
   readonly disguise: (world: World) => fc.Arbitrary<Disguise>
+  /** What is asked. */
+  readonly queries?: (world: World) => fc.Arbitrary<OracleQuery>
 }
 
 const PLAIN: Source = { worlds, disguise }
@@ -80,8 +105,25 @@ const PLAIN: Source = { worlds, disguise }
 /** Worlds whose rules use claims. */
 export const CLAIMING: Source = { worlds: claimWorlds, disguise: disguiseWithClaims }
 
-const withQueries = (count: { minLength: number; maxLength: number }, from = worlds) =>
-  from.chain((world) => fc.tuple(fc.constant(world), fc.array(queriesOf(world.collection.schema), count)))
+/** Worlds whose references are followed over several levels, to who created what among them. */
+export const RELATED: Source = {
+  worlds: relatedWorlds,
+  disguise: disguiseRelated,
+  queries: relatedQueries,
+}
+
+const ofSchema = ({ collection }: World): fc.Arbitrary<OracleQuery> => queriesOf(collection.schema)
+
+const withQueries = (
+  count: { minLength: number; maxLength: number },
+  { worlds: from, queries = ofSchema }: Source = PLAIN,
+) => from.chain((world) => fc.tuple(fc.constant(world), fc.array(queries(world), count)))
+
+/** The collections to which a world's references lead. */
+const othersOf = ({ people, users, expanded }: World): OracleOthers => ({
+  collections: { people, ...(users ? { users } : {}) },
+  ...(expanded === undefined ? {} : { expanded }),
+})
 
 /** What a count takes of a query. */
 const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
@@ -100,10 +142,10 @@ export async function checkLists(
   const seen = { refused: 0, some: 0 }
   await fc.assert(
     fc.asyncProperty(withQueries({ minLength: 4, maxLength: 8 }), async ([world, asked]) => {
-      const { collection, documents, people, caller } = world
+      const { collection, documents, caller } = world
       const { send, handler } = await openWorld(world, plain(world), create, createAdapter)
       for (const query of asked) {
-        const expected = expectList(collection, documents, caller, query, people)
+        const expected = expectList(collection, documents, caller, query, othersOf(world))
         const { status, body } = await send(`GET /things?${writeQuery(query)}`, { caller })
         if (typeof expected === 'number') {
           seen.refused += 1
@@ -150,6 +192,12 @@ async function walk({ send }: TestService, first: string, caller: Caller): Promi
   return answers
 }
 
+/** How many documents lie one in the other. */
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Math.max(0, ...Object.values(value).map(depthOf)) + (Object.hasOwn(value, '_id') ? 1 : 0)
+}
+
 /**
  * Non-interference (CONTRACT.md §5, "No leak"): two stores that show a caller the same documents and fields give that
  * caller byte-identical answers, each what the oracle says. Throws on a counterexample.
@@ -162,34 +210,44 @@ export async function checkNonInterference(
 ): Promise<{
   different: number
   expanded: number
+  /** Of those, over more than one reference. */
+  deep: number
   hidden: number
 }> {
-  const seen = { different: 0, expanded: 0, hidden: 0 }
+  const seen = { different: 0, expanded: 0, deep: 0, hidden: 0 }
   await fc.assert(
     fc.asyncProperty(
-      withQueries({ minLength: 16, maxLength: 16 }, source.worlds).chain(([world, asked]) =>
+      withQueries({ minLength: 16, maxLength: 16 }, source).chain(([world, asked]) =>
         fc.tuple(fc.constant(world), fc.constant(asked), source.disguise(world)),
       ),
-      async ([world, asked, others]) => {
-        const { collection, documents, people, caller, memberships, sent = caller } = world
+      async ([world, asked, disguised]) => {
+        const { collection, documents, people, users, caller, memberships, sent = caller } = world
+        const others = othersOf(world)
         const views = viewsOf(collection, documents, caller)
-        const persons = viewsOf(people.collection, people.documents, caller)
-        expect(viewsOf(collection, others.documents, caller)).toEqual(views)
-        expect(viewsOf(people.collection, others.people, caller)).toEqual(persons)
-        if (JSON.stringify(others) !== JSON.stringify(plain(world))) seen.different += 1
+        expect(viewsOf(collection, disguised.documents, caller)).toEqual(views)
+        for (const [{ collection, documents }, other] of [
+          [people, disguised.people],
+          ...(users ? ([[users, disguised.users ?? []]] as const) : []),
+        ] as const)
+          expect(viewsOf(collection, other, caller)).toEqual(viewsOf(collection, documents, caller))
+        if (JSON.stringify(disguised) !== JSON.stringify(plain(world))) seen.different += 1
         const [one, other] = [
           await openWorld(world, plain(world), create, createAdapter),
-          await openWorld(world, others, create, createAdapter),
+          await openWorld(world, disguised, create, createAdapter),
         ]
         const idsOf = (all: World['documents']) => [...new Set(all.map(({ _id }) => String(_id)))].slice(0, 4)
-        const ids = idsOf([...documents, ...others.documents])
+        const ids = idsOf([...documents, ...disguised.documents])
         const expands = asked.flatMap(({ expand }) => (expand?.length ? [JSON.stringify(expand)] : []))
         const requests = [
           ...asked.map((query) => `GET /things?${writeQuery(query)}`),
           ...asked.slice(0, 14).map((query) => `GET /things/count?${writeQuery(countable(query))}`),
           ...ids.map((_id) => `GET /things/${_id}`),
           ...ids.flatMap((_id) => expands.slice(0, 2).map((expand) => `GET /things/${_id}?expand=${expand}`)),
-          ...idsOf([...people.documents, ...others.people]).map((_id) => `GET /people/${_id}`),
+          ...idsOf([...people.documents, ...disguised.people]).map((_id) => `GET /people/${_id}`),
+          ...(users ? ['GET /users', 'GET /users/count'] : []),
+          ...idsOf([...(users?.documents ?? []), ...(disguised.users ?? [])]).map(
+            (_id) => `GET /users/${_id}`,
+          ),
           ...(memberships ? ['GET /memberships', 'GET /memberships/count'] : []),
           'GET /people',
           'GET /people/count',
@@ -198,16 +256,23 @@ export async function checkNonInterference(
         expect(requests.length).toBeGreaterThanOrEqual(30)
         // A single document is expanded as it is in a list.
         for (const { expand } of asked.filter(({ expand }) => expand?.length).slice(0, 3)) {
-          const all = expectList(collection, documents, caller, {
-            conditions: [],
-            sort: [],
-            expand: expand ?? [],
-          })
+          const all = expectList(
+            collection,
+            documents,
+            caller,
+            {
+              conditions: [],
+              sort: [],
+              expand: expand ?? [],
+            },
+            others,
+          )
           for (const view of typeof all === 'number' ? [] : views) {
             const asText = JSON.stringify(expand)
             const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, { caller: sent })
-            const expected = expandView(view, expand ?? [], persons)
+            const expected = expandView(view, { paths: expand ?? [], collection, caller, others })
             expect(body).toEqual(expected)
+            if (depthOf(expected) > 2) seen.deep += 1
             seen[JSON.stringify(expected) === JSON.stringify(view) ? 'hidden' : 'expanded'] += 1
           }
         }
@@ -220,7 +285,7 @@ export async function checkNonInterference(
           const query = asked[i]
           if (!query) continue
           // The lists, which come first, are what the oracle says.
-          const expected = expectList(collection, documents, caller, query, people)
+          const expected = expectList(collection, documents, caller, query, others)
           const [status, , text] = JSON.parse(here)
           if (typeof expected === 'number') expect(status).toBe(expected)
           else expect(JSON.parse(text)).toEqual(expected)

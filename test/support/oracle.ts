@@ -51,6 +51,13 @@ export interface OracleTarget {
   readonly documents: readonly Json[]
 }
 
+/** Where references lead; where there are `users`, `createdBy` leads there. */
+export interface OracleOthers {
+  readonly collections: { readonly [name: string]: OracleTarget }
+  /** The most documents under one array. */
+  readonly expanded?: number
+}
+
 /** All documents as the caller sees them, in the order of `_id`. */
 export function viewsOf(
   collection: OracleCollection,
@@ -115,7 +122,7 @@ export function expectList(
   documents: readonly Json[],
   caller: OracleCaller | null,
   query: OracleQuery,
-  target?: OracleTarget,
+  others: OracleOthers = { collections: {} },
 ): readonly Json[] | 400 | 401 | 403 {
   const fields: Json = { ...collection.schema, ...SYSTEM }
   const grants = grantsOf(collection.permissions, caller)
@@ -124,11 +131,12 @@ export function expectList(
     definitionOf(fields, path) !== undefined && grants.some((grant) => shows(grant, topOf(path)))
   const isShownByAll = (path: string): boolean => grants.every((grant) => shows(grant, topOf(path)))
   const asked = [...query.conditions, ...(query.or ?? []).flat()]
-  const named = [...asked.map(({ path }) => path), ...(query.project ?? []), ...(query.expand ?? [])]
+  const named = [...asked.map(({ path }) => path), ...(query.project ?? [])]
   if (!named.every(isShownBySome)) return 400
   if (!query.sort.every(({ path }) => isShownBySome(path) && isShownByAll(path))) return 400
 
-  if (!(query.expand ?? []).every((path) => isReference(definitionOf(fields, path)))) return 400
+  const expand = { paths: query.expand ?? [], collection, caller, others }
+  if (!followAll(expand)) return 400
 
   const views = viewsOf(collection, documents, caller)
   const isMet = (view: Json, { path, operator, values }: OracleCondition): boolean =>
@@ -150,28 +158,100 @@ export function expectList(
   const skip = query.skip ?? 0
   const page = sorted.slice(skip, query.limit === undefined ? undefined : skip + query.limit)
   const projected = query.project ? page.map((view) => projectView(view, query.project ?? [])) : page
-  if (!query.expand || !target) return projected
-  const targets = viewsOf(target.collection, target.documents, caller)
-  return projected.map((view) => expandView(view, query.expand ?? [], targets))
+  return projected.map((view) => expandView(view, expand))
 }
 
-const isReference = (definition: Json | undefined): boolean =>
-  definition?.type === 'reference' || (definition?.items as Json | undefined)?.type === 'reference'
+/** What is expanded for whom in the documents of a collection. */
+export interface OracleExpand {
+  readonly paths: readonly string[]
+  readonly collection: OracleCollection
+  readonly caller: OracleCaller | null
+  readonly others: OracleOthers
+}
 
-/** The document with what may be read in the place of what refers to it. */
-export function expandView(view: Json, paths: readonly string[], targets: readonly Json[]): Json {
-  const expand = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(expand) : (targets.find(({ _id }) => _id === value) ?? value)
-  const walk = (value: Json, prefix: string): Json =>
-    Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => {
-        const path = prefix + name
-        if (paths.includes(path)) return [name, expand(inner)]
-        const isObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        return [name, isObject ? walk(inner as Json, `${path}.`) : inner]
-      }),
-    )
-  return walk(view, '')
+/** A reference that is expanded, and what is expanded in its target. */
+interface Step {
+  readonly path: string
+  readonly target: string
+  readonly onward: readonly Step[]
+}
+
+/** The references with which names begin, in the order of fields; `undefined` where a name is refused. */
+function followAll({ paths, collection, caller, others }: OracleExpand, level = 1): Step[] | undefined {
+  const fields: Json = { ...collection.schema, ...SYSTEM }
+  const grants = grantsOf(collection.permissions, caller)
+  const behind = new Map<string, string[]>()
+  for (const path of paths) {
+    const names = path.split('.')
+    const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'))
+    const first = prefixes.find((prefix) => targetOf(fields, prefix, others) !== undefined)
+    if (level > 3 || first === undefined || !grants.some((grant) => shows(grant, topOf(first))))
+      return undefined
+    const rests = behind.get(first) ?? []
+    behind.set(first, path === first ? rests : [...rests, path.slice(first.length + 1)])
+  }
+  const steps = [...behind].map(([path, rests]): Step | undefined => {
+    const target = targetOf(fields, path, others) ?? ''
+    const next = others.collections[target]?.collection
+    if (rests.length === 0) return { path, target, onward: [] }
+    const onward = next && followAll({ paths: rests, collection: next, caller, others }, level + 1)
+    return onward && { path, target, onward }
+  })
+  const place = ({ path }: Step): number => Object.keys(fields).indexOf(topOf(path))
+  const known = steps.filter((step) => step !== undefined)
+  return known.length < steps.length ? undefined : known.sort((a, b) => place(a) - place(b))
+}
+
+/** The collection to which a field refers, if it does. */
+function targetOf(fields: Json, path: string, { collections }: OracleOthers): string | undefined {
+  if (path === 'createdBy') return Object.hasOwn(collections, 'users') ? 'users' : undefined
+  const definition = definitionOf(fields, path)
+  const element = definition?.type === 'array' ? (definition.items as Json) : definition
+  return element?.type === 'reference' ? String(element.collection) : undefined
+}
+
+/** A document whose references are still to be replaced. */
+interface Place {
+  readonly view: Json
+  readonly steps: readonly Step[]
+  /** How many documents there is still room for under the array around it. */
+  readonly room?: { left: number }
+}
+
+/** The document with what may be read in the place of what refers to it, level by level. */
+export function expandView(shown: Json, expand: OracleExpand): Json {
+  const { caller, others } = expand
+  const seen = Object.entries(others.collections).map(([name, { collection, documents }]) => {
+    const views = viewsOf(collection, documents, caller)
+    return [name, new Map(views.map((view) => [view._id, view]))] as const
+  })
+  const targets = new Map(seen)
+  const root: Place = { view: structuredClone(shown), steps: followAll(expand) ?? [] }
+  for (let level: Place[] = [root]; level.length > 0; ) {
+    const next: Place[] = []
+    for (const { view, steps, room: around } of level) {
+      for (const { path, target, onward } of steps) {
+        const value = valueAt(view, path)
+        const room = around ?? (Array.isArray(value) ? { left: others.expanded ?? 100 } : undefined)
+        const replace = (id: unknown): unknown => {
+          const found = targets.get(target)?.get(id)
+          if (!found || (room && room.left-- <= 0)) return id
+          const inside = structuredClone(found)
+          next.push({ view: inside, steps: onward, ...(room ? { room } : {}) })
+          return inside
+        }
+        if (value !== undefined) putAt(view, path, Array.isArray(value) ? value.map(replace) : replace(value))
+      }
+    }
+    level = next
+  }
+  return root.view
+}
+
+function putAt(view: Json, path: string, value: unknown): void {
+  const names = path.split('.')
+  const around = names.slice(0, -1).reduce<unknown>((inner, name) => (inner as Json)[name], view)
+  Object.assign(around as object, { [names.at(-1) ?? '']: value })
 }
 
 const topOf = (path: string): string => path.split('.')[0] ?? path

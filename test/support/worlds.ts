@@ -14,6 +14,10 @@ export interface World {
   /** Whom the documents refer to. */
   readonly people: { readonly collection: OracleCollection; readonly documents: readonly Json[] }
   readonly caller: OracleCaller | null
+  /** The accounts, where the service keeps them, but for what signs them in. */
+  readonly users?: World['people']
+  /** `limits.expanded`. */
+  readonly expanded?: number
   /** What claims are made of, where there are some. */
   readonly memberships?: World['people']
   /** The caller as the host names them, where claims say more. */
@@ -22,7 +26,7 @@ export interface World {
 
 type Json = { readonly [name: string]: unknown }
 
-const POOL: { readonly [name: string]: Json } = {
+export const POOL: { readonly [name: string]: Json } = {
   s: { type: 'string' },
   t: { type: 'string', index: true },
   n: { type: 'number' },
@@ -49,13 +53,13 @@ const NAMES = Object.keys(POOL)
 const TEXTS = ['', 'a', 'B', 'ab', 'b', 'Ab', 'z', 'é', '\uffff', '😀', '10', '9', 'null', 'true']
 const TIMES = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '1999-12-31T23:59:59.999Z']
 const NUMBERS = [-1, 0, 1, 2, 2.5, 10]
-const PEOPLE = ['ann', 'bob']
+export const PEOPLE = ['ann', 'bob']
 const ROLES = ['editor', 'admin']
 
 const id = (n: number): string => `0190163d-8694-7000-8000-${n.toString(16).padStart(12, '0')}`
 
 /** Ids of people, whether or not there are such. */
-const PEOPLE_IDS = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => id(2000 + n))
+export const PEOPLE_IDS = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => id(2000 + n))
 
 const text = fc.constantFrom(...TEXTS)
 const scalarOf = (type: unknown): fc.Arbitrary<unknown> => {
@@ -169,7 +173,7 @@ const permissionsOf = (schema: Json): fc.Arbitrary<Json> => {
   ) as fc.Arbitrary<Json>
 }
 
-const caller: fc.Arbitrary<OracleCaller | null> = fc.option(
+export const callers: fc.Arbitrary<OracleCaller | null> = fc.option(
   fc.record(
     {
       id: fc.constantFrom(...PEOPLE),
@@ -183,28 +187,28 @@ const caller: fc.Arbitrary<OracleCaller | null> = fc.option(
   { freq: 4 },
 )
 
-const schemaOf = (minLength: number): fc.Arbitrary<Json> =>
+export const schemaOf = (minLength: number): fc.Arbitrary<Json> =>
   fc
     .subarray(NAMES, { minLength })
     .map((names): Json => Object.fromEntries(names.map((name) => [name, POOL[name]])))
 
 /** A collection at random, and documents for it. */
-const filledOf = (schema: Json, ids: readonly string[]) =>
+export const filledOf = (schema: Json, ids: readonly string[], minLength = 0) =>
   fc.record({
     collection: fc.record({ schema: fc.constant(schema), permissions: permissionsOf(schema) }),
     documents: fc
-      .array(documentOf(schema), { maxLength: ids.length })
+      .array(documentOf(schema), { minLength, maxLength: ids.length })
       .map((documents) => documents.map((document, i): Json => ({ _id: ids[i], ...document }))),
   })
 
-const THING_IDS = Array.from({ length: 12 }, (_, i) => id(i + 1))
+export const THING_IDS = Array.from({ length: 12 }, (_, i) => id(i + 1))
 
 export const worlds: fc.Arbitrary<World> = fc.tuple(schemaOf(2), schemaOf(1)).chain(([things, people]) =>
   fc
     .record({
       things: filledOf(things, THING_IDS),
       people: filledOf(people, PEOPLE_IDS.slice(0, 5)),
-      caller,
+      caller: callers,
     })
     .map(({ things, people, caller }) => ({ ...things, people, caller })),
 )
@@ -271,19 +275,22 @@ const conditionOf = ({ path, type }: Choice): fc.Arbitrary<OracleQuery['conditio
   )
 }
 
-/** Queries of a collection; now and then one that names a field that it does not have. */
-export function queriesOf(schema: Json): fc.Arbitrary<OracleQuery> {
+/**
+ * Queries of a collection; now and then one that names a field that it does not have. What is expanded is one
+ * reference after the other, unless `expand` says more.
+ */
+export function queriesOf(schema: Json, expand?: fc.Arbitrary<string[]>): fc.Arbitrary<OracleQuery> {
   const declared = choices.filter(({ path }) => Object.hasOwn(schema, path.split('.')[0] ?? ''))
   const pick = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...declared) },
     { weight: 1, arbitrary: fc.constantFrom(...choices) },
   )
   const references = declared.filter(({ type }) => type === 'reference')
-  const expand = fc.oneof(
+  const oneByOne = fc.oneof(
     { weight: 20, arbitrary: fc.subarray(references.map(({ path }) => path)) },
     { weight: 1, arbitrary: fc.array(pick.map(({ path }) => path)) },
   )
-  return queriesOver(pick, expand)
+  return queriesOver(pick, expand ?? oneByOne)
 }
 
 const queriesOver = (
@@ -332,6 +339,7 @@ const queriesOver = (
 export interface Disguise {
   readonly documents: readonly Json[]
   readonly people: readonly Json[]
+  readonly users?: readonly Json[]
   readonly memberships?: readonly Json[]
 }
 
@@ -351,7 +359,8 @@ export const disguise = ({ collection, documents, people, caller }: World): fc.A
     ),
   })
 
-function disguiseAll(
+/** The same of one collection; new documents have the free ids. */
+export function disguiseAll(
   collection: OracleCollection,
   documents: readonly Json[],
   caller: OracleCaller | null,

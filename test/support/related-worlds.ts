@@ -103,5 +103,8 @@ export const relatedQueries = (world: World): fc.Arbitrary<OracleQuery> => {
     .tuple(paths, fc.constantFrom('createdBy', 'refs', 's', 'o', ''))
     .map(([path, name]) => `${path}.${name}`)
   const path = fc.oneof({ weight: 30, arbitrary: paths }, { weight: 1, arbitrary: wrong })
-  return queriesOf(schema, fc.uniqueArray(path, { minLength: 1, maxLength: 4 }))
+  // What leads over one reference alone is printed in another way.
+  const near = fc.subarray(pathsOf(schema, world, 1) as string[], { minLength: 1 })
+  const far = fc.uniqueArray(path, { minLength: 1, maxLength: 4 })
+  return queriesOf(schema, fc.oneof({ weight: 1, arbitrary: near }, { weight: 2, arbitrary: far }))
 }

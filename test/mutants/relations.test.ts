@@ -4,7 +4,14 @@ import type * as CompileExpand from '../../src/query/compile-expand.js'
 import type { Call } from '../../src/service/call.js'
 import type * as ExpandDocuments from '../../src/service/read/expand-documents.js'
 import type * as ExpandLevels from '../../src/service/read/expand-levels.js'
+import type * as Matches from '../../src/service/write/matches.js'
+import type * as References from '../../src/service/write/references.js'
+import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
+import type * as UnsetReferences from '../../src/service/write/unset-references.js'
+import type { WriteStep } from '../../src/storage.js'
 import { checkNonInterference, RELATED } from '../support/laws.js'
+import { RELATED_WRITES } from '../support/related-writes.js'
+import { checkWrites } from '../support/write-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Relations broken on purpose: the laws have to notice each of them. */
@@ -99,6 +106,129 @@ const expandMutants: readonly Mutant[] = [
   ],
 ]
 
+const WRITE = '../../src/service/write'
+
+/** The functions of a module, some of them broken. */
+const replacing =
+  <T extends object>(break_: (real: T) => Partial<T>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as T
+    return { ...real, ...break_(real) }
+  }
+
+type Draft = ApplyUpdate.UpdateDraft
+
+/** What takes references away, with other steps. */
+const breakUnset = (
+  change: (steps: readonly WriteStep[], call: Call) => readonly WriteStep[] | Promise<readonly WriteStep[]>,
+) =>
+  replacing<typeof UnsetReferences>((real) => ({
+    async planUnset(call, doomed, count) {
+      const { steps, agreements } = await real.planUnset(call, doomed, count)
+      return { steps: await change(steps, call), agreements }
+    },
+  }))
+
+const isReplace = (step: WriteStep): step is Extract<WriteStep, { readonly replace: unknown }> =>
+  'replace' in step
+
+const writeMutants: readonly Mutant[] = [
+  [
+    'a match is left out of updates',
+    `${WRITE}/matches.js`,
+    replacing<typeof Matches>((real) => ({
+      judgeMatches: (plan, collection, change, options) =>
+        change.before ? [] : real.judgeMatches(plan, collection, change, options),
+      planAgreements: (plan, collection, written) =>
+        written.before ? [] : real.planAgreements(plan, collection, written),
+    })),
+  ],
+  [
+    'a match is judged on the document as its caller sees it',
+    `${WRITE}/rules/apply-update.js`,
+    replacing<typeof ApplyUpdate>((real) => ({
+      applyUpdate: (call, trial, draft) => {
+        const judgeMatches: Draft['judgeMatches'] = (after, known) => {
+          const shown = Object.entries(after).filter(([name]) => draft.isShown(name))
+          return draft.judgeMatches(Object.fromEntries(shown), known)
+        }
+        return real.applyUpdate(call, trial, { ...draft, judgeMatches })
+      },
+    })),
+  ],
+  [
+    'a match is judged on the target as its caller sees it',
+    `${WRITE}/references.js`,
+    replacing<typeof References>((real) => ({
+      async findReferable(call, permit, bodies, stored) {
+        const find = await real.findReferable(call, permit, bodies, stored)
+        return (reference) => {
+          const access = call.access({ name: reference.collection })
+          const values = Object.entries(find(reference) ?? {}).filter(([name]) => access?.find(name))
+          return find(reference) && Object.fromEntries(values)
+        }
+      },
+    })),
+  ],
+  [
+    'a mismatch says what the target holds',
+    `${WRITE}/matches.js`,
+    replacing<typeof Matches>((real) => ({
+      judgeMatches(plan, collection, change, { findTarget, isLater }) {
+        let held: unknown
+        const find: typeof findTarget = (reference) => {
+          const target = findTarget(reference)
+          held = target
+          return target
+        }
+        const faults = real.judgeMatches(plan, collection, change, { findTarget: find, isLater })
+        return faults.map((fault) => ({ ...fault, message: `${fault.message}: ${JSON.stringify(held)}` }))
+      },
+    })),
+  ],
+  [
+    'a change of a target forgets who refers to it',
+    `${WRITE}/matches.js`,
+    replacing<typeof Matches>((real) => ({
+      planAgreements: (plan, collection, written) =>
+        real.planAgreements(plan, collection, written).filter(({ key }) => !key.includes('"<"')),
+    })),
+  ],
+  [
+    'what may not be read keeps its references',
+    `${WRITE}/unset-references.js`,
+    breakUnset((steps, call) =>
+      steps.filter((step) => !isReplace(step) || call.access({ name: step.in })?.isReadable(step.replace)),
+    ),
+  ],
+  [
+    'what loses a reference keeps its time',
+    `${WRITE}/unset-references.js`,
+    breakUnset((steps) =>
+      steps.map((step) =>
+        isReplace(step)
+          ? { ...step, replace: { ...step.replace, updatedAt: '2025-01-01T00:00:00.000Z' } }
+          : step,
+      ),
+    ),
+  ],
+  [
+    'what loses nothing is a new version too',
+    `${WRITE}/unset-references.js`,
+    breakUnset(async (steps, call) => {
+      const all = await call.store.own('things').list({})
+      const others = all.filter(({ _id }) =>
+        steps.every((step) => isReplace(step) && step.replace._id !== _id),
+      )
+      const renewed = others.map((one): WriteStep => {
+        const replace = { ...one, _version: one._version + 1 }
+        return { in: 'things', replace, version: one._version }
+      })
+      return [...steps, ...renewed]
+    }),
+  ],
+]
+
 test('the real ones pass, taken through the same hands', async () => {
   const create = await createMutant([
     'nothing is broken',
@@ -106,11 +236,24 @@ test('the real ones pass, taken through the same hands', async () => {
     breakLevels((access) => ({ ...access, paths: access.paths, standing: access.standing })),
   ])
   await checkNonInterference(8, create, undefined, RELATED)
+  const unbroken = await createMutant([
+    'nothing is broken',
+    `${WRITE}/unset-references.js`,
+    breakUnset((steps) => steps),
+  ])
+  await checkWrites(10, { create: unbroken }, RELATED_WRITES)
 })
 
 describe('expand', () => {
   test.each(expandMutants)('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
     expect(await fails(checkNonInterference(200, create, undefined, RELATED))).toBe(true)
+  })
+})
+
+describe('match and unset', () => {
+  test.each(writeMutants)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    expect(await fails(checkWrites(200, { create }, RELATED_WRITES))).toBe(true)
   })
 })

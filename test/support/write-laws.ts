@@ -4,11 +4,12 @@ import {
   type Config,
   createCollectionService,
   createMemoryAdapter,
+  type OptionsFor,
   type StoredDocument,
 } from '../../src/index.js'
 import fc from './fast-check.js'
 import type { CreateAdapter, Worlds } from './laws.js'
-import { NOW, readersOf, viewsOf, writeRulesOf } from './oracle.js'
+import { NOW, type OracleCaller, readersOf, viewsOf, writeRulesOf } from './oracle.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
@@ -33,12 +34,13 @@ const hasher = { hash: async () => 'hashed', verify: async () => false }
 const silent = { info() {}, warn() {}, error() {} }
 
 export async function openSide(
-  { config, caller }: WriteWorld,
+  { config, caller, hooks }: WriteWorld,
   store: Store,
   { create = createCollectionService, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Side> {
   const adapter = createAdapter()
   const handler = create(config as unknown as Config, adapter, {
+    ...((hooks ? { hooks } : {}) as OptionsFor<Config>),
     now: () => Date.parse(NOW),
     authenticate: () => null,
     hasher,
@@ -47,7 +49,8 @@ export async function openSide(
   })
   await handler.ready()
   const asCaller = handler.as(caller)
-  const names = ['people', 'things'] as const
+  const { people: _, things: __, ...others } = config.collections
+  const names = ['people', 'things', ...Object.keys(others)]
   const query = { filter: everything, sort: [], skip: 0, limit: null }
   return {
     async ask({ line, body, headers, operations }) {
@@ -62,7 +65,7 @@ export async function openSide(
     },
     async reset() {
       const inserts = names.flatMap((name) =>
-        store[name].map((one) => ({
+        (store[name] ?? []).map((one) => ({
           in: name,
           insert: { ...one, _version: 1 } as unknown as StoredDocument,
         })),
@@ -71,8 +74,10 @@ export async function openSide(
       expect(await adapter.write([...removals, ...inserts], {})).toMatchObject({ ok: true })
     },
     async read() {
-      const [people = [], things = []] = await Promise.all(names.map((name) => adapter.list(name, query)))
-      return { people: people as readonly Json[], things: things as readonly Json[] }
+      const [people = [], things = [], ...rest] = await Promise.all(
+        names.map(async (name) => (await adapter.list(name, query)) as readonly Json[]),
+      )
+      return { people, things, ...Object.fromEntries(rest.map((one, i) => [names[i + 2], one])) }
     },
     close: () => handler.close(),
   }
@@ -107,15 +112,25 @@ async function readBatch(response: Response, operations: readonly WriteRequest[]
 /** What may account for a difference (CONTRACT.md §5, "No leak"). */
 export type Account = 'uniqueness' | 'references' | 'where' | 'check'
 
+/** A request that two sides did not answer the same. */
+export interface Difference {
+  readonly before: readonly [Store, Store]
+  readonly after: readonly [Store, Store]
+  readonly answers: readonly [Answer, Answer]
+}
+
+/** The caller, as a store makes them. */
+export const callerIn = ({ caller, callerIn }: WriteWorld, store: Store): OracleCaller =>
+  callerIn?.(store) ?? caller
+
 /** Which of the things that may tell two stores apart has done so; `undefined` where nothing should have. */
-function account(
-  { config: { collections }, caller }: WriteWorld,
+export function account(
+  world: WriteWorld,
   { line, body = {}, headers }: WriteRequest,
-  before: readonly [Store, Store],
-  after: readonly [Store, Store],
-  answers: readonly [Answer, Answer],
+  { before, after, answers }: Difference,
 ): Account | undefined {
-  const { things } = collections
+  const { things } = world.config.collections
+  const callers = before.map((store) => callerIn(world, store))
   const [, id = ''] = /^(?:PATCH|PUT|DELETE) \/\w+\/(.*)$/.exec(line) ?? []
   const both = [0, 1] as const
   const refusedIn = (code: string) => both.filter((i) => answers[i].code === code)
@@ -136,19 +151,20 @@ function account(
   const [one, other] = targets
   if (!one || !other || isClaim || /^(?:GET|POST)/.test(line)) return undefined
   const operation = line.startsWith('DELETE') ? 'delete' : 'update'
-  const [here = [], there = []] = [one, other].map((target) =>
-    writeRulesOf(things, operation, target, caller),
+  const [here = [], there = []] = [one, other].map((target, i) =>
+    writeRulesOf(things, operation, target, callers[i] ?? world.caller),
   )
   if (JSON.stringify(here) !== JSON.stringify(there)) return 'where'
   // What a write makes readable is shown, and counts.
-  const readers = [...before, ...after].map(({ things: all }) =>
-    all.filter(({ _id }) => _id === id).map((thing) => readersOf(things, thing, caller)),
-  )
+  const readers = [...before, ...after].map((store) => {
+    const written = store.things.filter(({ _id }) => _id === id)
+    return written.map((thing) => readersOf(things, thing, callerIn(world, store)))
+  })
   if (new Set(readers.map((some) => JSON.stringify(some))).size > 1) return 'where'
   const grants = Object.values(things.permissions) as { readonly read?: { readonly where?: Json } }[]
   const isConditional = grants.some(({ read }) => read?.where !== undefined)
   if (isConditional && refusedIn('document_too_large').length === 1) return 'where'
-  const [view = {}] = viewsOf(things, [one], caller)
+  const [view = {}] = viewsOf(things, [one], callers[0] ?? world.caller)
   const isHidden = (path: string): boolean => !Object.hasOwn(view, path)
   return here.some(({ check, where }) => pathsOf(check ?? where).some(isHidden)) ? 'check' : undefined
 }
@@ -167,28 +183,55 @@ export interface Building {
 /** The answers of both sides to one request. */
 interface Compared {
   readonly status: number
+  readonly code: unknown
   readonly isSame: boolean
   readonly why?: Account | undefined
 }
 
-/** How many pairs were different, what became of their requests, and what accounted for differences. */
-export type Seen = { [what in Account | 'pairs' | 'same' | 'written' | 'batches']: number }
+/** The worlds that are asked about, and what holds of them besides. */
+export interface WriteSource {
+  readonly worlds: fc.Arbitrary<WriteWorld>
+  /** What accounts for a difference between the answers. Default: what does in every world. */
+  readonly account?: typeof account
+  /** What accounts for a difference that only a batch shows, and none of its operations alone. */
+  readonly accountTogether?: typeof account
+  /** Throws where a request on one side has not done what it should have. */
+  readonly judge?: (world: WriteWorld, request: WriteRequest, done: Done) => void
+}
+
+/** What a request has done to one store. */
+export interface Done {
+  readonly before: Store
+  readonly after: Store
+  readonly answer: Answer
+}
+
+/** How many pairs were different, what became of their requests (`refused`: by hooks), and what accounted for differences. */
+export type Seen = { [what in Account | 'pairs' | 'same' | 'written' | 'batches' | 'refused']: number }
 
 /**
  * Non-interference of writes (CONTRACT.md §5, "No leak"): two stores that show a caller the same answer every write of that
  * caller identically, and show the same afterwards, unless uniqueness, references, `where` or `check` account for it.
  * Throws on a counterexample. The worlds are the same in every run.
  */
-export async function checkWrites(runs: Worlds, building: Building = {}): Promise<Seen> {
+export async function checkWrites(
+  runs: Worlds,
+  building: Building = {},
+  { worlds, account: accountFor = account, accountTogether, judge }: WriteSource = { worlds: writeWorlds },
+): Promise<Seen> {
   const accounts = { uniqueness: 0, references: 0, where: 0, check: 0 }
-  const seen: Seen = { pairs: 0, same: 0, written: 0, batches: 0, ...accounts }
+  const seen: Seen = { pairs: 0, same: 0, written: 0, batches: 0, refused: 0, ...accounts }
   await fc.assert(
-    fc.asyncProperty(writeWorlds, async (world) => {
-      const { caller, pair, requests, config } = world
-      const { things, people } = config.collections
-      const show = (store: Store): string =>
-        JSON.stringify([viewsOf(things, store.things, caller), viewsOf(people, store.people, caller)])
-      expect(viewsOf(things, pair[1].things, caller)).toEqual(viewsOf(things, pair[0].things, caller))
+    fc.asyncProperty(worlds, async (world) => {
+      const { pair, requests, config } = world
+      const show = (store: Store): string => {
+        const caller = callerIn(world, store)
+        const views = Object.entries(config.collections).map(([name, one]) =>
+          viewsOf(one, store[name] ?? [], caller),
+        )
+        return JSON.stringify(views)
+      }
+      expect(JSON.parse(show(pair[1]))).toEqual(JSON.parse(show(pair[0])))
       if (JSON.stringify(pair[0]) !== JSON.stringify(pair[1])) seen.pairs += 1
       const sides = [
         await openSide(world, pair[0], building),
@@ -204,15 +247,19 @@ export async function checkWrites(runs: Worlds, building: Building = {}): Promis
         const before = await onBoth(({ read }) => read())
         const answers = await onBoth(({ ask }) => ask(request))
         const after = await onBoth(({ read }) => read())
+        for (const i of [0, 1] as const)
+          judge?.(world, request, { before: before[i], after: after[i], answer: answers[i] })
         const [here, there] = answers.map(({ comparable }) => comparable)
         // What is new has another `_id` on each side.
         const isNew = [request, ...(request.operations ?? [])].some(({ line }) => /^POST \/t/.test(line))
         const [shown, shownThere] = isNew ? [] : after.map(show)
-        const compared = { status: answers[0].status, isSame: here === there && shown === shownThere }
+        const [{ status, code }] = answers
+        const compared = { status, code, isSame: here === there && shown === shownThere }
         if (compared.isSame) return compared
         const why = request.operations
-          ? await compareOneByOne(request.operations)
-          : account(world, request, before, after, answers)
+          ? ((await compareOneByOne(request.operations)) ??
+            accountTogether?.(world, request, { before, after, answers }))
+          : accountFor(world, request, { before, after, answers })
         const common = { request, before }
         if (why === undefined) {
           const [one, other] = [here, there].map((answer) => ({ ...common, answer }))
@@ -233,9 +280,10 @@ export async function checkWrites(runs: Worlds, building: Building = {}): Promis
       let isMoved = false
       for (const request of requests) {
         if (request.operations && isMoved) await reset()
-        const { isSame, why, status } = await compare(request)
+        const { isSame, why, status, code } = await compare(request)
         if (why !== undefined) seen[why] += 1
         if (isSame) seen.same += 1
+        if (isSame && code === 'refused') seen.refused += 1
         if (isSame && status < 300) seen.written += 1
         if (isSame && status < 300 && request.operations) seen.batches += 1
         // From where the stores no longer show the same, have other ids or a document less, nothing follows.

@@ -1,3 +1,4 @@
+import type { CollectionHooks } from '../../src/index.js'
 import fc from './fast-check.js'
 import { type OracleCaller, type OracleCollection, viewsOf } from './oracle.js'
 
@@ -7,6 +8,7 @@ type Json = { readonly [name: string]: unknown }
 export interface Store {
   readonly things: readonly Json[]
   readonly people: readonly Json[]
+  readonly [name: string]: readonly Json[]
 }
 
 export interface WriteRequest {
@@ -20,30 +22,37 @@ export interface WriteRequest {
 /** Two stores that show somebody the same under one configuration, and what that somebody writes. */
 export interface WriteWorld {
   readonly config: {
-    readonly collections: { readonly things: OracleCollection; readonly people: OracleCollection }
+    readonly collections: {
+      readonly things: OracleCollection
+      readonly people: OracleCollection
+      readonly [name: string]: OracleCollection
+    }
     readonly limits: Json
     readonly auth?: Json
   }
   readonly caller: OracleCaller
+  /** What a store makes of the caller; absent where it makes no difference. */
+  readonly callerIn?: (store: Store) => OracleCaller
+  readonly hooks?: { readonly [collection: string]: CollectionHooks }
   readonly pair: readonly [Store, Store]
   readonly requests: readonly WriteRequest[]
 }
 
-const TEXTS = ['a', 'b', 'long', 'x'.repeat(120)]
+export const TEXTS = ['a', 'b', 'long', 'x'.repeat(120)]
 const WHOLES = [0, 1, 9]
-const THINGS = [1, 2, 3].map((n) => idOf(n))
-const PEOPLE = [11, 12, 13].map((n) => idOf(n))
+export const THINGS = [1, 2, 3].map((n) => idOf(n))
+export const PEOPLE = [11, 12, 13].map((n) => idOf(n))
 
 function idOf(n: number): string {
   return `0190163d-8694-7000-8000-${n.toString(16).padStart(12, '0')}`
 }
 
 /** Absent but for one time in `times`. */
-const rarely = <T>(arbitrary: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T | undefined> =>
+export const rarely = <T>(arbitrary: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
 
 /** `undefined` is absence. */
-const tidy = (value: Json): Json =>
+export const tidy = (value: Json): Json =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined))
 
 const attributed = (definition: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
@@ -65,7 +74,8 @@ const mutable = (definition: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   attributed(definition).map(({ immutable: _, ...rest }) => rest)
 
 const inner = objectOf({ q: attributed(shortText), z: attributed(smallWhole) })
-const schema: fc.Arbitrary<Json> = fc
+/** What things hold; `t` is in all of them, for rules to judge. */
+export const thingSchemas: fc.Arbitrary<Json> = fc
   .record(
     {
       s: attributed(shortText),
@@ -113,7 +123,7 @@ function givenOf(definition: Json, use: Use): fc.Arbitrary<unknown> {
 function usualOf(definition: Json, use: Use): fc.Arbitrary<unknown> {
   switch (definition.type) {
     case 'string':
-      return fc.constantFrom(...TEXTS)
+      return fc.constantFrom(...((definition.enum as string[] | undefined) ?? TEXTS))
     case 'integer':
       return fc.constantFrom(...WHOLES)
     case 'object':
@@ -132,7 +142,7 @@ function usualOf(definition: Json, use: Use): fc.Arbitrary<unknown> {
     case 'array':
       return fc.array(givenOf(definition.items as Json, use), { maxLength: 2 })
     case 'reference':
-      return fc.constantFrom(...PEOPLE)
+      return fc.constantFrom(...(definition.collection === 'things' ? THINGS : PEOPLE))
     case 'hash':
       return fc.constantFrom('a', 'long')
     default:
@@ -212,9 +222,27 @@ const permissionsOf = (names: readonly string[]): fc.Arbitrary<Json> => {
     .map(tidy)
 }
 
-const PERSON = {
-  schema: { name: { type: 'string' } },
-  permissions: { user: { read: { where: { name: 'a' } }, delete: true } },
+/** Whom things refer to, and which of them the stores of a pair hold; who is no `a` cannot be seen. */
+export interface People {
+  readonly collection: OracleCollection
+  readonly documents: fc.Arbitrary<readonly [readonly Json[], readonly Json[]]>
+}
+
+export const PLAIN_PEOPLE: People = {
+  collection: {
+    schema: { name: { type: 'string' } },
+    permissions: { user: { read: { where: { name: 'a' } }, delete: true } },
+  },
+  documents: fc
+    .tuple(...PEOPLE.map(() => fc.tuple(fc.constantFrom('a', 'b'), fc.boolean())))
+    .map((persons) => {
+      const peopleOf = (isOther: boolean): readonly Json[] =>
+        persons.flatMap(([name, goes], i) =>
+          // Who cannot be seen comes and goes.
+          name === 'b' && goes === isOther ? [] : [{ _id: PEOPLE[i], name, createdBy: null }],
+        )
+      return [peopleOf(false), peopleOf(true)]
+    }),
 }
 
 /** A variant of a document, or `undefined`, that its reader cannot tell from it. */
@@ -256,6 +284,7 @@ function withLeftovers(value: unknown, old: unknown): unknown {
 const storesOf = (
   config: WriteWorld['config'],
   caller: OracleCaller,
+  people: People,
 ): fc.Arbitrary<readonly [Store, Store]> => {
   const { things } = config.collections
   const thing = (i: number) => storedOf(things.schema, i)
@@ -264,23 +293,18 @@ const storesOf = (
       fc.tuple(
         ...THINGS.map((_, i) => fc.tuple(thing(i), fc.array(thing(i), { minLength: 1, maxLength: 3 }))),
       ),
-      fc.tuple(...PEOPLE.map(() => fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()))),
+      people.documents,
     )
-    .map(([some, persons]): readonly [Store, Store] => {
+    .map(([some, [here, there]]): readonly [Store, Store] => {
       const documents = some.map(([one, others], i) => ({ one: { _id: THINGS[i], ...one } as Json, others }))
-      const peopleOf = (isOther: boolean): readonly Json[] =>
-        persons.flatMap(([name, goes], i) =>
-          // Who cannot be seen comes and goes.
-          name === 'b' && goes === isOther ? [] : [{ _id: PEOPLE[i], name, createdBy: null }],
-        )
       return [
-        { things: documents.map(({ one }) => one), people: peopleOf(false) },
+        { things: documents.map(({ one }) => one), people: here },
         {
           things: documents.flatMap(({ one, others }): readonly Json[] => {
             const other = disguise(things, caller, one, others)
             return other ? [{ ...other, _id: one._id }] : []
           }),
-          people: peopleOf(true),
+          people: there,
         },
       ]
     })
@@ -360,8 +384,14 @@ export const batchOf = (operations: readonly WriteRequest[]): WriteRequest => ({
   operations,
 })
 
-const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequest> => {
-  const operation = operationOf(world)
+/** What may be asked of a world. */
+type OperationOf = (world: Omit<WriteWorld, 'requests'>) => fc.Arbitrary<WriteRequest>
+
+const requestOf = (
+  world: Omit<WriteWorld, 'requests'>,
+  operationIn: OperationOf,
+): fc.Arbitrary<WriteRequest> => {
+  const operation = operationIn(world)
   return fc.oneof(
     { weight: 17, arbitrary: operation },
     {
@@ -385,20 +415,41 @@ const requestOf = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteReque
 /** How many requests are sent to each pair. */
 export const REQUESTS = 30
 
-export const writeWorlds: fc.Arbitrary<WriteWorld> = fc
-  .tuple(
-    schema.chain((fields) => fc.tuple(fc.constant(fields), permissionsOf(Object.keys(fields)))),
-    fc.boolean(),
-    fc.constantFrom(300, 2_000_000),
-    fc.subarray(['editor', 'clerk', 'remover']),
-  )
-  .chain(([[fields, permissions], additionalProperties, documentBytes, roles]) => {
-    const things = { schema: fields, permissions, additionalProperties }
-    const config = { collections: { things, people: PERSON }, limits: { documentBytes } }
-    const caller: OracleCaller = { id: 'ann', roles }
-    return storesOf(config, caller).chain((pair) => {
-      const world = { config, caller, pair }
-      const requests = fc.array(requestOf(world), { minLength: REQUESTS, maxLength: REQUESTS })
-      return requests.map((some) => ({ ...world, requests: some }))
+/** Random requests of a world. */
+export const withRequests = <T extends Omit<WriteWorld, 'requests'>>(
+  world: T,
+  operationIn: OperationOf = operationOf,
+): fc.Arbitrary<T & Pick<WriteWorld, 'requests'>> =>
+  fc
+    .array(requestOf(world, operationIn), { minLength: REQUESTS, maxLength: REQUESTS })
+    .map((requests) => ({ ...world, requests }))
+
+/** What random rules become, and what the caller is beside id and roles. */
+export interface Standing {
+  readonly rules: (permissions: Json) => Json
+  readonly fields: Json
+}
+
+/** Pairs of stores that show their caller the same, under random rules. */
+export const pairsOf = (
+  schema: fc.Arbitrary<Json>,
+  people: People,
+  { rules, fields: own }: Standing = { rules: (permissions) => permissions, fields: {} },
+): fc.Arbitrary<Omit<WriteWorld, 'requests'>> =>
+  fc
+    .tuple(
+      schema.chain((fields) => fc.tuple(fc.constant(fields), permissionsOf(Object.keys(fields)))),
+      fc.boolean(),
+      fc.constantFrom(300, 2_000_000),
+      fc.subarray(['editor', 'clerk', 'remover']),
+    )
+    .chain(([[fields, permissions], additionalProperties, documentBytes, roles]) => {
+      const things = { schema: fields, permissions: rules(permissions), additionalProperties }
+      const config = { collections: { things, people: people.collection }, limits: { documentBytes } }
+      const caller: OracleCaller = { ...own, id: 'ann', roles }
+      return storesOf(config, caller, people).map((pair) => ({ config, caller, pair }))
     })
-  })
+
+export const writeWorlds: fc.Arbitrary<WriteWorld> = pairsOf(thingSchemas, PLAIN_PEOPLE).chain((world) =>
+  withRequests(world),
+)

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { checkBatches } from '../support/batch-laws.js'
 import { withWriteClaims } from '../support/claim-worlds.js'
+import { CLAIMING_WRITES } from '../support/claiming-writes.js'
 import { CLAIMING, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
+import { checkWrites } from '../support/write-laws.js'
+import { REQUESTS } from '../support/write-worlds.js'
 
 // CONTRACT.md §5, "Claims" and "No leak"; §2, "Batch"
 
@@ -32,5 +35,16 @@ test.each(storages)(
     // The seed is fixed: both kinds are among the few pairs of a slow storage too.
     expect(granted).toBeGreaterThan(Math.floor(runs / 10))
     expect(refused).toBeGreaterThan(Math.floor(runs / 10))
+  },
+)
+
+test.each(useStorages())(
+  'in %s, stores that differ in claims, where a caller cannot see it, answer the writes of that caller identically',
+  async (name, createAdapter) => {
+    const runs = RUNS[name] ?? 0
+    const seen = await checkWrites(runs, { createAdapter }, CLAIMING_WRITES)
+    expect(seen.pairs).toBeGreaterThan(runs * 0.9)
+    expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
+    expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.12)
   },
 )

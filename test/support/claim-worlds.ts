@@ -40,12 +40,13 @@ const membership = fc.record(
   { requiredKeys: ['user', 'createdAt', 'createdBy'] },
 )
 
-const memberships = fc
+/** Memberships at random. */
+export const memberships = fc
   .array(membership, { maxLength: 6 })
   .map((all) => all.map((one, i): Json => ({ _id: id(i), ...one, updatedAt: '2026-01-01T00:00:00.000Z' })))
 
 /** Nobody sees memberships, or everyone does, or each their own, or a part of them. */
-const permissions = fc.constantFrom<Json>(
+export const membershipRules = fc.constantFrom<Json>(
   {},
   { '*': { read: true } },
   { user: { read: { where: { user: '$user._id' } } } },
@@ -65,7 +66,7 @@ const replace = (name: string, inner: unknown): unknown =>
 
 /** A world whose rules use claims, as they use fields of a host's caller in others. */
 export const claimWorlds: fc.Arbitrary<World> = fc
-  .tuple(worlds, memberships, permissions)
+  .tuple(worlds, memberships, membershipRules)
   .map(([world, documents, permissions]) => ({
     ...world,
     collection: { ...world.collection, permissions: claiming(world.collection.permissions) as Json },
@@ -104,23 +105,26 @@ export const disguiseWithClaims = (world: World): fc.Arbitrary<Disguise> =>
     return { ...others, memberships: present }
   })
 
-/** A world of writes whose rules use claims of what the caller has written. */
-export const withWriteClaims = (world: WriteWorld): WriteWorld => {
-  const { things } = world.config.collections
+/** Rules that judge `t` by a claim. */
+export function judgeBy(claim: string, permissions: Json): Json {
   const judged = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(judged)
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => {
         if (name !== 't') return [name, judged(inner)]
-        return [name, inner === 'a' ? { $in: '$user.marks' } : { $nin: '$user.marks' }]
+        return [name, inner === 'a' ? { $in: `$user.${claim}` } : { $nin: `$user.${claim}` }]
       }),
     )
   }
-  const permissions = Object.fromEntries(
-    Object.entries(things.permissions).map(([subject, grant]) => [subject, judged(grant)]),
-  )
+  return Object.fromEntries(Object.entries(permissions).map(([subject, grant]) => [subject, judged(grant)]))
+}
+
+/** A world of writes whose rules use claims of what the caller has written. */
+export const withWriteClaims = (world: WriteWorld): WriteWorld => {
+  const { things } = world.config.collections
   const claims = { marks: { from: 'things', where: { createdBy: '$user._id' }, take: 't' } }
+  const permissions = judgeBy('marks', things.permissions)
   return {
     ...world,
     config: {

@@ -148,9 +148,9 @@ const writeMutants: readonly Mutant[] = [
     `${WRITE}/rules/apply-update.js`,
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) => {
-        const judgeMatches: Draft['judgeMatches'] = (after, known) => {
+        const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, known) => {
           const shown = Object.entries(after).filter(([name]) => draft.isShown(name))
-          return draft.judgeMatches(Object.fromEntries(shown), known)
+          return draft.judgeMatches({ after: Object.fromEntries(shown), unseen }, known)
         }
         return real.applyUpdate(call, trial, { ...draft, judgeMatches })
       },
@@ -160,8 +160,8 @@ const writeMutants: readonly Mutant[] = [
     'a match is judged on the target as its caller sees it',
     `${WRITE}/references.js`,
     replacing<typeof References>((real) => ({
-      async findReferable(call, permit, bodies, stored) {
-        const find = await real.findReferable(call, permit, bodies, stored)
+      async findReferable(call, permit, bodies, updating) {
+        const find = await real.findReferable(call, permit, bodies, updating)
         return (reference) => {
           const access = call.access({ name: reference.collection })
           const values = Object.entries(find(reference) ?? {}).filter(([name]) => access?.find(name))

@@ -67,7 +67,7 @@ async function planChange(
   const stamp = createStamp()
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements } = planReplace(call, users, user, replace)
+  const { steps, agreements } = planReplace(call, users, { before: user, after: replace })
   return {
     steps: [...steps, { in: SESSIONS, remove: sessionsOf(user._id) }, step],
     agreements,

@@ -64,7 +64,7 @@ const unsetAsked = (call: Call, collection: Collection, id: string, doomed: Doom
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
     return {
-      ...planReplace(call, collection, before, after),
+      ...planReplace(call, collection, { before, after }),
       done: undefined,
       behind: asked?.behind,
     }

@@ -11,6 +11,8 @@ import type { Agreement } from '../store.js'
 /** A write of one document; a new one has no `before`. */
 interface Written {
   readonly before?: JsonObject
+  /** Properties that count as changed, whatever was there. Default: none. */
+  readonly renewed?: ReadonlySet<string>
   /** Whether others may refer to the `_id` of a new document, because somebody has chosen it. */
   readonly isNamed?: boolean
   readonly after: StoredDocument
@@ -28,11 +30,11 @@ export type FindTarget = (reference: Reference) => JsonObject | undefined
 export const judgeMatches = (
   { matches }: ServicePlan,
   collection: Collection,
-  { before = {}, after }: { readonly before?: JsonObject; readonly after: JsonObject },
+  { before = {}, after, renewed }: Omit<Written, 'after'> & { readonly after: JsonObject },
   { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
 ): readonly Fault[] =>
   (matches.from.get(collection.name) ?? []).flatMap((match) =>
-    findRenewed(match, collection, before, after)
+    findRenewed(match, collection, { before, after, renewed })
       .filter((reference) => {
         const isItself = match.target === collection.name && reference.id === after._id
         const target = isItself ? after : findTarget(reference)
@@ -52,14 +54,26 @@ const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boole
 function findRenewed(
   match: Match,
   collection: Collection,
-  before: JsonObject,
-  after: JsonObject,
+  { before, after, renewed = NO_NAMES }: Sides,
 ): readonly Reference[] {
   const held = collectMatched(match, collection, after)
-  if (match.pairs.some(({ readHere }) => readHere(before) !== readHere(after))) return held
-  const old = new Set(collectMatched(match, collection, before).map(({ id }) => id))
+  const isMoved = match.pairs.some(
+    ({ here, readHere }) => renewed.has(here.path) || readHere(before) !== readHere(after),
+  )
+  if (isMoved) return held
+  const [name = ''] = match.ref.path.split('.')
+  const old = new Set(renewed.has(name) ? [] : collectMatched(match, collection, before).map(({ id }) => id))
   return held.filter(({ id }) => !old.has(id))
 }
+
+/** A document before and after a write. */
+interface Sides {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly renewed: ReadonlySet<string> | undefined
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 const collectMatched = (
   { field }: Match,
@@ -89,11 +103,11 @@ const NONE: readonly Agreement[] = []
 function planReferring(
   match: Match,
   collection: Collection,
-  { before = {}, after, at = '' }: Written,
+  { before = {}, after, renewed: names, at = '' }: Written,
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
-  const renewed = findRenewed(match, collection, before, after)
+  const renewed = findRenewed(match, collection, { before, after, renewed: names })
   const held = new Set(collectMatched(match, collection, after).map(({ id }) => id))
   const gone = collectMatched(match, collection, before).filter(({ id }) => !held.has(id))
   return [
@@ -111,10 +125,15 @@ function planReferring(
 }
 
 /** No document that refers to it may disagree with what it has become. */
-function planReferred(match: Match, { before, after, isNamed = false }: Written): readonly Agreement[] {
+function planReferred(
+  match: Match,
+  { before, after, renewed = NO_NAMES, isNamed = false }: Written,
+): readonly Agreement[] {
   const isChanged = !before
     ? isNamed
-    : match.pairs.some(({ readThere }) => readThere(before) !== readThere(after))
+    : match.pairs.some(
+        ({ there, readThere }) => renewed.has(there.path) || readThere(before) !== readThere(after),
+      )
   if (!isChanged) return NONE
   const agreeing = and(match.pairs.map(({ here, readThere }) => equals(here, readThere(after))))
   const refers: Filter = { kind: 'eq', field: match.ref, value: after._id }

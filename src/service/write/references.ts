@@ -1,5 +1,6 @@
-import type { Collection } from '../../config/plan.js'
+import type { Collection, Match } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
+import type { Field } from '../../fields/field-type.js'
 import { isId, or } from '../../filter/filter.js'
 import { pickOwn } from '../../json/own-properties.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
@@ -29,6 +30,12 @@ export const anyReferable: Referable = () => NO_VALUES
 
 const NO_VALUES: JsonObject = Object.freeze({})
 
+/** What an update changes, and how. */
+export interface Updating {
+  readonly stored: JsonObject
+  readonly mode: 'patch' | 'put'
+}
+
 /**
  * Finds the documents that a caller may refer to, among all ids in the bodies and the rules, and in what is
  * stored where that can be judged anew, before they are judged: one query per collection.
@@ -37,15 +44,15 @@ export const findReferable = (
   call: Call,
   permit: Permit,
   bodies: readonly JsonObject[],
-  stored?: JsonObject,
+  updating?: Updating,
 ): MaybePromise<Referable> =>
-  permit.collection.hasReferences ? askReferable(call, permit, bodies, stored) : anyReferable
+  permit.collection.hasReferences ? askReferable(call, permit, bodies, updating) : anyReferable
 
 async function askReferable(
   call: Call,
   { collection, rules }: Permit,
   bodies: readonly JsonObject[],
-  stored: JsonObject | undefined,
+  updating: Updating | undefined,
 ): Promise<Referable> {
   const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call) ?? {})
   const { now } = call.binding
@@ -57,7 +64,7 @@ async function askReferable(
     const possible = normaliseProperties(fields, Object.fromEntries(named))
     return collectReferences(fields, applyDefaults(fields, possible, now))
   })
-  if (stored && matches.length > 0) references.push(...collectReferences(fields, stored))
+  if (updating) references.push(...collectMoved(matches, fields, [...bodies, ...sets], updating))
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
   for (const [name, ids] of groupIds(references)) {
     const learning = call.learnToRead({ name })
@@ -68,6 +75,23 @@ async function askReferable(
     if (access) found.set(name, await findReadable(call, access, ids, compared))
   }
   return ({ collection: name, id }) => found.get(name)?.get(id)
+}
+
+/**
+ * The stored references whose own side of a `match` may change. Others are not asked for: how long an update takes
+ * must not tell of references that its caller may not read.
+ */
+function collectMoved(
+  matches: readonly Match[],
+  fields: readonly Field[],
+  given: readonly JsonObject[],
+  { stored, mode }: Updating,
+): readonly Reference[] {
+  const isNamed = ({ pairs }: Match): boolean =>
+    pairs.some(({ here }) => given.some((one) => Object.hasOwn(one, here.path)))
+  const moved = matches.filter((match) => mode === 'put' || isNamed(match)).map(({ field }) => field)
+  if (moved.length === 0) return []
+  return collectReferences(fields, stored).filter(({ field }) => moved.includes(field))
 }
 
 /** The most ids in one query: more than a body of the default size can hold, fewer than engines take. */

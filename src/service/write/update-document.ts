@@ -72,24 +72,33 @@ export function askUpdateHook(
   return asking.then((settled) => ({ ...settled, fields: attachment.settle(fields, settled.fields) }))
 }
 
+/** A document and its next version. */
+interface Versions {
+  readonly before: StoredDocument
+  /** Properties that count as changed, whatever was there. Default: none. */
+  readonly renewed?: ReadonlySet<string>
+  readonly after: StoredDocument
+}
+
 /** Plans what puts the next version of a document in its place. Throws `document_too_large`. */
 export function planReplace(
   { service }: Call,
   collection: Collection,
-  before: StoredDocument,
-  after: StoredDocument,
+  { before, after, renewed = NO_NAMES }: Versions,
 ): Required<Pick<Attempt<unknown>, 'steps' | 'agreements'>> {
   checkStoredSize([after])
+  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !renewed.has(name)))
   return {
     steps: [
       // If a referenced document is gone by now, the next attempt reports it.
-      ...referencesToHold(collection, before, after).map(requireReference),
+      ...referencesToHold(collection, kept, after).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
-    agreements: planAgreements(service.plan, collection, { before, after }),
+    agreements: planAgreements(service.plan, collection, { before, after, renewed }),
   }
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set()
 const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 
 /** A change of a document that was found. */
@@ -106,14 +115,14 @@ async function judgeChange(
 ): Promise<Updated & Ignoring> {
   const { stored, access, shown, rules } = found
   const permit = { collection, rules }
-  const referable = await findReferable(call, permit, [body], stored)
+  const referable = await findReferable(call, permit, [body], { stored, mode })
   const draft: Omit<UpdateDraft, 'slice'> = {
     judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
-    judgeMatches: (after, known) =>
+    judgeMatches: ({ after, unseen }, known) =>
       judgeMatching(
         call,
         collection,
-        { before: stored, after: { ...after, _id: stored._id } },
+        { before: stored, after: { ...after, _id: stored._id }, renewed: unseen },
         { referable, known },
       ),
     isShown: (name) => access.isShown(stored, name),
@@ -127,7 +136,7 @@ async function judgeChange(
 }
 
 /** What replaces the version that was read. */
-interface Replacement extends Pick<Updated, 'given'>, Ignoring, Settled {
+interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, Settled {
   readonly found: Found
   readonly hashes: ReadonlyMap<string, string | null>
   readonly now: string
@@ -136,7 +145,7 @@ interface Replacement extends Pick<Updated, 'given'>, Ignoring, Settled {
 async function planReplacement(
   call: Call,
   { collection }: Target,
-  { found: { stored, access }, fields, behind, given, ignored, hashes, now }: Replacement,
+  { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
@@ -144,6 +153,10 @@ async function planReplacement(
   const document = updateStoredDocument(stored, settled, now, { hashes, stamp: taken?.stamp })
   const before = (): string => access.write(stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
-  const { steps, agreements } = planReplace(call, collection, stored, document)
+  const { steps, agreements } = planReplace(call, collection, {
+    before: stored,
+    after: document,
+    renewed: unseen,
+  })
   return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, done, behind }
 }

@@ -65,7 +65,7 @@ async function planVerification(
   const planned = { fields: verified, now }
   const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements } = planReplace(call, users, user, replace)
+  const { steps, agreements } = planReplace(call, users, { before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered)],
     agreements,

@@ -33,7 +33,7 @@ export interface UpdateDraft {
   /** The faults of references that the document did not have before. */
   readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
   /** The faults of references of the document as it would be stored that do not agree. */
-  readonly judgeMatches: (after: JsonObject, known: readonly Fault[]) => readonly Fault[]
+  readonly judgeMatches: (next: Next, known: readonly Fault[]) => readonly Fault[]
 }
 
 /** The result of an update. */
@@ -45,6 +45,8 @@ export interface Updated {
   readonly secrets: ReadonlyMap<string, string | null>
   /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
+  /** The names that they give a value, and that the caller may not read: these count as changed. */
+  readonly unseen: ReadonlySet<string>
 }
 
 /**
@@ -56,7 +58,10 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const { collection, rule, kept } = trial
   const { stored, now, mode } = draft
   const writes = mode === 'put' || Object.keys(kept.body).length > 0
-  if (!writes) return { kind: 'fits', writes, fields: readFields(stored), secrets: new Map(), given: {} }
+  if (!writes) {
+    const nothing = { secrets: new Map(), given: {}, unseen: new Set<string>() }
+    return { kind: 'fits', writes, fields: readFields(stored), ...nothing }
+  }
   const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
   const given: JsonObject = { ...kept.body, ...set }
@@ -67,7 +72,9 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
     now,
   }
   const after = updateFields(collection.fields, readFields(stored), update)
-  const faults = yield* judgeUpdate(collection, given, update, { ...draft, after })
+  const unseen = new Set(Object.keys(given).filter((name) => !draft.isShown(name)))
+  const next = { after, unseen }
+  const faults = yield* judgeUpdate(collection, given, update, { ...draft, next })
   if (faults.length > 0) return blame(trial, faults)
 
   const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
@@ -76,11 +83,11 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const { _id, createdAt, createdBy } = stored
   const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
   if (!call.judge.admits(rule, document)) return { kind: 'refused' }
-  return { kind: 'fits', writes, fields, secrets, given }
+  return { kind: 'fits', writes, fields, secrets, given, unseen }
 }
 
-/** The fields as they would be stored. */
-interface After {
+/** What would be stored. */
+interface Next extends Pick<Updated, 'unseen'> {
   readonly after: JsonObject
 }
 
@@ -89,7 +96,7 @@ function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
   update: Update,
-  { after: stored, shown, isShown, judgeReferences, judgeMatches, mode, slice }: UpdateDraft & After,
+  { next, shown, isShown, judgeReferences, judgeMatches, mode, slice }: UpdateDraft & { readonly next: Next },
 ): Sliced<readonly Fault[]> {
   const { fields } = collection
   const unseen = fields.filter(
@@ -111,7 +118,7 @@ function* judgeUpdate(
     ),
     ...findImmutableChanges(fields, before, after),
     ...broken,
-    ...judgeMatches(stored, broken),
+    ...judgeMatches(next, broken),
     ...(mode === 'patch' ? findUnknownNulls(fields, open, collection.additionalProperties) : []),
   ]
   return yield* collection.validate.inSlices(after, slice, {

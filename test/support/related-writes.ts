@@ -249,9 +249,13 @@ function accountForReferences(
 /** In a batch references agree once all of it is done, so what none of its operations tells the whole may. */
 const accountTogether = (
   { config }: WriteWorld,
-  _: WriteRequest,
+  { operations = [] }: WriteRequest,
   { before, answers }: Difference,
 ): Account | undefined => {
+  const claimed = operations.filter(({ headers }) => headers?.['if-none-match'] !== undefined)
+  const isThere = (store: Store, { line }: WriteRequest): boolean =>
+    find(store, parse(line).name, parse(line).id) !== undefined
+  if (claimed.some((one) => isThere(before[0], one) !== isThere(before[1], one))) return 'uniqueness'
   const [here, there] = before.map(({ things, people }) => {
     const { schema } = config.collections.things
     const compared = things.map((thing) => [thing._id, textAt(thing, 't'), heldBy(schema, thing)])

@@ -65,14 +65,15 @@ type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? K
 /** The known names of a value; none where its names are not known. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
-type TypesOf<C> = C extends { readonly schema: infer S }
+/** The types of a collection; `Common` are references of all collections. */
+type TypesOf<C, Common> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
     ? LooseCollection
     : {
         readonly document: Flat<{ readonly _id: string } & ShownFields<S> & SystemFields & Undeclared<C>>
         readonly create: Flat<GivenFields<S, SetName<C>> & Undeclared<C>>
         readonly update: Flat<PatchFields<S> & Undeclared<C>>
-        readonly references: { readonly [P in ReferencePair<S> as P[0]]: P[1] }
+        readonly references: { readonly [P in ReferencePair<S> as P[0]]: P[1] } & Common
       }
   : LooseCollection
 
@@ -85,6 +86,20 @@ type UniqueStringOf<S> = {
 type IdentifierOf<C, S> = C extends { readonly auth: { readonly identifier: infer K extends string } }
   ? K
   : UniqueStringOf<S>
+
+/** The names of the secrets of a schema. */
+type HashOf<S> = {
+  [K in NameOf<S>]: S[K] extends { readonly type: 'hash' } ? K : never
+}[NameOf<S>]
+
+/** Where there are accounts, `createdBy` leads to them (CONTRACT.md §2, "Expand"). */
+type CreatedBy<C> = C extends { readonly collections: { readonly users: { readonly schema: infer S } } }
+  ? [IdentifierOf<C, S>] extends [never]
+    ? unknown
+    : [HashOf<S>] extends [never]
+      ? unknown
+      : { readonly createdBy: 'users' }
+  : unknown
 
 type RequireVerified<C> = C extends {
   readonly auth: { readonly requireVerified: infer B extends boolean }
@@ -120,7 +135,7 @@ export type CollectionsOf<C> = unknown extends C
   ? LooseCollections
   : IsConfig<C> extends true
     ? C extends { readonly collections: infer N }
-      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K]> & AccountOf<C, K, N[K]> }
+      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K], CreatedBy<C>> & AccountOf<C, K, N[K]> }
       : never
     : C extends { readonly [K in keyof C]: CollectionTypes }
       ? C

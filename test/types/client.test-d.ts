@@ -143,6 +143,32 @@ export async function expandOn(): Promise<void> {
 }
 
 /** For the compiler alone. */
+export async function expandCreator(): Promise<void> {
+  const [post] = await posts.list({ expand: ['createdBy'] })
+  expectTypeOf(post?.createdBy).toEqualTypeOf<string | User | null | undefined>()
+  expectTypeOf((await posts.get('x')).createdBy).toEqualTypeOf<string | null>()
+  const { author, createdBy } = await posts.get('x', { expand: ['author.createdBy', 'createdBy.createdBy'] })
+  if (typeof author === 'object' && typeof author.createdBy === 'object')
+    expectTypeOf(author.createdBy?.email).toEqualTypeOf<string | undefined>()
+  if (createdBy !== null && typeof createdBy === 'object' && typeof createdBy.createdBy === 'object')
+    expectTypeOf(createdBy.createdBy).toEqualTypeOf<User | null>()
+  // @ts-expect-error An address is no reference.
+  void posts.list({ expand: ['createdBy.email'] })
+  // @ts-expect-error These are four references.
+  void posts.list({ expand: ['createdBy.createdBy.createdBy.createdBy'] })
+  const projected = await posts.get('x', { project: ['createdBy'], expand: ['createdBy'] })
+  expectTypeOf(projected).toEqualTypeOf<{ readonly _id: string; readonly createdBy: string | User | null }>()
+
+  // Without accounts of the service nobody stands behind it.
+  const guests = defineConfig({
+    collections: { users: { schema: { name: { type: 'string', unique: true } } }, notes: { schema: {} } },
+  })
+  const notes = createClient<typeof guests>('/api').collection('notes')
+  // @ts-expect-error There are no accounts.
+  void notes.list({ expand: ['createdBy'] })
+}
+
+/** For the compiler alone. */
 export function write(): void {
   const date = new Date()
   void posts.create({ title: 'x', meta: { seen: date } })

@@ -41,11 +41,16 @@ export function printTypes(config: Config): string {
   const settled = settleShape(config)
   const collections = Object.entries(settled.collections ?? {})
   const names = nameInterfaces(collections.map(([name]) => name))
+  const account = settled.collections?.users ? describeAccount(settled.collections.users, settled.auth) : []
+  const hasSecret = Object.values(settled.collections?.users?.schema ?? {}).some(
+    (definition) => (definition as FieldDefinition).type === 'hash',
+  )
   const parts = collections.map(([name, collection]) => ({
     name,
     ...printCollection(name, collection, {
       typeName: names.get(name) ?? name,
-      account: name === 'users' ? describeAccount(collection, settled.auth) : [],
+      account: name === 'users' ? account : [],
+      isSigned: account.length > 0 && hasSecret,
     }),
   }))
   const map = parts.map(({ name, types }) => ({ name: printName(name), isOptional: false, type: types }))
@@ -60,9 +65,15 @@ export function printTypes(config: Config): string {
 interface Printed {
   readonly typeName: string
   readonly account: readonly Property[]
+  /** Whether `createdBy` leads to an account. */
+  readonly isSigned: boolean
 }
 
-function printCollection(name: string, collection: CollectionConfig, { typeName, account }: Printed) {
+function printCollection(
+  name: string,
+  collection: CollectionConfig,
+  { typeName, account, isSigned }: Printed,
+) {
   const { schema } = collection
   const given = namesGivenBySet(collection)
   const rest = collection.additionalProperties ? '  readonly [name: string]: unknown\n' : ''
@@ -87,7 +98,8 @@ function printCollection(name: string, collection: CollectionConfig, { typeName,
       describeFields(schema, 'update', '  '),
     ),
   ].join('\n\n')
-  const references = findReferences(schema).map(([path, target]) => ({
+  const found = [...findReferences(schema), ...(isSigned ? [['createdBy', 'users'] as const] : [])]
+  const references = found.map(([path, target]) => ({
     name: printName(path),
     isOptional: false,
     type: printText(target),

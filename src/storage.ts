@@ -107,6 +107,8 @@ export interface Change {
   readonly id: string
   readonly before: StoredDocument | null
   readonly after: StoredDocument | null
+  /** Which write it is of: the same number for all changes of one, another for those beside them. */
+  readonly write: number
   /** When it was written, by the storage's clock, in milliseconds since 1970. */
   readonly time: number
   /** Where to read on behind it. */

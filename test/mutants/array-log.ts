@@ -3,7 +3,7 @@ import { type PlainChange, recordPlainly } from '../../src/testing/adapter/check
 import { createArrayAdapter } from './array-adapter.js'
 
 /** A change in the log; `place`: how many lie before it. */
-export type Entry = PlainChange & Pick<Change, 'time'>
+export type Entry = PlainChange & Pick<Change, 'write' | 'time'>
 
 /** What the log of an array adapter is made of; each part can be broken by itself. */
 export interface LogParts {
@@ -21,6 +21,8 @@ export interface LogParts {
   /** How many of the first changes are gone. */
   readonly countGone: (log: readonly Entry[], mark: number, times: Horizon) => number
   readonly isGap: (place: number | undefined, gone: number) => boolean
+  /** The number of a write, of which so many were before. */
+  readonly number: (writes: number) => number
   /** Whether there may be more. */
   readonly isMore: (left: number) => boolean
 }
@@ -41,6 +43,7 @@ export const soundLog: LogParts = {
     return first < 0 ? log.length : first
   },
   isGap: (place, gone) => place === undefined || place < gone,
+  number: (writes) => writes,
   isMore: (left) => left > 0,
 }
 
@@ -52,6 +55,7 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
   let plans: readonly CollectionPlan[] = []
   let log: readonly Entry[] = []
   let gone = 0
+  let writes = 0
 
   const keepOf = (member: 'keep' | 'keepMarked'): number =>
     Math.max(0, ...plans.map((plan) => plan.log?.[member] ?? plan.log?.keep ?? 0))
@@ -96,9 +100,10 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
       const copies = structuredClone(steps)
       const changes = (result.ok ? recordPlainly(store, copies, plans) : undefined) ?? []
       const recorded = parts.record(changes, copies, result.ok)
+      const write = parts.number(writes++)
       log = parts.append(
         log,
-        recorded.map((change) => ({ ...change, time: Date.now() })),
+        recorded.map((change) => ({ ...change, write, time: Date.now() })),
       )
       return result
     },

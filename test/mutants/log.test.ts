@@ -46,6 +46,7 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
     'the changes of a write lie in the order of UTF-16',
     { record: (changes) => [...changes].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) },
   ],
+  ['two writes have one number', { number: (writes) => writes >> 1 }],
   [
     'a write that is refused is recorded',
     {

@@ -47,6 +47,7 @@ export function createChangeLog(
   /** The changes that were cut off before `kept`, and those that are gone in it. */
   let cut = 0
   let gone = 0
+  let writes = 0
 
   const end = (): number => cut + kept.length
   const positionOf = (place: number, time: number): string => printPosition({ log: name(), place, time })
@@ -95,9 +96,10 @@ export function createChangeLog(
     record(touched) {
       const time = Date.now()
       const changes = touched.length === 1 ? touched : mergeTouched(touched)
-      for (const { in: collection, before, after, log } of changes) {
-        const id = (before ?? after)?._id ?? ''
-        kept.push({ in: collection, id, before: leaveOut(before, log), after: leaveOut(after, log), time })
+      const write = ++writes
+      for (const { in: collection, before: old, after: young, log } of changes) {
+        const [before, after] = [leaveOut(old, log), leaveOut(young, log)]
+        kept.push({ in: collection, id: (old ?? young)?._id ?? '', before, after, write, time })
       }
       drop(changes.length * DROPPED)
       bell.ring()

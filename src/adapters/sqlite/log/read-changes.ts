@@ -46,7 +46,7 @@ function* readPage(
     if (slice.left <= 0) yield
     const [write, id, collection, time, before, became] = JSON.parse(text) as Row
     const position = positionOf([write, id, collection], time)
-    changes.push({ in: collection, id, before, after: became, time, position })
+    changes.push({ in: collection, id, before, after: became, write, time, position })
   }
   const position = changes.at(-1)?.position ?? positionOf(start, Date.now())
   return { changes, position, more, gap: !isKnown }

@@ -3,8 +3,8 @@ import type { Change, CollectionPlan, StorageAdapter, StoredDocument, WriteStep 
 import { check, checkSame } from './check.js'
 import { applyPlainly, type Documents } from './plain-write.js'
 
-/** A change without its place and time. */
-export type PlainChange = Omit<Change, 'time' | 'position'>
+/** A change without its write, its place and its time. */
+export type PlainChange = Omit<Change, 'write' | 'time' | 'position'>
 
 /** The documents of some collections. */
 export type PlainStore = ReadonlyMap<string, Documents>
@@ -86,7 +86,7 @@ export async function readLog(
 }
 
 /** A change as it is compared. */
-export const plainChange = ({ time, position, ...change }: Change): PlainChange => change
+export const plainChange = ({ write, time, position, ...change }: Change): PlainChange => change
 
 /** Checks all changes behind a position. Gives the position behind them. */
 export async function checkLog(

@@ -114,6 +114,27 @@ export const recordCases: readonly AdapterCase[] = [
     ])
   }),
 
+  logCase('the changes of a write have one number, and those beside them another', async (adapter) => {
+    const start = await findEnd(adapter)
+    const writes = [
+      [insert('c', { n: 1 }), insert('a'), insert('b', {}, 'users')],
+      [replace('a', 1)],
+      [insert('b'), insert('d')],
+      [remove(or(['b', 'd'].map((id) => eq(ID, id))))],
+      [remove(eq(N, 1))],
+    ]
+    for (const steps of writes) await adapter.write(steps, {})
+    for (const limit of [1, 100]) {
+      const { changes } = await readLog(adapter, start, limit)
+      const told = changes.map(({ write }) => write)
+      const expected = [1, 1, 1, 2, 3, 3, 4, 4, 5]
+      const areRight =
+        told.length === expected.length &&
+        told.every((write, i) => i === 0 || (write === told[i - 1]) === (expected[i] === expected[i - 1]))
+      check(areRight, `changes of the writes ${expected} have the numbers ${told}`)
+    }
+  }),
+
   logCase('collections are told apart, and one that is not logged is left out', (adapter) =>
     checkWrites(adapter, [
       [insert('a', {}, 'users'), insert('a', {}, 'others'), insert('a')],

@@ -65,7 +65,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   )
   checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
   const limits = { ...DEFAULT_LIMITS, ...config.limits }
-  const plan = {
+  const known = {
     collections,
     auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
     ...compileReferences(collections, isUnsure, report),
@@ -75,8 +75,9 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
       report.at('auth').at('claims'),
     ),
     limits,
-    log: compileLog(config, collections, options.hasLog ?? true, report.at('collections')),
   }
+  const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
+  const plan = { ...known, log }
   checkLimits(limits, report.at('limits'))
   const { hasDeliver = true } = options
   checkRequireVerified({ config: auth, auth: plan.auth, isUnsure, hasDeliver, faults: [...faults] }, report)
@@ -158,22 +159,18 @@ function presenceOf(fields: readonly Field[], name: string | null): Filter | nul
 /** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */
 function compileLog(
   config: Partial<Config>,
-  collections: ReadonlyMap<string, Collection>,
+  { collections, claims }: Pick<ServicePlan, 'collections' | 'claims'>,
   hasLog: boolean,
   report: ConfigReport,
 ): LoggedPlan | null {
   const told = [...collections.values()].filter(({ hasChanges }) => hasChanges)
   if (told.length === 0) return null
-  for (const { name, permissions } of told) {
-    const place = report.at(name).at('changes')
-    if (!hasLog) place.fault('this storage keeps no changes')
-    // What a caller is through other documents changes with documents that no stream of this collection reads.
-    const usesClaims = [...permissions.read.values()].some((rule) => rule !== null && rule.claims.length > 0)
-    if (usesClaims) place.fault('a rule to read here uses a claim, which streams of changes do not follow')
-  }
+  if (!hasLog)
+    for (const { name } of told) report.at(name).at('changes').fault('this storage keeps no changes')
   const users = collections.has(USERS) ? [USERS] : []
+  const claimed = Array.from(claims.values(), ({ from }) => from)
   return {
-    collections: new Set([...told.map(({ name }) => name), ...users]),
+    collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),
     configuration: JSON.stringify(config),
   }
 }

@@ -35,30 +35,37 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     logger.warn(message, { caller })
   }
   return (claim, binding, store) => {
-    let isLacking = false
-    const filter = bindWhere(claim.where, binding, () => {
-      isLacking = true
-    })
-    if (isLacking) return undefined
+    const filter = bindClaim(claim, binding)
+    if (!filter) return undefined
     const reader = store.own(claim.from)
     return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
       if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
-      return readOldest(reader, claim, filter).then((values) => {
-        if (!values.isWhole) warn(claim.name, binding.user?._id)
-        return values
+      return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) => {
+        if (!isAll) warn(claim.name, binding.user?._id)
+        return gather(claimed, isAll)
       })
     })
   }
 }
 
+/** The documents that a claim asks for; `undefined` where the caller lacks it. */
+export function bindClaim({ where }: Claim, binding: Binding): Filter | undefined {
+  let isLacking = false
+  const filter = bindWhere(where, binding, () => {
+    isLacking = true
+  })
+  return isLacking ? undefined : filter
+}
+
 /** A value, and what orders it: documents need not be kept for that. */
-interface Claimed {
+export interface Claimed {
   readonly createdAt: string
   readonly id: string
   readonly value: Scalar | undefined
 }
 
-const claimFrom =
+/** What a document is for a claim. */
+export const claimFrom =
   ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
   (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
 
@@ -68,32 +75,41 @@ const OLDEST_FIRST: readonly OrderKey[] = [
 ]
 
 /** Reads the oldest documents, which may be too many or too large to be read at once. */
-async function readOldest(reader: Reader, claim: Claim, filter: Filter): Promise<ClaimValues> {
+export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
   const read = claimFrom(claim)
-  const first = await reader.list({
-    filter,
-    sort: OLDEST_FIRST,
-    limit: MAX_CLAIMED + 1,
-    bytes: BATCH_BYTES,
-  })
-  const claimed = first.slice(0, MAX_CLAIMED).map(read)
+  const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: BATCH_BYTES })
+  const claimed = first.slice(0, most).map(read)
   const size = first.length + (first.rest?.length ?? 0)
-  let left = first.rest?.slice(0, MAX_CLAIMED - claimed.length) ?? []
+  let left = first.rest?.slice(0, most - claimed.length) ?? []
   while (left.length > 0) {
     const some = await reader.list({ filter: and([filter, or(left.map(isId))]), bytes: BATCH_BYTES })
     claimed.push(...some.map(read))
     left = [...(some.rest ?? [])]
   }
-  return gather(claimed, size <= MAX_CLAIMED)
+  return { claimed, isAll: size <= most }
+}
+
+interface OldestQuery {
+  readonly reader: Reader
+  readonly claim: Claim
+  readonly filter: Filter
+  readonly most: number
+}
+
+/** The oldest documents of a claim, in any order, and whether there are no more. */
+export interface Oldest {
+  readonly claimed: Claimed[]
+  readonly isAll: boolean
 }
 
 const byAge = (a: Claimed, b: Claimed): number =>
   compareText(a.createdAt, b.createdAt) || compareText(a.id, b.id)
 
-/** Each value once, that of the oldest document first. */
-function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
+/** Each value once, that of the oldest document first, of so many documents as count. */
+export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
   const values = new Set<Scalar>()
-  for (const { value } of claimed.sort(byAge)) if (value !== undefined) values.add(value)
+  for (const { value } of claimed.sort(byAge).slice(0, MAX_CLAIMED))
+    if (value !== undefined) values.add(value)
   return { values: [...values], isWhole }
 }
 

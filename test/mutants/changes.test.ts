@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import type * as CheckStandings from '../../src/service/changes/check-standings.js'
+import type * as ClaimHistory from '../../src/service/changes/claim-history.js'
 import type * as JudgeChanges from '../../src/service/changes/judge-changes.js'
 import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
 import type * as Tell from '../../src/service/changes/tell.js'
+import type * as WatchedClaims from '../../src/service/changes/watched-claims.js'
 import type * as WatchedList from '../../src/service/changes/watched-list.js'
 import { checkHistories } from '../support/change-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -11,8 +13,10 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
 const CHECK_STANDINGS = '../../src/service/changes/check-standings.js'
+const CLAIM_HISTORY = '../../src/service/changes/claim-history.js'
 const SEALED_IDS = '../../src/service/changes/sealed-ids.js'
 const TELL = '../../src/service/changes/tell.js'
+const WATCHED_CLAIMS = '../../src/service/changes/watched-claims.js'
 const WATCHED_LIST = '../../src/service/changes/watched-list.js'
 
 type Judge = typeof JudgeChanges.judgeChanges
@@ -37,17 +41,17 @@ const breakEvents =
 
 /** Judges changes by other rights. */
 const breakAccess =
-  (break_: (reading: ReturnType<WatchedList.WatchedList['at']>) => object) =>
+  (break_: (reading: Awaited<ReturnType<WatchedList.WatchedList['at']>>) => object) =>
   async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof WatchedList
     return {
       ...real,
-      watchList: (...args: Parameters<typeof real.watchList>): WatchedList.WatchedList => {
-        const list = real.watchList(...args)
+      watchList: async (...args: Parameters<typeof real.watchList>): Promise<WatchedList.WatchedList> => {
+        const list = await real.watchList(...args)
         return {
           ...list,
-          at: (now) => {
-            const reading = list.at(now)
+          at: async (now) => {
+            const reading = await list.at(now)
             return { ...reading, access: { ...reading.access, ...break_(reading) } }
           },
         }
@@ -55,11 +59,20 @@ const breakAccess =
     }
   }
 
+type WasAnother = typeof ClaimHistory.wasAnother
+
+/** Looks back in another way at what a claim was. */
+const breakHistory =
+  (break_: (real: WasAnother) => WasAnother) => async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof ClaimHistory
+    return { ...real, wasAnother: break_(real.wasAnother) }
+  }
+
 const mutants: readonly Mutant[] = [
   [
     'a change of a hidden field is told',
     JUDGE_CHANGES,
-    breakEvents((events, list, changes) => {
+    breakEvents((events, list, _, changes) => {
       const told = new Set(events.map(({ change }) => change))
       const silent = changes.filter((change) => change.in === list.collection && !told.has(change))
       return [
@@ -95,9 +108,9 @@ const mutants: readonly Mutant[] = [
       const real = (await original()) as typeof WatchedList
       return {
         ...real,
-        watchList: (...[service, subscription, caller]: Parameters<typeof real.watchList>) =>
+        watchList: (...[sources, subscription, ...others]: Parameters<typeof real.watchList>) =>
           real.watchList(
-            service,
+            sources,
             {
               ...subscription,
               readQuery: (access) =>
@@ -105,7 +118,7 @@ const mutants: readonly Mutant[] = [
                   Object.create(access, { guard: { value: (leaf: unknown) => leaf }, key: {} }),
                 ),
             },
-            caller,
+            ...others,
           ),
       }
     },
@@ -122,7 +135,7 @@ const mutants: readonly Mutant[] = [
       const real = (await original()) as typeof CheckStandings
       return {
         ...real,
-        checkStandings: async (...[, , , asked]: Parameters<typeof real.checkStandings>) =>
+        checkStandings: async (...[, asked]: Parameters<typeof real.checkStandings>) =>
           new Map(Array.from(asked.keys(), (subscriber) => [subscriber, 'same'])),
       }
     },
@@ -137,14 +150,66 @@ const mutants: readonly Mutant[] = [
         checkStandings: async (...args: Parameters<typeof real.checkStandings>) => {
           const verdicts = await real.checkStandings(...args)
           return new Map(
-            Array.from(args[3], ([subscriber, changes]) => {
+            Array.from(args[1], ([subscriber, { own }]) => {
               const { list, caller, version } = subscriber
-              return [subscriber, changes.length > 0 ? { list, caller, version } : verdicts.get(subscriber)]
+              return [subscriber, own.length > 0 ? { list, caller, version } : verdicts.get(subscriber)]
             }),
           )
         },
       }
     },
+  ],
+  [
+    'the claims are those of yesterday',
+    WATCHED_CLAIMS,
+    async (original) => {
+      const real = (await original()) as typeof WatchedClaims
+      const kept = new Map<string, WatchedClaims.WatchedClaim>()
+      return {
+        ...real,
+        readClaims: async (...args: Parameters<typeof real.readClaims>) => {
+          const read = await real.readClaims(...args)
+          for (const one of read) if (!kept.has(one.asked)) kept.set(one.asked, one)
+          return read.map((one) => kept.get(one.asked) ?? one)
+        },
+      }
+    },
+  ],
+  [
+    'nobody looks at what a claim is made of',
+    CHECK_STANDINGS,
+    async (original) => {
+      const real = (await original()) as typeof CheckStandings
+      return { ...real, findTouched: async () => new Map() }
+    },
+  ],
+  [
+    'a claim that was another one briefly is not noticed',
+    CLAIM_HISTORY,
+    breakHistory(() => async () => false),
+  ],
+  [
+    'whatever is done to what a claim is made of is told',
+    CLAIM_HISTORY,
+    breakHistory(() => async () => true),
+  ],
+  [
+    'what a claim is between two changes of one write is told',
+    CLAIM_HISTORY,
+    breakHistory(
+      (real) =>
+        (sources, watched, { touches, ...part }) =>
+          real(sources, watched, { ...part, touches: touches.map((touch, write) => ({ ...touch, write })) }),
+    ),
+  ],
+  [
+    'of a claim only the number of its documents counts',
+    CLAIM_HISTORY,
+    breakHistory(
+      () =>
+        async (...[, , { touches }]) =>
+          touches.some(({ before, after }) => !before !== !after),
+    ),
   ],
   [
     'an id is a counter of all that is written',

@@ -96,3 +96,80 @@ test('a token that is none opens no stream, also on public data', async () => {
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
   }
 })
+
+/** Who sees what depends on memberships, of which the callers may make and end their own. */
+const claiming = {
+  collections: {
+    notes: {
+      changes: true,
+      schema: { text: { type: 'string' }, team: { type: 'string' } },
+      permissions: { user: { read: { where: { team: { $in: '$user.teams' } } } }, admin: true },
+    },
+    members: {
+      schema: {
+        user: { type: 'string', index: true },
+        team: { type: 'string' },
+        note: { type: 'string' },
+      },
+      permissions: { admin: true },
+    },
+  },
+  auth: { claims: { teams: { from: 'members', where: { user: '$user._id' }, take: 'team' } } },
+} as const
+
+describe('of claims', () => {
+  const start = async () => {
+    const service = await serve({ adapter: createMemoryAdapter(), config: claiming })
+    const member = (user: string, team: string) => service.write('POST /members', { user, team })
+    return { ...service, member }
+  }
+  const names = (stream: { readonly events: readonly { readonly event: string }[] }) =>
+    stream.events.map(({ event }) => event)
+
+  test.each<readonly [what: string, caller: object]>([
+    ['a field of that name that the host sends', { id: 'eve', teams: ['red'] }],
+    ['an _id that is an object', { id: 'eve', _id: { $ne: 'x' } }],
+    ['an _id that is another one', { id: 'eve', _id: 'ann' }],
+    ['a role of that name', { id: 'eve', roles: ['teams', 'red'] }],
+  ])('%s lets nobody in', async (_, caller) => {
+    const { open, write, member } = await start()
+    await member('ann', 'red')
+    const stream = await open('/notes/changes', { caller: caller as { readonly id: string } })
+    await write('POST /notes', { text: 'a', team: 'red' })
+    await member('ann', 'blue')
+    await write('POST /notes', { text: 'b', team: 'blue' })
+    expect(names(stream)).toEqual(['reset'])
+  })
+
+  test('the id of an event of a member is no way in for who is none, nor for who was one', async () => {
+    const { open, write, member } = await start()
+    const { _id } = await member('ann', 'red')
+    const ann = await open('/notes/changes', { caller: { id: 'ann' } })
+    await write('POST /notes', { text: 'a', team: 'red' })
+    const headers = { 'last-event-id': (await ann.until(2))[0]?.id ?? '' }
+    await ann.close()
+    expect(names(await open('/notes/changes', { caller: { id: 'eve' }, headers }))).toEqual(['reset'])
+    await write(`DELETE /members/${_id}`)
+    expect(names(await open('/notes/changes', { caller: { id: 'ann' }, headers }))).toEqual(['reset'])
+  })
+
+  test('nobody learns of the memberships of others, nor what theirs are made of', async () => {
+    const { open, write, member } = await start()
+    const first = await member('eve', 'red')
+    const stream = await open('/notes/changes', { caller: { id: 'eve' } })
+    const other = await member('ann', 'red')
+    await write(`PATCH /members/${other._id}`, { team: 'blue' })
+    await write(`PATCH /members/${first._id}`, { note: 'watched' })
+    const second = await member('eve', 'red')
+    await write(`PATCH /members/${second._id}`, { note: 'watched' })
+    await write(`DELETE /members/${first._id}`)
+    await write('POST /notes', { text: 'a', team: 'blue' })
+    expect(names(stream)).toEqual(['reset'])
+    expect(stream.text).not.toMatch(/watched|ann|blue/)
+  })
+
+  test('what a claim is made of has no stream of its own', async () => {
+    const { send } = await start()
+    expect((await send('GET /members/changes', { caller: ADMIN })).status).toBe(404)
+  })
+})

@@ -9,6 +9,7 @@ import {
   type WriteStep,
 } from '../../src/index.js'
 import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { CLAIMS, MEMBERSHIPS, withTeams } from './claim-worlds.js'
 import { type OpenStream, readStream, told, watchLog } from './event-streams.js'
 import { expectList, NOW, type OracleCaller, type OracleQuery } from './oracle.js'
 import { createTestService } from './service.js'
@@ -29,6 +30,8 @@ type Step =
   | { readonly put: Json & { readonly _id: string } }
   | { readonly drop: string }
   | { readonly user: Json }
+  | { readonly join: Json & { readonly _id: string } }
+  | { readonly quit: string }
 
 /** All steps of a write take effect together. */
 type Write = readonly Step[]
@@ -36,6 +39,7 @@ type Write = readonly Step[]
 /** What is stored; users' fields are those of the one who watches. */
 interface State {
   readonly things: ReadonlyMap<string, Json>
+  readonly members: ReadonlyMap<string, Json>
   readonly user: Json
 }
 
@@ -46,6 +50,7 @@ const SCHEMA: Json = {
   h: { type: 'string' },
 }
 const IDS = [1, 2, 3, 4, 5].map(idOf)
+const MEMBERS = [801, 802, 803].map(idOf)
 const TEXTS = ['x', 'y', 'z'] as const
 const WATCHER = idOf(900)
 
@@ -67,6 +72,9 @@ function drawRule(random: Random): unknown {
     { where: { h: random.pick(TEXTS) } },
     { where: { team: '$user.team' } },
     { where: { a: '$user.team', n: { $lt: 2 } } },
+    { where: { team: { $in: '$user.teams' } } },
+    { where: { team: { $in: '$user.teams' } } },
+    { where: { a: { $nin: '$user.teams' } } },
   ])
   return { read: { ...shown, ...where } }
 }
@@ -94,17 +102,19 @@ function drawWorld(random: Random): World {
 
 /* Histories */
 
-const START: State = { things: new Map(), user: { role: 'editor', team: 'x' } }
+const START: State = { things: new Map(), members: new Map(), user: { role: 'editor', team: 'x' } }
 
-function apply({ things, user }: State, write: Write): State {
-  const next = new Map(things)
+function apply({ things, members, user }: State, write: Write): State {
+  const [next, joined] = [new Map(things), new Map(members)]
   let present = user
   for (const step of write) {
     if ('put' in step) next.set(step.put._id, step.put)
     else if ('drop' in step) next.delete(step.drop)
+    else if ('join' in step) joined.set(step.join._id, step.join)
+    else if ('quit' in step) joined.delete(step.quit)
     else present = { ...present, ...step.user }
   }
-  return { things: next, user: present }
+  return { things: next, members: joined, user: present }
 }
 
 function drawThing(random: Random, _id: string): Json & { readonly _id: string } {
@@ -119,7 +129,20 @@ function drawThing(random: Random, _id: string): Json & { readonly _id: string }
   }
 }
 
-function drawStep(random: Random, { things }: State): Step {
+function drawMember(random: Random, _id: string): Json & { readonly _id: string } {
+  return {
+    _id,
+    user: random.pick([WATCHER, WATCHER, idOf(901)]),
+    ...(random.chance(0.9) ? { team: random.pick(TEXTS) } : {}),
+    isOver: random.chance(0.2),
+  }
+}
+
+function drawStep(random: Random, { things, members }: State): Step {
+  if (random.chance(0.2)) {
+    const _id = random.pick(MEMBERS)
+    return members.has(_id) && random.chance(0.5) ? { quit: _id } : { join: drawMember(random, _id) }
+  }
   if (random.chance(0.12)) {
     return {
       user: random.pick<Json>([
@@ -136,12 +159,28 @@ function drawStep(random: Random, { things }: State): Step {
   return { put: { ...drawThing(random, _id), ...rest, _id } }
 }
 
-const drawWrite = (random: Random, state: State): Write =>
-  Array.from({ length: random.chance(0.2) ? random.integer(2, 3) : 1 }, () => drawStep(random, state)).filter(
+function drawWrite(random: Random, state: State): Write {
+  const swap = random.chance(0.1) ? drawSwap(random, state) : []
+  if (swap.length > 0) return swap
+  const count = random.chance(0.2) ? random.integer(2, 3) : 1
+  return Array.from({ length: count }, () => drawStep(random, state)).filter(
     (step, i, all) => all.findIndex((other) => placeOf(other) === placeOf(step)) === i,
   )
+}
 
-const placeOf = (step: Step): string => ('put' in step ? step.put._id : 'drop' in step ? step.drop : WATCHER)
+/** One membership goes, and another one like it comes. */
+function drawSwap(random: Random, { members }: State): Write {
+  const free = MEMBERS.filter((id) => !members.has(id))
+  if (members.size === 0 || free.length === 0) return []
+  const [quit, member] = random.pick([...members])
+  return [{ quit }, { join: { ...member, _id: random.pick(free) } }]
+}
+
+function placeOf(step: Step): string {
+  if ('put' in step) return step.put._id
+  if ('join' in step) return step.join._id
+  return 'drop' in step ? step.drop : 'quit' in step ? step.quit : WATCHER
+}
 
 /* What the watcher could know */
 
@@ -150,8 +189,10 @@ interface Known {
   readonly standing: string
 }
 
-const callerOf = ({ isAnonymous }: World, { user }: State): OracleCaller | null =>
-  isAnonymous ? null : { id: WATCHER, _id: WATCHER, roles: [String(user.role)], ...user }
+const callerOf = ({ isAnonymous }: World, { user, members }: State): OracleCaller | null =>
+  isAnonymous
+    ? null
+    : withTeams({ id: WATCHER, _id: WATCHER, roles: [String(user.role)], ...user }, [...members.values()])
 
 function know(world: World, state: State): Known {
   const caller = callerOf(world, state)
@@ -159,9 +200,9 @@ function know(world: World, state: State): Known {
     (subject) =>
       subject === '*' || (caller && (['user', 'owner'].includes(subject) || caller.roles.includes(subject))),
   )
-  const usesTeam = subjects.some((subject) =>
-    JSON.stringify(world.permissions[subject]).includes('$user.team'),
-  )
+  const uses = (variable: string): boolean =>
+    subjects.some((subject) => JSON.stringify(world.permissions[subject]).includes(`"${variable}"`))
+  const teams = [caller?.teams ?? []].flat().sort()
   const documents = Array.from(state.things.values(), (thing) => ({
     createdAt: NOW,
     updatedAt: NOW,
@@ -169,26 +210,60 @@ function know(world: World, state: State): Known {
   }))
   return {
     list: expectList({ schema: SCHEMA, permissions: world.permissions }, documents, caller, world.query),
-    standing: JSON.stringify([subjects, usesTeam && caller ? state.user.team : null]),
+    standing: JSON.stringify([
+      subjects,
+      uses('$user.team') && caller ? state.user.team : null,
+      uses('$user.teams') ? teams : null,
+    ]),
   }
 }
 
 const isSame = (a: Known, b: Known): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The events that a sequence of lists and standings has to give. */
-function expectEvents(sequence: readonly Known[]): readonly (readonly [string, unknown])[] {
+/** Which of the steps of a sequence come together with the one before. */
+type Together = readonly boolean[]
+
+/** The events that a sequence of lists and standings has to give; of what comes together, a reset has all. */
+function expectEvents(
+  sequence: readonly Known[],
+  together: Together,
+): readonly (readonly [string, unknown])[] {
   const events: (readonly [string, unknown])[] = [['reset', {}]]
-  for (const [i, { list, standing }] of sequence.entries()) {
-    const before = sequence[i - 1]
-    if (!before) continue
-    if (typeof list === 'number') return [...events, ['end', {}]]
-    if (standing !== before.standing) events.push(['reset', {}])
-    else if (typeof before.list !== 'number') events.push(...compareLists(before.list, list))
+  for (let first = 1; first < sequence.length; ) {
+    let last = first
+    while (together[last + 1] && last + 1 < sequence.length) last += 1
+    const [start, ...steps] = sequence.slice(first - 1, last + 1)
+    first = last + 1
+    if (typeof steps.at(-1)?.list === 'number') return [...events, ['end', {}]]
+    if (steps.some(({ standing }) => standing !== start?.standing)) events.push(['reset', {}])
+    else
+      for (const [i, { list }] of steps.entries())
+        events.push(...compareLists(i > 0 ? steps[i - 1]?.list : start?.list, list))
   }
   return events
 }
 
-function compareLists(before: readonly Json[], after: readonly Json[]): (readonly [string, unknown])[] {
+/** The writes of a history, those together that come together. */
+function group(world: World, history: readonly Write[], together: Together): readonly (readonly Write[])[] {
+  const groups: Write[][] = [[]]
+  let known = know(world, START)
+  let step = 0
+  for (let [i, state] = [0, START]; i < history.length; i++) {
+    const write = history[i] ?? []
+    state = apply(state, write)
+    const next = know(world, state)
+    if (!isSame(next, known) && !together[++step]) groups.push([])
+    known = next
+    groups.at(-1)?.push(write)
+  }
+  return groups
+}
+
+function compareLists(
+  before: Known['list'] | undefined,
+  after: Known['list'],
+): (readonly [string, unknown])[] {
+  if (typeof before !== 'object' || typeof after === 'number') return []
   const ids = [...new Set([...before, ...after].map(({ _id }) => String(_id)))].sort()
   return ids.flatMap((_id): (readonly [string, unknown])[] => {
     const [old, young] = [before, after].map((list) => list.find((view) => view._id === _id))
@@ -241,6 +316,8 @@ function disguise(random: Random, world: World, history: readonly Write[]): read
 const moveTo = (from: State, to: State): Write => [
   ...[...from.things.keys()].filter((id) => !to.things.has(id)).map((drop) => ({ drop })),
   ...Array.from(to.things.values(), (put) => ({ put: put as Json & { readonly _id: string } })),
+  ...[...from.members.keys()].filter((id) => !to.members.has(id)).map((quit) => ({ quit })),
+  ...Array.from(to.members.values(), (join) => ({ join: join as Json & { readonly _id: string } })),
   { user: to.user },
 ]
 
@@ -254,8 +331,8 @@ export interface Building {
 
 /** A service over a world, in which one history is played after the other. */
 interface Stage {
-  /** What a stream tells while a history is written; it begins with an empty list. */
-  play(history: readonly Write[]): Promise<OpenStream>
+  /** What a stream tells while a history is written, in groups that come together; it begins with an empty list. */
+  play(history: readonly (readonly Write[])[]): Promise<OpenStream>
   close(): Promise<void>
 }
 
@@ -273,11 +350,15 @@ async function openStage(
   { permissions, query, isAnonymous }: World,
   { create, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Stage> {
-  const { adapter, begin, quiet } = watchLog(createAdapter())
+  const { adapter, begin, quiet, hold } = watchLog(createAdapter())
   const { handler } = createTestService(
     {
-      collections: { things: { changes: true, schema: SCHEMA, permissions }, users: USERS },
-      auth: { roleField: 'role' },
+      collections: {
+        things: { changes: true, schema: SCHEMA, permissions },
+        memberships: { schema: MEMBERSHIPS },
+        users: USERS,
+      },
+      auth: { roleField: 'role', claims: CLAIMS },
     },
     { adapter, now: () => Date.parse(NOW), ...(create ? { create } : {}) },
   )
@@ -297,21 +378,21 @@ async function openStage(
       return { in: 'users', replace: user, version }
     }
     const id = placeOf(one)
+    const name = 'put' in one || 'drop' in one ? 'things' : 'memberships'
     const version = versions.get(id)
-    if ('drop' in one) {
+    if ('drop' in one || 'quit' in one) {
       versions.delete(id)
-      return { in: 'things', remove: isId(id) }
+      return { in: name, remove: isId(id) }
     }
     const _version = (version ?? 0) + 1
     versions.set(id, _version)
-    const document = { createdAt: NOW, updatedAt: NOW, ...one.put, _version } as StoredDocument
-    return version === undefined
-      ? { in: 'things', insert: document }
-      : { in: 'things', replace: document, version }
+    const fields = 'put' in one ? one.put : one.join
+    const document = { createdAt: NOW, updatedAt: NOW, ...fields, _version } as StoredDocument
+    return version === undefined ? { in: name, insert: document } : { in: name, replace: document, version }
   }
   return {
     async play(history) {
-      const drops = Array.from(versions.keys(), (drop) => ({ drop }))
+      const drops = Array.from(versions.keys(), (id) => (MEMBERS.includes(id) ? { quit: id } : { drop: id }))
       await write([...drops, { user: START.user }].map(toStep))
       const stream = readStream(
         await handler(
@@ -322,8 +403,10 @@ async function openStage(
       )
       await stream.until(1)
       await begin()
-      for (const one of history) {
-        await write(one.map(toStep))
+      for (const together of history) {
+        const release = hold()
+        for (const one of together) await write(one.map(toStep))
+        await release()
         // Where nobody listens any more, nobody reads the log.
         await Promise.race([quiet(), stream.ended])
       }
@@ -371,8 +454,10 @@ export async function checkHistories(
     done += 1
     const history: Write[] = []
     const sequence = [know(world, START)]
-    for (let i = 0, state = START; i < writes; i++) {
-      const write = drawWrite(random, state)
+    for (let [i, state, former] = [0, START, START]; i < writes; i++) {
+      // Now and then what was just done is taken back.
+      const write = random.chance(0.15) ? moveTo(state, former) : drawWrite(random, state)
+      former = state
       state = apply(state, write)
       history.push(write)
       const known = know(world, state)
@@ -380,10 +465,11 @@ export async function checkHistories(
     }
     const other = disguise(random, world, history)
     if (JSON.stringify(other) !== JSON.stringify(history)) seen.different += 1
-    const expected = expectEvents(sequence)
+    const together = sequence.map(() => random.chance(0.4))
+    const expected = expectEvents(sequence, together)
     const stage = await openStage(world, building)
     for (const one of [history, other]) {
-      const stream = await stage.play(one)
+      const stream = await stage.play(group(world, one, together))
       checkIds(stream)
       expect(told(stream.events), `seed ${seed}`).toEqual(expected)
     }

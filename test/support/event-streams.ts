@@ -101,6 +101,8 @@ export interface QuietAdapter {
   begin(): Promise<void>
   /** Settles when whoever reads the log has taken what was written since. */
   quiet(): Promise<void>
+  /** Keeps the log from those who wait for more, until the result is called: what is written meanwhile comes together. */
+  hold(): () => Promise<void>
   /** How often somebody has read the log. */
   reads(): number
 }
@@ -111,34 +113,62 @@ export function watchLog(inner: StorageAdapter): QuietAdapter {
   let wake = (): void => {}
   let cursor: string | null = null
   let reads = 0
+  let held: Promise<void> | undefined
+  let holds = 0
   const { changes } = inner
   if (!changes) throw new Error('this storage keeps no log')
   const adapter: StorageAdapter = {
     ...inner,
-    changes(after, query) {
+    async changes(after, query) {
       reads += 1
-      if (after !== null && query.wait !== undefined) {
+      const isWaiting = after !== null && query.wait !== undefined
+      if (isWaiting) {
         places.add(after)
         wake()
       }
-      return changes.call(inner, after, query)
+      for (;;) {
+        if (isWaiting) await held
+        const before = holds
+        const page = await changes.call(inner, after, query)
+        // What was read while it was held may be a part.
+        if (!isWaiting || holds === before) return page
+      }
     },
+  }
+  let last: string | undefined
+  /** Reads the log to its end: by then, all that was written has its place in it. */
+  const follow = async (): Promise<void> => {
+    for (let more = true; more; ) {
+      const page = await changes.call(inner, cursor, { limit: 1000 })
+      cursor = page.position
+      more = page.more
+      if (page.changes.length > 0) last = page.position
+    }
   }
   return {
     adapter,
     reads: () => reads,
+    hold() {
+      let release = (): void => {}
+      holds += 1
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      return async () => {
+        await follow()
+        held = undefined
+        release()
+      }
+    },
     async begin() {
       cursor = (await changes.call(inner, null, { limit: 1 })).position
+      last = undefined
     },
     async quiet() {
-      let last: string | undefined
-      for (let more = true; more; ) {
-        const page = await changes.call(inner, cursor, { limit: 1000 })
-        cursor = page.position
-        more = page.more
-        if (page.changes.length > 0) last = page.position
-      }
-      while (last !== undefined && !places.has(last)) {
+      await follow()
+      const wanted = last
+      last = undefined
+      while (wanted !== undefined && !places.has(wanted)) {
         await new Promise<void>((resolve) => {
           wake = resolve
         })

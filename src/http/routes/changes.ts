@@ -14,6 +14,7 @@ export const changes: Endpoint<'collection'> = {
   parameters: ['q', 'project', 'after'],
   async run(exchange, { collection }) {
     const { call, streams, askHost } = exchange
+    await call.learnToRead(collection)
     const { event } = exchange.readQuery(authorizeList(call, collection))
     if (!streams) throw notFound()
     const body = await streams.open({

@@ -1,14 +1,14 @@
-import type { ReadLog } from '../store.js'
 import { changesOfUsers, hasChanged } from './check-standings.js'
+import { touchesOf, wasAnother } from './claim-history.js'
 import { type LogReader, PAGE } from './log-reader.js'
 import type { Mark } from './sealed-ids.js'
 import type { Subscriber } from './subscriber.js'
 import { type Part, type Telling, tellChanges, writeReset } from './tell.js'
+import type { Touch, WatchedClaim } from './watched-claims.js'
 
 /** A subscriber who comes back, and the event behind which the stream goes on. */
 interface Missed {
   readonly telling: Telling
-  readonly log: ReadLog
   readonly reader: LogReader
   readonly subscriber: Subscriber
   readonly mark: Mark
@@ -31,30 +31,37 @@ export async function catchUp(missed: Missed): Promise<void> {
 }
 
 /** Whether the standing has stayed the same since the mark, whose time still counts. */
-async function isUnbroken({ telling: { service }, log, subscriber, mark }: Missed): Promise<boolean> {
+async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolean> {
+  const { service, log } = telling
   const { accounts, plan } = service
   if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
-  const { session } = subscriber.subscription
-  if (!session || !accounts) return true
+  const { list, subscription, outbox } = subscriber
+  const auth = subscription.session ? accounts : null
+  if (!auth && list.claims.length === 0) return true
   // Which version it had when the event was sent is not known any more: every one counts.
-  const { collection } = subscriber.subscription
-  const known = { collection, standing: subscriber.list.standing, version: -1 }
-  for (let position = mark.position; ; ) {
+  const known = { collection: subscription.collection, list, version: -1 }
+  const touches = new Map<WatchedClaim, Touch[]>(list.claims.map((claim) => [claim, []]))
+  let { position } = mark
+  for (let more = true; more; ) {
     const page = await log(position, PAGE)
-    const own = changesOfUsers(service, page.changes).get(session.user._id) ?? []
-    if (page.gap || hasChanged(service, accounts, known, own)) return false
-    if (!page.more || subscriber.outbox.isOver) return true
-    position = page.position
+    const own = changesOfUsers(service, page.changes).get(subscription.session?.user._id ?? '') ?? []
+    if (page.gap || (auth && hasChanged(telling, auth, known, own))) return false
+    for (const [claim, found] of touches) found.push(...(await touchesOf(telling, claim, page.changes)))
+    if (outbox.isOver) return true
+    ;({ position, more } = page)
   }
+  for (const [claim, found] of touches)
+    if (await wasAnother(telling, claim, { touches: found, changes: [], position })) return false
+  return true
 }
 
 /** Tells all that was missed, then joins the others; false where the subscriber has to begin anew. */
-async function tellMissed({ telling, log, reader, subscriber, mark, join }: Missed): Promise<boolean> {
+async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): Promise<boolean> {
   const { outbox } = subscriber
   let position = mark.position
   /** Tells a page; `undefined` where nothing is left, else whether the stream goes on. */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
-    const page = await log(position, PAGE)
+    const page = await telling.log(position, PAGE)
     if (page.gap) return false
     position = page.position
     if (!(await tellPart(telling, subscriber, page, pause))) return false

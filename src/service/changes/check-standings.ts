@@ -1,15 +1,17 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
 import { isServiceError } from '../../errors.js'
 import type { KnownCaller } from '../../permissions/caller.js'
-import type { Change, StoredDocument } from '../../storage.js'
+import type { Change, ChangePage, StoredDocument } from '../../storage.js'
 import { callerOf } from '../accounts/account.js'
 import { resumeSessions } from '../accounts/sessions.js'
 import type { Service } from '../call.js'
-import type { Store } from '../store.js'
+import { type Touched, touchesOf, wasAnother } from './claim-history.js'
+import { PAGE } from './log-reader.js'
 import type { Standing, Subscriber } from './subscriber.js'
-import { standingOf, type WatchedList, watchList } from './watched-list.js'
+import type { Sources, WatchedClaim } from './watched-claims.js'
+import { hasStanding, type WatchedList, watchList } from './watched-list.js'
 
-/** What has become of who listens, with an account of the service. */
+/** What has become of who listens. */
 export type Verdict = 'over' | 'same' | Standing
 
 /** The changes of user documents in a part of the log, by `_id`. */
@@ -27,69 +29,144 @@ export function changesOfUsers(
   return byId
 }
 
-/** The standing of a user in a collection, and the version of the user document up to which it is told. */
-export interface KnownStanding {
+/** What a part of the log tells of the standing of a subscriber. */
+export interface Clues {
+  /** The changes of the user document. */
+  readonly own: readonly Change[]
+  /** The claims whose documents have changed. */
+  readonly touched: ReadonlyMap<WatchedClaim, Touched>
+}
+
+/** Nothing is known but that time has passed. */
+export const NO_CLUES: Clues = { own: [], touched: new Map() }
+
+/** The claims of a list whose documents have changed in a part of the log. */
+export async function findTouched(
+  sources: Sources,
+  { claims }: WatchedList,
+  { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
+): Promise<Clues['touched']> {
+  const touched = new Map<WatchedClaim, Touched>()
+  for (const claim of claims) {
+    const touches = await touchesOf(sources, claim, changes)
+    if (touches.length > 0) touched.set(claim, { touches, changes, position })
+  }
+  return touched
+}
+
+/** Whose claims are still what was read of them, as the log says that was read on to its end. */
+export type IsKnown = (subscriber: Subscriber) => boolean
+
+/**
+ * Reads on in the log, once for all who are to be told of something, rather than the claims of each of them: so
+ * that nobody is judged by claims of before.
+ */
+export async function readBehind(
+  sources: Sources,
+  asked: ReadonlyMap<Subscriber, Clues>,
+  { position }: Pick<ChangePage, 'position'>,
+): Promise<IsKnown> {
+  const known = new Set<Subscriber>()
+  const claiming = [...asked].filter(
+    ([{ list }, { touched }]) => list.claims.length > 0 && touched.size === 0,
+  )
+  if (claiming.length > 0) {
+    const page = await sources.log(position, PAGE)
+    for (const [subscriber] of page.more || page.gap ? [] : claiming)
+      if ((await findTouched(sources, subscriber.list, page)).size === 0) known.add(subscriber)
+  }
+  return (subscriber) => known.has(subscriber)
+}
+
+/** The standing in a collection, and the version of the user document up to which it is told. */
+export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
   readonly collection: Collection
-  readonly standing: string
-  readonly version: number
 }
 
 /** Whether changes of a user gave another standing than the known one, even briefly. */
 export function hasChanged(
-  service: Service,
+  { service }: Sources,
   auth: AuthPlan,
-  { collection, standing, version }: KnownStanding,
+  { collection, list, version }: KnownStanding,
   changes: readonly Change[],
 ): boolean {
   const isSame = (user: StoredDocument | null): boolean =>
-    user === null ||
-    user._version <= version ||
-    standingOf(service, collection, callerOf(auth, user)) === standing
+    user === null || user._version <= version || hasStanding(service, collection, list, callerOf(auth, user))
   return changes.some(({ before, after }) => !isSame(before) || !isSame(after))
 }
 
 /**
- * Finds out what some subscribers with accounts of the service are now, behind all that was read of the log, so
- * that nothing is judged by rights of before (CONTRACT.md §9, "Standing").
+ * Finds out what some subscribers are now, behind all that was read of the log, so that nothing is judged by rights
+ * of before (CONTRACT.md §9, "Standing").
  */
 export async function checkStandings(
-  service: Service,
-  store: Store,
-  auth: AuthPlan,
-  asked: ReadonlyMap<Subscriber, readonly Change[]>,
+  sources: Sources,
+  asked: ReadonlyMap<Subscriber, Clues>,
+  isKnown: IsKnown = () => false,
 ): Promise<ReadonlyMap<Subscriber, Verdict>> {
-  const ids = new Set(Array.from(asked.keys(), ({ subscription }) => subscription.session?.id ?? ''))
-  const sessions = await resumeSessions(service, store, auth, [...ids])
-  return new Map(
-    Array.from(asked, ([subscriber, changes]): [Subscriber, Verdict] => {
-      const session = sessions.get(subscriber.subscription.session?.id ?? '')
-      if (!session) return [subscriber, 'over']
-      const caller = callerOf(auth, session.user)
-      const list = listFor(service, subscriber, caller)
-      if (!list) return [subscriber, 'over']
-      const isSame =
-        list.key === subscriber.list.key && !hasChanged(service, auth, knownOf(subscriber), changes)
-      return [subscriber, isSame ? 'same' : { list, caller, version: session.user._version }]
-    }),
-  )
+  const { service, store } = sources
+  const { accounts } = service
+  const ids = new Set([...asked.keys()].flatMap(({ subscription }) => subscription.session?.id ?? []))
+  const sessions = accounts && ids.size > 0 ? await resumeSessions(service, store, accounts, [...ids]) : null
+  const verdicts = new Map<Subscriber, Verdict>()
+  for (const [subscriber, clues] of asked) {
+    const { caller, version, subscription, list } = subscriber
+    const known = isKnown(subscriber) ? list.claims : []
+    const session = subscription.session && sessions?.get(subscription.session.id)
+    // Whoever the host names stays who they are until it is asked again.
+    if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, 'same')
+    else if (subscription.session && !session) verdicts.set(subscriber, 'over')
+    else if (session && accounts) {
+      const present = { caller: callerOf(accounts, session.user), version: session.user._version }
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { ...present, known }))
+    } else {
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, version, known }))
+    }
+  }
+  return verdicts
 }
 
-const knownOf = ({ subscription, list, version }: Subscriber): KnownStanding => ({
-  collection: subscription.collection,
-  standing: list.standing,
-  version,
-})
+/** Who a subscriber is now, and which of the claims are known. */
+interface Present extends Pick<Subscriber, 'caller' | 'version'> {
+  readonly known: readonly WatchedClaim[]
+}
+
+/** Finds out what a subscriber is as whoever it is now. */
+export async function checkStanding(
+  sources: Sources,
+  subscriber: Subscriber,
+  { own, touched }: Clues,
+  { caller, version, known }: Present,
+): Promise<Verdict> {
+  const list = await listFor(sources, subscriber, caller, known)
+  if (!list) return 'over'
+  const { subscription, list: former } = subscriber
+  const { accounts } = sources.service
+  const told = { collection: subscription.collection, list: former, version: subscriber.version }
+  if (!isSameList(list, former)) return { list, caller, version }
+  if (accounts && hasChanged(sources, accounts, told, own)) return { list, caller, version }
+  for (const [claim, part] of touched)
+    if (await wasAnother(sources, claim, part)) return { list, caller, version }
+  return 'same'
+}
+
+/** Whether two lists of one subscriber tell the same. */
+const isSameList = (one: WatchedList, other: WatchedList): boolean =>
+  one.key === other.key && one.standing === other.standing
 
 /** The list of a subscriber as another caller; `undefined` where it is now refused. */
-export function listFor(
-  service: Service,
+async function listFor(
+  sources: Sources,
   { subscription }: Subscriber,
   caller: KnownCaller | null,
-): WatchedList | undefined {
+  known: readonly WatchedClaim[],
+): Promise<WatchedList | undefined> {
   try {
-    return watchList(service, subscription, caller)
+    return await watchList(sources, subscription, caller, known)
   } catch (thrown) {
-    if (isServiceError(thrown)) return undefined
+    if (isServiceError(thrown) && REFUSED.includes(thrown.code)) return undefined
     throw thrown
   }
 }
+
+const REFUSED: readonly string[] = ['unauthenticated', 'forbidden', 'invalid_query']

@@ -22,20 +22,20 @@ interface View {
 
 /**
  * The events that changes give in a list: by what the caller sees of each document before and after it, and by
- * nothing else (CONTRACT.md §9, "Events"). Of a write that only the service's clock has seen, `now` is the time.
+ * nothing else (CONTRACT.md §9, "Events").
  */
 export function* judgeChanges(
-  list: WatchedList,
+  { collection }: Pick<WatchedList, 'collection'>,
+  reading: Reading,
   changes: readonly Change[],
-  now: () => string,
   slice: Slice,
 ): Sliced<readonly ListEvent[]> {
   const events: ListEvent[] = []
   let view: View | undefined
   for (const change of changes) {
     slice.left -= 1
-    if (change.in !== list.collection) continue
-    if (view === undefined || list.isTimed) view = openView(list.at(list.isTimed ? timeOf(change, now) : ''))
+    if (change.in !== collection) continue
+    view ??= openView(reading)
     const before = yield* see(change.before, view, slice)
     const after = yield* see(change.after, view, slice)
     const event = compareViews(before, after, change)
@@ -79,8 +79,8 @@ function compareViews(
   return { name: before === undefined ? 'enter' : 'change', data: after, change }
 }
 
-/** The time of the request that made a change. */
-function timeOf({ after }: Change, now: () => string): string {
+/** The time of the request that made a change. Of one that only the service's clock has seen, `now` gives it. */
+export function timeOf({ after }: Change, now: () => string): string {
   const time = after && readOwn(after, 'updatedAt')
   return typeof time === 'string' ? time : now()
 }

@@ -1,5 +1,4 @@
 import { digest } from '../../auth/token.js'
-import type { AuthPlan } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import type { KnownCaller } from '../../permissions/caller.js'
 import type { ChangePage } from '../../storage.js'
@@ -9,7 +8,7 @@ import type { Service } from '../call.js'
 import type { TextStream } from '../read/text-stream.js'
 import type { ReadLog, Store } from '../store.js'
 import { catchUp } from './catch-up.js'
-import { checkStandings, listFor, type Verdict } from './check-standings.js'
+import { checkStanding, checkStandings, NO_CLUES, type Verdict } from './check-standings.js'
 import { findEventKey } from './event-key.js'
 import { LogReader } from './log-reader.js'
 import type { Outbox } from './outbox.js'
@@ -37,7 +36,7 @@ const TICKS = { identify: 2, time: 4 } as const
 
 /** Creates the streams of a service. Nothing is read, and no timer runs, while there are none. */
 export function createChangeStreams(service: Service, log: ReadLog, store: Store): ChangeStreams {
-  const { logger, accounts } = service
+  const { logger } = service
   const places = createPlaces(service.plan.limits.subscribers)
   const all = new Set<Subscriber>()
   /** Those who stand where the reader stands. */
@@ -48,7 +47,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   const prepare = async (): Promise<Telling> => {
     const key = await findEventKey(store)
     const purpose = digest(`event ids ${service.plan.log?.configuration}`)
-    return { service, store, ids: createSealedIds(key, { purpose, now: service.now }) }
+    return { service, store, log, ids: createSealedIds(key, { purpose, now: service.now }) }
   }
   /** A storage that failed is asked again. */
   const telling = (): Promise<Telling> => {
@@ -61,7 +60,9 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   const take = async (page: ChangePage): Promise<void> => {
     const told = await telling()
     if (page.gap) {
-      await Promise.all(Array.from(joined, (subscriber) => beginAnew(told, subscriber, page.position)))
+      const asked = new Map(Array.from(joined, (subscriber) => [subscriber, NO_CLUES]))
+      for (const [subscriber, verdict] of await checkStandings(told, asked))
+        await settle(subscriber, verdict === 'same' ? subscriber : verdict, page.position)
       return
     }
     for (const [subscriber, outcome] of await tellChanges(told, joined, page)) subscriber.apply(outcome)
@@ -71,9 +72,10 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   }
   const reader = new LogReader({ log, logger, take, fail })
 
-  const checkAccount = (subscriber: Subscriber, auth: AuthPlan): Promise<void> =>
+  /** Finds out what somebody is now: whatever nobody has logged is found so, too. */
+  const checkNow = (subscriber: Subscriber): Promise<void> =>
     reader.alone(async () => {
-      const verdicts = await checkStandings(service, store, auth, new Map([[subscriber, []]]))
+      const verdicts = await checkStandings(await telling(), new Map([[subscriber, NO_CLUES]]))
       await settle(subscriber, verdicts.get(subscriber) ?? 'over')
     })
   const checkHost = async (
@@ -82,16 +84,21 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   ): Promise<void> => {
     const caller = await inTime(askHost(), service.plan.limits.requestSeconds)
     await reader.alone(async () => {
-      const list = caller?.id === subscriber.caller?.id && listFor(service, subscriber, caller)
-      if (!list) return settle(subscriber, 'over')
-      return settle(subscriber, list.key === subscriber.list.key ? 'same' : { list, caller, version: -1 })
+      if (caller?.id !== subscriber.caller?.id) return settle(subscriber, 'over')
+      const present = { caller, version: -1, known: [] }
+      return settle(subscriber, await checkStanding(await telling(), subscriber, NO_CLUES, present))
     })
   }
-  const settle = async (subscriber: Subscriber, verdict: Verdict): Promise<void> => {
+  const settle = async (
+    subscriber: Subscriber,
+    verdict: Verdict,
+    position = reader.position,
+  ): Promise<void> => {
     if (verdict === 'over') subscriber.apply({ kind: 'over', text: END })
     if (typeof verdict === 'string') return
-    const text = await writeReset(await telling(), verdict.list, reader.position)
-    subscriber.apply({ kind: 'anew', ...verdict, text })
+    const { list, caller, version } = verdict
+    const text = await writeReset(await telling(), list, position)
+    subscriber.apply({ kind: 'anew', list, caller, version, text })
   }
   const judgeByTime = (subscriber: Subscriber): Promise<void> =>
     reader.alone(async () => beginAnew(await telling(), subscriber, reader.position))
@@ -102,8 +109,8 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     if (!joined.has(subscriber)) return
     try {
       if (count % TICKS.identify === 0) {
-        if (subscription.session && accounts) await checkAccount(subscriber, accounts)
-        else if (subscription.askHost) await checkHost(subscriber, subscription.askHost)
+        if (!subscription.session && subscription.askHost) await checkHost(subscriber, subscription.askHost)
+        else if (subscription.session || list.claims.length > 0) await checkNow(subscriber)
       }
       if (count % TICKS.time === 0 && list.isTimed) await judgeByTime(subscriber)
     } catch (cause) {
@@ -118,7 +125,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     // Who asks is looked at behind a place of the log, so that what changes later is found in it.
     return reader.alone(async () => {
       const who = await identify(told, subscription)
-      const list = watchList(service, who, who.caller)
+      const list = await watchList(told, who, who.caller)
       let stopTicking = (): void => {}
       const subscriber = new Subscriber(who, list, () => {
         stopTicking()
@@ -134,7 +141,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
       }
       const mark = who.after === undefined ? undefined : await told.ids.unseal(who.after)
       if (mark?.digest === list.digest && !list.isTimed) {
-        catchUp({ telling: told, log, reader, subscriber, mark, join }).catch((cause) => {
+        catchUp({ telling: told, reader, subscriber, mark, join }).catch((cause) => {
           logger.error('a stream of changes broke', { cause })
           outbox.cancel()
         })

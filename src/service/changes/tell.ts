@@ -1,19 +1,23 @@
 import type { Bytes } from '../../json/bytes.js'
 import { runSliced } from '../../slices.js'
 import type { Change } from '../../storage.js'
-import type { Service } from '../call.js'
-import type { Store } from '../store.js'
-import { changesOfUsers, checkStandings, type Verdict } from './check-standings.js'
+import {
+  type Clues,
+  changesOfUsers,
+  checkStandings,
+  findTouched,
+  NO_CLUES,
+  readBehind,
+} from './check-standings.js'
 import { type EventName, writeFrame } from './frames.js'
-import { judgeChanges, type ListEvent } from './judge-changes.js'
+import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
 import type { SealedIds } from './sealed-ids.js'
 import type { Outcome, Subscriber } from './subscriber.js'
+import type { Sources } from './watched-claims.js'
 import type { WatchedList } from './watched-list.js'
 
 /** What is needed to tell of changes. */
-export interface Telling {
-  readonly service: Service
-  readonly store: Store
+export interface Telling extends Sources {
   readonly ids: SealedIds
 }
 
@@ -57,11 +61,10 @@ export async function tellChanges(
   subscribers: Iterable<Subscriber>,
   part: Part,
 ): Promise<ReadonlyMap<Subscriber, Outcome>> {
-  const { service, store } = telling
+  const { service } = telling
   const events = new Map<string, readonly ListEvent[]>()
   const ofUsers = changesOfUsers(service, part.changes)
-  const concerned: Subscriber[] = []
-  const asked = new Map<Subscriber, readonly Change[]>()
+  const asked = new Map<Subscriber, Clues>()
   for (const subscriber of subscribers) {
     const { list, subscription } = subscriber
     const known = events.get(list.key)
@@ -69,14 +72,12 @@ export async function tellChanges(
     if (!known) events.set(list.key, found)
     const own =
       ofUsers.size > 0 && subscription.session ? ofUsers.get(subscription.session.user._id) : undefined
-    if (found.length === 0 && !own) continue
-    concerned.push(subscriber)
-    if (subscription.session) asked.set(subscriber, own ?? [])
+    const touched = list.claims.length > 0 ? await findTouched(telling, list, part) : NO_CLUES.touched
+    if (found.length > 0 || own || touched.size > 0) asked.set(subscriber, { own: own ?? [], touched })
   }
-  const { accounts } = service
-  const verdicts = accounts && asked.size > 0 ? await checkStandings(service, store, accounts, asked) : NONE
+  const verdicts = await checkStandings(telling, asked, await readBehind(telling, asked, part))
   const kept = createTexts(telling, part, events)
-  const outcomes = concerned.map(async (subscriber): Promise<[Subscriber, Outcome]> => {
+  const outcomes = Array.from(asked.keys(), async (subscriber): Promise<[Subscriber, Outcome]> => {
     const verdict = verdicts.get(subscriber) ?? 'same'
     if (verdict === 'over') return [subscriber, { kind: 'over', text: END }]
     if (verdict === 'same') return [subscriber, { kind: 'on', texts: await kept.events(subscriber.list) }]
@@ -85,15 +86,20 @@ export async function tellChanges(
   return new Map(await Promise.all(outcomes))
 }
 
-const NONE: ReadonlyMap<Subscriber, Verdict> = new Map()
-
+/** Those of a list that depends on the time are judged one by one. */
 async function judge(
   { service: { clock } }: Telling,
   list: WatchedList,
   changes: readonly Change[],
 ): Promise<readonly ListEvent[]> {
-  if (!changes.some((change) => change.in === list.collection)) return []
-  return runSliced((slice) => judgeChanges(list, changes, clock, slice))
+  const mine = changes.filter((change) => change.in === list.collection)
+  const events: ListEvent[] = []
+  for (const part of list.isTimed ? mine.map((change) => [change]) : [mine]) {
+    if (!part[0]) continue
+    const reading = await list.at(timeOf(part[0], clock))
+    events.push(...(await runSliced((slice) => judgeChanges(list, reading, part, slice))))
+  }
+  return events
 }
 
 /** Writes the texts of each list once, when they are first asked for. */
@@ -110,7 +116,7 @@ function createTexts(
       if (known) return known
       const written = Promise.all(
         (events.get(list.key) ?? []).map(({ name, data, change }) =>
-          writeEvent(telling, list, { name, data, position: change.position, time: timeOf(telling, change) }),
+          writeEvent(telling, list, { name, data, position: change.position, time: timeIn(telling, change) }),
         ),
       )
       texts.set(list.key, written)
@@ -125,5 +131,5 @@ function createTexts(
 }
 
 /** When a change was made, by the service's clock: the storage has its own. */
-const timeOf = ({ service }: Telling, { time }: Change): number =>
+const timeIn = ({ service }: Telling, { time }: Change): number =>
   service.now() - Math.max(0, Date.now() - time)

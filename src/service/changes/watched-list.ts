@@ -1,11 +1,22 @@
 import type { Session } from '../../auth/sessions.js'
 import { digest } from '../../auth/token.js'
 import type { Collection } from '../../config/plan.js'
-import { bindVariables, type KnownCaller } from '../../permissions/caller.js'
+import { type Asking, bindVariables, type KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
+import type { HeldClaims } from '../../query/variable.js'
+import type { MaybePromise } from '../../types.js'
 import type { Service } from '../call.js'
 import { denied } from '../refusals.js'
+import {
+  type AskedClaim,
+  claimsToRead,
+  holdClaims,
+  readClaims,
+  readTimed,
+  type Sources,
+  type WatchedClaim,
+} from './watched-claims.js'
 
 /** What a client asks for with a stream. */
 export interface Subscription {
@@ -24,7 +35,7 @@ export interface Subscription {
 }
 
 /** An access and a query, with its text. */
-interface LinkedReading {
+export interface LinkedReading {
   readonly access: ReadAccess
   readonly query: LinkedQuery
 }
@@ -36,49 +47,66 @@ export interface WatchedList {
   readonly key: string
   /** The same in 32 hexadecimal digits: what the id of an event holds of it. */
   readonly digest: string
-  /** What the caller's rights depend on (CONTRACT.md §9, "Standing"). */
+  /** What the caller's rights depend on, and what its claims ask for (CONTRACT.md §9, "Standing"). */
   readonly standing: string
+  readonly claims: readonly WatchedClaim[]
   readonly isTimed: boolean
   /** Access and query at a time in stored form. */
-  at(now: string): LinkedReading
+  at(now: string): MaybePromise<LinkedReading>
 }
 
 /**
- * The list that a caller asks for. Throws what the list would throw: `unauthenticated`, `forbidden`,
- * `invalid_query`.
+ * The list that a caller asks for, whose claims are read now, but for those that are known. Throws what the list
+ * would throw: `unauthenticated`, `forbidden`, `invalid_query`.
  */
-export function watchList(
-  service: Service,
+export async function watchList(
+  sources: Sources,
   { collection, readQuery }: Pick<Subscription, 'collection' | 'readQuery'>,
   caller: KnownCaller | null,
-): WatchedList {
-  const read = (clock: () => string): LinkedReading => {
-    const access = readAccess(service, collection, caller, clock)
+  known: readonly WatchedClaim[] = [],
+): Promise<WatchedList> {
+  const { service } = sources
+  const claims = await readClaims(sources, caller, claimsToRead(service, collection, caller), known)
+  const read = (clock: () => string, held: HeldClaims): LinkedReading => {
+    const access = readAccess(service, collection, { caller, binding: bindVariables(caller, clock, held) })
     if (!access) throw denied(caller)
     return { access, query: readQuery(access) }
   }
-  const present = read(service.clock)
+  const lasting = holdClaims(service, claims)
+  const present = read(service.clock, lasting)
   const { access, query } = present
-  const { standing, isTimed } = access
+  const timed = claims.filter((claim) => claim.isTimed)
+  const isTimed = access.isTimed || timed.length > 0
   // None of the parts but the last can hold the character between them.
-  const key = [collection.name, query.others, standing].join('\0')
+  const key = [collection.name, query.others, askedOf(timed) + access.standing].join('\0')
+  const readAt = async (now: string): Promise<LinkedReading> => {
+    const values = await readTimed(sources, caller, timed, now)
+    return read(() => now, holdClaims(service, claims, values))
+  }
   return {
-    ...{ collection: collection.name, key, standing, isTimed },
+    ...{ collection: collection.name, key, claims, isTimed },
+    standing: askedOf(claims) + access.standing,
     digest: digest(key).slice(0, 32),
-    at: (now) => (isTimed ? read(() => now) : present),
+    at: (now) => (timed.length > 0 ? readAt(now) : isTimed ? read(() => now, lasting) : present),
   }
 }
 
-/** The standing of a caller in a collection; `null` where the caller may read nothing there. */
-export const standingOf = (
+/** Whether a caller, with the claims of a list, has the standing of the list. */
+export function hasStanding(
   service: Service,
   collection: Collection,
+  { standing, claims }: Pick<WatchedList, 'standing' | 'claims'>,
   caller: KnownCaller | null,
-): string | null => readAccess(service, collection, caller, service.clock)?.standing ?? null
+): boolean {
+  const asked = askedOf(claimsToRead(service, collection, caller))
+  if (asked !== askedOf(claims)) return false
+  const binding = bindVariables(caller, service.clock, holdClaims(service, claims))
+  const access = readAccess(service, collection, { caller, binding })
+  return access !== null && asked + access.standing === standing
+}
 
-const readAccess = (
-  { gates }: Service,
-  { name }: Collection,
-  caller: KnownCaller | null,
-  clock: () => string,
-): ReadAccess | null => gates.get(name)?.({ caller, binding: bindVariables(caller, clock) }) ?? null
+const askedOf = (claims: readonly AskedClaim[]): string =>
+  claims.length === 0 ? '' : JSON.stringify(claims.map(({ asked }) => asked))
+
+const readAccess = ({ gates }: Service, { name }: Collection, asking: Asking): ReadAccess | null =>
+  gates.get(name)?.(asking) ?? null

@@ -1,0 +1,372 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { type SeenEvent, told } from '../support/event-streams.js'
+import { useStorages } from '../support/storages.js'
+import { ADMIN, useStreams } from './support/changes.js'
+
+// CONTRACT.md §9, "The log", "Standing", "Going on"; §5, "Claims"
+
+const text = { type: 'string' } as const
+
+const config = {
+  collections: {
+    notes: {
+      changes: true,
+      schema: { text, team: text },
+      permissions: {
+        user: { read: { where: { team: { $in: '$user.teams' } } } },
+        outsider: { read: { where: { team: { $nin: '$user.teams' } } } },
+        admin: true,
+      },
+    },
+    members: {
+      schema: { user: { ...text, index: true }, team: text, note: text, until: { type: 'timestamp' } },
+      permissions: { admin: true },
+    },
+    users: {
+      schema: {
+        name: { type: 'string', unique: true, required: true },
+        pin: { type: 'hash', required: true },
+        role: text,
+        org: text,
+      },
+      permissions: { admin: true },
+    },
+  },
+  auth: {
+    roleField: 'role',
+    claims: { teams: { from: 'members', where: { user: '$user._id' }, take: 'team' } },
+  },
+} as const
+
+const serve = useStreams()
+
+const namesOf = (events: readonly SeenEvent[]): readonly string[] => events.map(({ event }) => event)
+
+type Serving = Awaited<ReturnType<typeof serve>>
+
+/** Writes members straight into a team, all in one step where there are several. */
+const join = ({ write }: Pick<Serving, 'write'>, user: string, team: string) =>
+  write('POST /members', { user, team })
+
+describe.each(useStorages())('in %s', (_, create) => {
+  test('a member who is added begins anew and is told, and one who is removed is told no more', async () => {
+    const service = await serve({ adapter: create(), config })
+    const { open, write, register } = service
+    const { token, id } = await register({ name: 'ann', pin: 'secret' })
+    const streams = [
+      await open('/notes/changes', { token }),
+      await open('/notes/changes', { caller: { id } }),
+    ]
+    const { _id } = await write('POST /notes', { text: 'a', team: 'red' })
+    await join(service, 'somebody', 'red')
+    const member = await join(service, id, 'red')
+    await write(`PATCH /notes/${_id}`, { text: 'b' })
+    await write(`DELETE /members/${member._id}`)
+    await write(`PATCH /notes/${_id}`, { text: 'c' })
+    await join(service, id, 'red')
+    await write(`DELETE /notes/${_id}`)
+    for (const stream of streams) {
+      const events = await stream.until(6)
+      expect(namesOf(events)).toEqual(['reset', 'reset', 'change', 'reset', 'reset', 'leave'])
+      expect(events[2]?.data.text).toBe('b')
+    }
+  })
+
+  test('what leaves the values of a claim as they are is not told', async () => {
+    const service = await serve({ adapter: create(), config })
+    const { open, write } = service
+    const stream = await open('/notes/changes', { caller: { id: 'ann' } })
+    const first = await join(service, 'ann', 'red')
+    const second = await join(service, 'ann', 'red')
+    await write(`PATCH /members/${first._id}`, { note: 'x' })
+    await write(`DELETE /members/${first._id}`)
+    await write('POST /members', { user: 'ann' })
+    const operations = [
+      { method: 'DELETE', path: `/members/${second._id}` },
+      { method: 'POST', path: '/members', body: { user: 'ann', team: 'red' } },
+    ]
+    await write('POST /_batch', { operations })
+    await write('POST /notes', { text: 'a', team: 'red' })
+    expect(namesOf(await stream.until(3))).toEqual(['reset', 'reset', 'enter'])
+  })
+
+  test('a stream goes on where the claims are what they were, and never were others', async () => {
+    const service = await serve({ adapter: create(), config })
+    const { open, write } = service
+    const member = await join(service, 'ann', 'red')
+    const stream = await open('/notes/changes', { caller: { id: 'ann' } })
+    await stream.close()
+    const again = async () =>
+      namesOf(
+        (await open('/notes/changes', { caller: { id: 'ann' }, headers: { 'last-event-id': id } })).events,
+      )
+    const id = stream.events[0]?.id ?? ''
+    await write('POST /notes', { text: 'a', team: 'red' })
+    await write(`DELETE /members/${(await join(service, 'bob', 'red'))._id}`)
+    await write(`DELETE /members/${(await join(service, 'ann', 'red'))._id}`)
+    expect(await again()).toEqual(['enter'])
+    await write(`PATCH /members/${member._id}`, { team: 'blue' })
+    expect(await again()).toEqual(['reset'])
+    await write(`PATCH /members/${member._id}`, { team: 'red' })
+    expect(await again()).toEqual(['reset'])
+  })
+})
+
+/** A memory whose log can be held back, and read in pages of so many changes. */
+function holdLog(most = Number.POSITIVE_INFINITY) {
+  const memory = createMemoryAdapter()
+  let held: Promise<void> | undefined
+  let release = (): void => {}
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      const read = () => memory.changes?.(after, { ...query, limit: Math.min(most, query.limit) })
+      let page = await read()
+      while (held && after !== null && query.wait !== undefined) {
+        await held
+        page = await read()
+      }
+      if (!page) throw new Error('there is a log')
+      return page
+    },
+  }
+  return {
+    adapter,
+    /** What is written within `write` is read of the log when it is over. */
+    async hold(write: () => Promise<void>): Promise<void> {
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      await write()
+      held = undefined
+      release()
+    },
+  }
+}
+
+describe('of what comes together', () => {
+  const start = async (most?: number) => {
+    const { adapter, hold } = holdLog(most)
+    const service = await serve({ adapter, config })
+    const send = async (line: string, body?: object): Promise<string> => {
+      const asked = { caller: ADMIN, ...(body ? { body } : {}) }
+      return String((await service.send(line, asked)).body?._id)
+    }
+    return { ...service, hold, send }
+  }
+
+  test.each([[undefined], [1], [2]])('a brief change begins anew, in pages of %s', async (most) => {
+    const { hold, send, open, write } = await start(most)
+    await send('POST /members', { user: 'ann', team: 'red' })
+    const [ann, bob] = [
+      await open('/notes/changes', { caller: { id: 'ann' } }),
+      await open('/notes/changes', { caller: { id: 'bob' } }),
+    ]
+    await hold(async () => {
+      const id = await send('POST /members', { user: 'ann', team: 'blue' })
+      await send(`DELETE /members/${id}`)
+    })
+    await write('POST /notes', { team: 'red' })
+    expect(namesOf(await ann.until(3))).toEqual(['reset', 'reset', 'enter'])
+    expect(namesOf(bob.events)).toEqual(['reset'])
+  })
+
+  test.each([[undefined], [1], [2], [3]])(
+    'what never was so behind a write is not told, in pages of %s',
+    async (most) => {
+      const { hold, send, open, write } = await start(most)
+      const first = await send('POST /members', { user: 'ann', team: 'red' })
+      const stream = await open('/notes/changes', { caller: { id: 'ann' } })
+      await hold(async () => {
+        // In the order of _id, the old one goes before the new one comes.
+        const operations = [
+          { method: 'DELETE', path: `/members/${first}` },
+          { method: 'POST', path: '/members', body: { user: 'ann', team: 'red' } },
+          { method: 'POST', path: '/members', body: { user: 'bob', team: 'red' } },
+        ]
+        await send('POST /_batch', { operations })
+        const other = await send('POST /members', { user: 'ann', team: 'red' })
+        await send('POST /notes', { text: 'a', team: 'red' })
+        await send(`DELETE /members/${other}`)
+      })
+      await write('POST /notes', { text: 'b', team: 'red' })
+      expect(namesOf(await stream.until(3))).toEqual(['reset', 'enter', 'enter'])
+    },
+  )
+
+  test('a right that is gone is gone for all that was not told before', async () => {
+    const { hold, send, open, write } = await start(1)
+    const member = await send('POST /members', { user: 'ann', team: 'red' })
+    const stream = await open('/notes/changes', { caller: { id: 'ann' } })
+    await hold(async () => {
+      await send('POST /notes', { text: 'a', team: 'red' })
+      await send(`DELETE /members/${member}`)
+    })
+    await write('POST /notes', { text: 'b', team: 'red' })
+    for (const { event } of stream.events) expect(event).toBe('reset')
+    expect(stream.events.length).toBeGreaterThan(1)
+  })
+
+  test('of more than 1,000 documents the oldest count: those beyond come and go untold', async () => {
+    const { adapter, send, open, write, hold } = await start()
+    const member = (n: number, team: string) => ({
+      in: 'members',
+      insert: {
+        ...{ _id: `0190163d-8694-7000-8000-${String(n).padStart(12, '0')}`, _version: 1, user: 'ann', team },
+        createdAt: new Date(n).toISOString(),
+      },
+    })
+    const remove = (n: number) => send(`DELETE /members/${member(n, '').insert._id}`)
+    await adapter.write(
+      Array.from({ length: 1300 }, (_, n) => member(n, n < 1000 ? 'red' : 'blue')),
+      {},
+    )
+    const caller = { id: 'ann' }
+    const stream = await open('/notes/changes', { caller })
+    await send('POST /members', { user: 'ann', team: 'green' })
+    await hold(async () => {
+      for (const n of [1299, 1250]) await remove(n)
+      await send('POST /members', { user: 'ann', team: 'green' })
+    })
+    await write('POST /notes', { team: 'red' })
+    await write('POST /notes', { team: 'blue' })
+    expect(namesOf(await stream.until(2))).toEqual(['reset', 'enter'])
+    // Now one more of them counts.
+    await remove(10)
+    await write('POST /notes', { team: 'blue' })
+    expect(namesOf(await stream.until(4))).toEqual(['reset', 'enter', 'reset', 'enter'])
+    await hold(async () => {
+      const oldest = member(5, 'white')
+      const { version, ...document } = { version: 1, ...oldest.insert, _version: 2 }
+      await adapter.write([{ in: 'members', replace: document, version }], {})
+      await adapter.write(
+        [{ in: 'members', replace: { ...document, team: 'red', _version: 3 }, version: 2 }],
+        {},
+      )
+    })
+    expect(namesOf(await stream.until(5)).at(-1)).toBe('reset')
+  })
+})
+
+test('a field of the caller that a claim asks for is a part of the standing', async () => {
+  const byOrg = {
+    ...config,
+    auth: {
+      ...config.auth,
+      claims: { teams: { from: 'members', where: { user: '$user.org' }, take: 'team' } },
+    },
+  }
+  const service = await serve({ adapter: createMemoryAdapter(), config: byOrg })
+  const { open, write, register } = service
+  const { token, id } = await register({ name: 'ann', pin: 'secret' })
+  const stream = await open('/notes/changes', { token })
+  await join(service, 'acme', 'red')
+  await write('POST /notes', { team: 'red' })
+  expect(namesOf(stream.events)).toEqual(['reset'])
+  await write(`PATCH /users/${id}`, { org: 'acme' })
+  await write('POST /notes', { team: 'red' })
+  await join(service, 'acme', 'blue')
+  await write('POST /notes', { team: 'blue' })
+  expect(namesOf(await stream.until(5))).toEqual(['reset', 'reset', 'enter', 'reset', 'enter'])
+})
+
+test('a claim of nobody in particular is followed for the anonymous', async () => {
+  const open = {
+    ...config,
+    collections: {
+      ...config.collections,
+      notes: {
+        ...config.collections.notes,
+        permissions: { '*': { read: { where: { team: { $in: '$user.open' } } } }, admin: true },
+      },
+    },
+    auth: { ...config.auth, claims: { open: { from: 'members', where: { note: 'open' }, take: 'team' } } },
+  }
+  const { open: ask, write } = await serve({ adapter: createMemoryAdapter(), config: open })
+  const stream = await ask('/notes/changes', { caller: null })
+  const { _id } = await write('POST /members', { note: 'closed', team: 'red' })
+  await write(`PATCH /members/${_id}`, { note: 'open' })
+  await write('POST /notes', { team: 'red' })
+  expect(told(stream.events).map(([name]) => name)).toEqual(['reset', 'reset', 'enter'])
+})
+
+test('a claim with $now is as of each change, and gives a reset every minute and on coming back', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  let now = Date.parse('2026-01-01T00:00:00Z')
+  const where = { user: '$user._id', until: { $gt: '$now' } }
+  const timed = {
+    ...config,
+    auth: { ...config.auth, claims: { teams: { from: 'members', where, take: 'team' } } },
+  }
+  const { open, write } = await serve({
+    ...{ adapter: createMemoryAdapter(), config: timed, options: { now: () => now } },
+  })
+  const caller = { id: 'ann' }
+  const stream = await open('/notes/changes', { caller })
+  await write('POST /members', { user: 'ann', team: 'old', until: '2025-01-01T00:00:00Z' })
+  await write('POST /members', { user: 'ann', team: 'red', until: '2026-01-01T00:00:30Z' })
+  await write('POST /members', { user: 'ann', team: 'red', until: '2026-01-01T00:00:20Z' })
+  await write('POST /notes', { team: 'red' })
+  await write('POST /notes', { team: 'old' })
+  expect(namesOf(await stream.until(3))).toEqual(['reset', 'reset', 'enter'])
+  now += 31_000
+  await write('POST /notes', { team: 'red' })
+  expect(stream.events.length).toBe(3)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(namesOf(await stream.until(4)).at(-1)).toBe('reset')
+  const headers = { 'last-event-id': stream.events[2]?.id ?? '' }
+  expect(namesOf((await open('/notes/changes', { caller, headers })).events)).toEqual(['reset'])
+})
+
+test('a change that nobody has logged is found after 30 seconds, and so is one behind a gap', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const memory = createMemoryAdapter()
+  let isMissed = false
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      const page = await memory.changes?.(after, query)
+      if (!page) throw new Error('there is a log')
+      return isMissed ? { ...page, changes: page.changes.filter((change) => change.in !== 'members') } : page
+    },
+  }
+  const service = await serve({ adapter, config })
+  const stream = await service.open('/notes/changes', { caller: { id: 'ann' } })
+  isMissed = true
+  await join(service, 'ann', 'red')
+  expect(stream.events.length).toBe(1)
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(namesOf(await stream.until(2))).toEqual(['reset', 'reset'])
+  await service.write('POST /notes', { team: 'red' })
+  expect(namesOf(await stream.until(3)).at(-1)).toBe('enter')
+})
+
+test('of those who listen, only they are asked about whom a membership concerns', async () => {
+  const memory = createMemoryAdapter()
+  let reads = 0
+  const adapter: StorageAdapter = {
+    ...memory,
+    list(name, query) {
+      if (name === 'members') reads += 1
+      return memory.list(name, query)
+    },
+  }
+  const service = await serve({ adapter, config })
+  const { open, write } = service
+  const streams = await Promise.all(
+    Array.from({ length: 300 }, (_, i) => open('/notes/changes', { caller: { id: `user ${i}` } })),
+  )
+  reads = 0
+  for (let i = 0; i < 5; i++) await join(service, 'stranger', 'red')
+  expect(reads).toBe(0)
+  for (const i of [1, 2, 3, 4]) await join(service, `user ${i}`, 'red')
+  expect(reads).toBeLessThan(20)
+  reads = 0
+  // Who is told of something is not read about either, while nobody's memberships change.
+  await write('POST /notes', { team: 'red' })
+  // The one is the writer's.
+  expect(reads).toBeLessThan(2)
+  for (const [i, stream] of streams.entries())
+    expect(namesOf(stream.events)).toEqual([1, 2, 3, 4].includes(i) ? ['reset', 'reset', 'enter'] : ['reset'])
+})

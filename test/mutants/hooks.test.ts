@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type * as ReadOnly from '../../src/http/hooks/read-only.js'
 import type * as PendingWrites from '../../src/service/batch/pending-writes.js'
 import { createCall } from '../../src/service/call.js'
+import type * as Claims from '../../src/service/claims.js'
 import type * as ApplySet from '../../src/service/hooks/apply-set.js'
 import type * as OwnRight from '../../src/service/hooks/own-right.js'
 import type * as Unchanged from '../../src/service/hooks/require-unchanged.js'
@@ -51,7 +52,30 @@ const oneByOne = (store: Store): Store => ({
   },
 })
 
+/** Claims are read in another way. */
+const claiming = (break_: (read: Claims.ReadClaim) => Claims.ReadClaim) =>
+  replacing<typeof Claims>((real) => ({
+    createClaimReader: (logger) => break_(real.createClaimReader(logger)),
+  }))
+
 const mutants: readonly Mutant[] = [
+  [
+    'a hook reads with what its caller claimed before',
+    `${SERVICE}/claims.js`,
+    claiming((read) => {
+      const kept = new Map<string, ReturnType<typeof read>>()
+      return (claim, binding, store) => {
+        const key = `${claim.name} ${binding.user?._id}`
+        if (!kept.has(key)) kept.set(key, read(claim, binding, store))
+        return kept.get(key)
+      }
+    }),
+  ],
+  [
+    'a hook reads as if its caller claimed nothing',
+    `${SERVICE}/claims.js`,
+    claiming(() => () => ({ values: [], isWhole: true })),
+  ],
   ['a hook is not asked in a batch', `${SERVICE}/hooks.js`, askWhere((_, isBatch) => !isBatch)],
   ['a hook is not asked about deletes', `${SERVICE}/hooks.js`, askWhere(({ after }) => after !== null)],
   [

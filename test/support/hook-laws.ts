@@ -57,6 +57,14 @@ export const HOOKED = {
       },
       permissions: { user: { read: true } },
     },
+    crews: {
+      schema: { user: { type: 'string', index: true }, crew: { type: 'string' } },
+      permissions: { user: { create: { set: { user: '$user._id' } } } },
+    },
+    boards: {
+      schema: { crew: { type: 'string' }, text: { type: 'string' } },
+      permissions: { user: { read: { where: { crew: { $in: '$user.crews' } }, omit: ['text'] } } },
+    },
     secrets: { schema: { text: { type: 'string' } }, permissions: {} },
     log: {
       schema: {
@@ -68,6 +76,7 @@ export const HOOKED = {
       permissions: {},
     },
   },
+  auth: { claims: { crews: { from: 'crews', where: { user: '$user._id' }, take: 'crew' } } },
   limits: { bulk: 6, documentBytes: 4096 },
 } as const
 
@@ -411,6 +420,40 @@ export const HOOK_LAWS: readonly Law[] = [
         [200, false, []],
         [200, false, ['a']],
       ])
+    },
+  ],
+  [
+    'reads with what its caller claims by then',
+    async (open) => {
+      const read: unknown[] = []
+      const board = `/boards/${idOf(31)}`
+      const service = await open(
+        {
+          comments: async (change) => {
+            const found = await ask(change, board)
+            read.push([found.status, await (await ask(change, '/boards/count')).json()])
+            if (found.status !== 200) return undefined
+            return { also: [patch(board, { text: 'told' }, { ifMatch: found.headers.get('etag') })] }
+          },
+        },
+        {
+          posts: [POST],
+          boards: [31, 32, 33].map((n) => ({ _id: idOf(n), crew: n === 33 ? 'blue' : 'red' })),
+          crews: [{ _id: idOf(41), user: 'bob', crew: 'red' }],
+        },
+      )
+      const comment = post('/comments', { post: idOf(1), text: 'a' })
+      const join = (crew: string) => post('/crews', { crew })
+      const operations = [comment, join('blue'), comment, join('red'), comment]
+      expect(statusesOf(await service.send('POST /_batch', as({ operations })))).toEqual(Array(5).fill(201))
+      expect((await service.send('POST /comments', as(comment.body))).status).toBe(201)
+      expect(read).toEqual([
+        [404, { total: 0 }],
+        [404, { total: 1 }],
+        [200, { total: 3 }],
+        [200, { total: 3 }],
+      ])
+      expect((await dumpOf(service, 'boards'))[0]).toEqual({ crew: 'red', text: 'told' })
     },
   ],
   [

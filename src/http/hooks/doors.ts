@@ -37,10 +37,20 @@ export function createDoors(
   return {
     openApi,
     judge: (operations) => judgeAlso(options.routes, operations),
-    async perform(own, written, call) {
+    async openEyes(call, operations) {
+      if (operations.length === 0) return call
+      // What the caller claims is read as for each request to the api.
+      const seeing = call.renew()
+      for (const written of operations) {
+        const { collection, ifMatch, ifNoneMatch } = readOperation(written, call.service)
+        if ((ifMatch ?? ifNoneMatch) !== undefined) await seeing.learnToRead(collection)
+      }
+      return seeing
+    },
+    async perform(own, written, seeing) {
       const operation = readOperation(written, own.service)
       const { collection, id, method } = operation
-      await runOperation(own, '', await translateTags(own, operation, call))
+      await runOperation(own, '', await translateTags(own, operation, seeing))
       if (method === 'GET') await requireUnchanged(own, collection, id)
     },
   }

@@ -20,8 +20,13 @@ export interface Doors {
   openApi(call: Call, reenter: () => void): HookApi
   /** The faults of operations, as those of a batch. */
   judge(operations: readonly unknown[]): readonly Fault[]
-  /** Does an operation in the right of `own`, with the entity tags that `call` has seen. */
-  perform(own: Call, operation: JsonObject, call: Call): Promise<void>
+  /**
+   * Finds out what the caller of a write may read where operations have entity tags: a call for `perform`. The
+   * write itself may change it.
+   */
+  openEyes(call: Call, operations: readonly JsonObject[]): Promise<Call>
+  /** Does an operation in the right of `own`, with the entity tags that `seeing` has seen. */
+  perform(own: Call, operation: JsonObject, seeing: Call): Promise<void>
 }
 
 /** Creates the hooks of a service (CONTRACT.md §9, "Before a write"), by collection. */
@@ -76,9 +81,12 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     const { set, also } = readResult(returned, write.after === null)
     const faults = hook.doors.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
+    // They were checked to be objects.
+    const operations = also as readonly JsonObject[]
+    const seeing = await hook.doors.openEyes(call, operations)
     return {
       fields: await settle(call, write, set),
-      behind: also.length > 0 ? () => performAll(call, also, hook) : undefined,
+      behind: also.length > 0 ? () => performAll(call, operations, seeing, hook) : undefined,
     }
   } catch (thrown) {
     throw isServiceError(thrown) ? thrown : new Error(`${hook.name} failed`, { cause: thrown })
@@ -133,13 +141,12 @@ const isRefusal = (thrown: unknown): boolean =>
   REFUSAL_STATUSES.includes(thrown.status)
 
 /** Does what a hook wants done, behind the write that it was asked about. */
-async function performAll(call: Call, also: readonly unknown[], hook: Hook): Promise<void> {
+async function performAll(call: Call, also: readonly JsonObject[], seeing: Call, hook: Hook): Promise<void> {
   countAdded(call, also.length, hook)
   for (const [i, operation] of also.entries()) {
     const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
     try {
-      // They were checked to be objects.
-      await hook.doors.perform(hook.inOwnRight(call, blame), operation as JsonObject, call)
+      await hook.doors.perform(hook.inOwnRight(call, blame), operation, seeing)
     } catch (thrown) {
       throw blame(thrown)
     }

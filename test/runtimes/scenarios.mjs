@@ -282,6 +282,36 @@ const scenarios = [
     },
   },
   {
+    name: 'a stream of changes',
+    config: { collections: { notes: { changes: true, schema: { text }, permissions: open } } },
+    async run({ send, handler, is }) {
+      const listen = async (headers) => {
+        const response = await handler(new Request('http://service.test/notes/changes', { headers }))
+        is('text/event-stream', [response.status, response.headers.get('content-type')], [200, EVENTS])
+        return readEvents(response)
+      }
+      const stream = await listen({})
+      is('a reset', (await stream.next()).event, 'reset')
+      const { body: note } = await send('POST /notes', { body: { text: 'one ✓' } })
+      const entered = await stream.next()
+      is('enter', [entered.event, entered.data.text], ['enter', 'one ✓'])
+      await send(`PATCH /notes/${note._id}`, { body: { text: 'two' } })
+      const changed = await stream.next()
+      is('change', [changed.event, changed.data.text], ['change', 'two'])
+      await stream.cut()
+      await send(`DELETE /notes/${note._id}`)
+      const again = await listen({ 'last-event-id': entered.id })
+      const missed = [await again.next(), await again.next()]
+      is(
+        'goes on',
+        missed.map(({ event }) => event),
+        ['change', 'leave'],
+      )
+      is('of what is gone', missed[1].data, { _id: note._id })
+      await again.cut()
+    },
+  },
+  {
     name: 'wrong bodies',
     config: {
       collections: { notes: { schema: { text }, permissions: open } },
@@ -331,6 +361,30 @@ const scenarios = [
   },
 ]
 
+const EVENTS = 'text/event-stream'
+
+/** The events of a stream, one after the other. */
+function readEvents(response) {
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    async next() {
+      while (!text.includes('\n\n')) {
+        const { done, value } = await reader.read()
+        if (done) return {}
+        text += decoder.decode(value, { stream: true })
+      }
+      const end = text.indexOf('\n\n')
+      const lines = text.slice(0, end).split('\n')
+      text = text.slice(end + 2)
+      const fields = Object.fromEntries(lines.map((line) => line.split(/: (.*)/s).slice(0, 2)))
+      return { ...fields, data: JSON.parse(fields.data) }
+    },
+    cut: () => reader.cancel(),
+  }
+}
+
 /** With the client, where there is one. */
 const clientScenarios = [
   {
@@ -339,6 +393,7 @@ const clientScenarios = [
       collections: {
         users,
         notes: {
+          changes: true,
           schema: { text: { ...text, required: true }, stars: { type: 'integer' } },
           permissions: { '*': { read: true }, user: { create: true }, owner: { update: true, delete: true } },
         },
@@ -374,6 +429,15 @@ const clientScenarios = [
       is('only what it has read', await codeOf(notes.update(read, { text: 'late' })), 'precondition_failed')
       await notes.delete(created[1]._id)
       is('deletes', await codeOf(notes.get(created[1]._id)), 'not_found')
+      const controller = new AbortController()
+      const lists = notes
+        .live({ q: { stars: { $gte: 5 } }, signal: controller.signal })
+        [Symbol.asyncIterator]()
+      is('a list', (await lists.next()).value.length, 2)
+      await notes.create({ text: 'late', stars: 9 })
+      is('that keeps itself', (await lists.next()).value.length, 3)
+      controller.abort()
+      is('until it is left', (await lists.next()).done, true)
       await client.auth.logout()
       is(
         'signs out',

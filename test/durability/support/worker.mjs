@@ -10,6 +10,7 @@ import { createPostgresAdapter } from '../../../dist/postgres.js'
 import { createSqliteAdapter } from '../../../dist/sqlite.js'
 import { createTestHasher } from '../../../dist/testing.js'
 import { runClients } from './clients.mjs'
+import { ADMIN, config as liveConfig, writeLive } from './live-clients.mjs'
 import { writeLogged } from './log-clients.mjs'
 
 const adapters = { sqlite: createSqliteAdapter, postgres: createPostgresAdapter }
@@ -170,6 +171,14 @@ const tasks = {
     const handler = createService(task)
     const sendHere = (method, path, body, headers) => send(handler, method, path, body, headers)
     await runClients(sendHere, task.clients, (told) => print(`told ${JSON.stringify(told)}`))
+    await handler.close()
+  },
+
+  /** Writes what others watch. */
+  async writeLive(task) {
+    const handler = createService({ ...task, config: liveConfig })
+    const asAdmin = handler.as(ADMIN)
+    await writeLive((method, path, body) => send(asAdmin, method, path, body), task, print)
     await handler.close()
   },
 

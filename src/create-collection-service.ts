@@ -1,8 +1,9 @@
 import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
 import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
 import { createToken } from './auth/token.js'
-import { checkOptions } from './config/check-options.js'
 import { compileConfig } from './config/compile-config.js'
+import { checkOptions } from './config/options/check-options.js'
+import type { Consumer } from './consumers.js'
 import type { CollectionHooks, OptionsFor } from './hooks.js'
 import type { Answer } from './http/answer.js'
 import { runWithDeadline } from './http/deadline.js'
@@ -18,6 +19,7 @@ import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
 import { createChangeStreams } from './service/changes/streams.js'
 import { createClock } from './service/clock.js'
+import { createConsumers } from './service/consumers/create-consumers.js'
 import { type Deadline, UNHURRIED } from './service/deadline.js'
 import { type Before, createHooks } from './service/hooks/create-hooks.js'
 import { observeStorage } from './service/observe/observed-storage.js'
@@ -108,10 +110,14 @@ export function createCollectionService<const C extends Config | { readonly [key
       accounts ? [[accounts.users.name, attachSessions(accounts, deliver !== undefined)]] : [],
     ),
   }
-  const life = createLifecycle(plain, adapter)
-  const streams = plan.log
-    ? createChangeStreams(plain, createLog(adapter), createStore(adapter, UNHURRIED))
-    : undefined
+  const [log, store] = [createLog(adapter), createStore(adapter, UNHURRIED)]
+  const consumers = readConsumers(options.consumers ?? {})
+  const life = createLifecycle(
+    plain,
+    adapter,
+    consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
+  )
+  const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
   const shared = {
     streams,
     routes: createRoutes(plain),
@@ -160,6 +166,16 @@ function readHooks(hooks: { readonly [collection: string]: unknown }): ReadonlyM
   const entries = Object.entries(hooks as { readonly [collection: string]: CollectionHooks | undefined })
   return new Map(
     entries.flatMap(([name, hook]): [string, Before][] => (hook ? [[name, hook.before.bind(hook)]] : [])),
+  )
+}
+
+/** The consumers of the host; they were checked. */
+function readConsumers(consumers: { readonly [name: string]: unknown }): ReadonlyMap<string, Consumer> {
+  const entries = Object.entries(consumers as { readonly [name: string]: Consumer | undefined })
+  return new Map(
+    entries.flatMap(([name, consumer]): [string, Consumer][] =>
+      consumer ? [[name, { ...consumer, handle: consumer.handle.bind(consumer) }]] : [],
+    ),
   )
 }
 

@@ -1,3 +1,4 @@
+import type { Consumer } from './consumers.js'
 import { type Fault, REFUSAL_STATUSES, type RefusalStatus, ServiceError } from './errors.js'
 import type { CollectionName, DocumentOf, UpdateBodyOf } from './infer/collections.js'
 import type { Caller, JsonObject, MaybePromise, ServiceOptions } from './types.js'
@@ -72,6 +73,8 @@ export interface CollectionHooks<C = unknown, N extends CollectionName<C> = Coll
 export interface OptionsFor<C> extends ServiceOptions {
   /** What runs before writes, by collection. */
   readonly hooks?: { readonly [N in CollectionName<C>]?: CollectionHooks<C, N> }
+  /** What is told of changes after they were made, each under a name that it keeps. */
+  readonly consumers?: { readonly [name: string]: Consumer<C> }
 }
 
 /**

@@ -1,4 +1,5 @@
 export { createMemoryAdapter, type MemoryAdapterOptions } from './adapters/memory/memory-adapter.js'
+export type { Consumer, ConsumerChange, ConsumerContext } from './consumers.js'
 export { createCollectionService } from './create-collection-service.js'
 export { defineConfig } from './define-config.js'
 export {

@@ -29,7 +29,8 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   promises: ['types'],
   'first-version': [],
   infer: ['types'],
-  hooks: ['errors', 'types', 'infer'],
+  consumers: ['types', 'infer'],
+  hooks: ['errors', 'types', 'infer', 'consumers'],
   'define-config': ['infer'],
   client: ['errors', 'types', 'infer'],
   json: ['errors', 'types', 'slices'],
@@ -47,6 +48,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'types',
     'hooks',
+    'consumers',
     'first-version',
     'slices',
     'filter',
@@ -79,6 +81,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'types',
     'hooks',
+    'consumers',
     'storage',
     'config',
     'auth',
@@ -106,6 +109,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'types',
     'hooks',
+    'consumers',
     'infer',
     'filter',
     'storage',
@@ -116,7 +120,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
 }
 
 /** Layers without code of their own: whoever imports them imports types. */
-const TYPES: readonly string[] = ['field-definition', 'types', 'storage', 'infer']
+const TYPES: readonly string[] = ['field-definition', 'types', 'storage', 'infer', 'consumers']
 
 /** Arrows that only types may take. */
 const TYPE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
@@ -172,8 +176,9 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
   'service/write': ['service'],
   'service/accounts': ['service', 'service/write'],
   'service/batch': ['service', 'service/read', 'service/write', 'service/accounts'],
-  'service/changes': ['service', 'service/read', 'service/write', 'service/accounts'],
+  'service/changes': ['service', 'service/read', 'service/write', 'service/accounts', 'service/consumers'],
   'service/hooks': ['service', 'service/write', 'service/batch'],
+  'service/consumers': ['service', 'service/hooks'],
   'service/start': ['service', 'service/write', 'service/changes'],
 }
 

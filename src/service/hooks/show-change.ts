@@ -1,5 +1,7 @@
+import type { Collection } from '../../config/plan.js'
 import { freezeDeep } from '../../json/freeze-deep.js'
 import type { KnownCaller } from '../../permissions/caller.js'
+import type { StoredDocument } from '../../storage.js'
 import type { Caller, Document, JsonObject } from '../../types.js'
 import type { PlannedDocument, PlannedWrite } from '../hooks.js'
 import { readFields } from '../write/stored-document.js'
@@ -19,13 +21,25 @@ export function showChange({ collection, before, after }: PlannedWrite): ShownCh
     const open = Object.entries(fields).filter(([name]) => !isHash(name))
     return freezeDeep({ _id: String(_id), ...Object.fromEntries(open), ...others })
   }
-  const old = before && { fields: readFields(before), system: readSystem(before) }
+  const old = before && planned(before)
   return {
     operation: after === null ? 'delete' : before === null ? 'create' : 'update',
     before: old && show(old),
     after: after && show(after),
   }
 }
+
+/** The same of a write that was made. */
+export const showStored = (
+  collection: Collection,
+  before: StoredDocument | null,
+  after: StoredDocument | null,
+): ShownChange => showChange({ collection, before, after: after && planned(after) })
+
+const planned = (document: StoredDocument): PlannedDocument => ({
+  fields: readFields(document),
+  system: readSystem(document),
+})
 
 const readSystem = ({ _id, createdAt, updatedAt, createdBy }: JsonObject): PlannedDocument['system'] => ({
   _id,

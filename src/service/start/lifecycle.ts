@@ -18,11 +18,17 @@ export interface Lifecycle {
   track(): () => void
 }
 
+/** What begins once the storage is open, and ends before it is closed. */
+export interface Worker {
+  begin(): Promise<void>
+  end(): Promise<void>
+}
+
 /** Milliseconds between attempts to open a storage. */
 const PAUSE = 1000
 
 /** Creates the lifecycle of a service. */
-export function createLifecycle(service: Service, adapter: StorageAdapter): Lifecycle {
+export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
   const { plan, accounts } = service
   let state: 'closed' | 'opening' | 'failed' | 'open' = 'closed'
   let opening: Promise<void> | undefined
@@ -43,6 +49,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open(accounts ? [...plans, ...own] : plans)
       await storeSeed(service, adapter)
+      await worker?.begin()
       state = 'open'
     } catch (cause) {
       state = 'failed'
@@ -52,11 +59,13 @@ export function createLifecycle(service: Service, adapter: StorageAdapter): Life
   }
   const waitUntilIdle = async (): Promise<void> => {
     await opening?.catch(() => {})
+    const ending = worker?.end()
     if (inFlight > 0) {
       await new Promise<void>((resolve) => {
         onIdle = resolve
       })
     }
+    await ending
   }
   const closeStorage = async (): Promise<void> => {
     // Every request is answered by then; work that never ends must not keep the process alive.

@@ -1,6 +1,7 @@
-import type { ConfigFault } from '../errors.js'
-import { isObject } from '../json/own-properties.js'
-import { suggest } from '../schema/names.js'
+import type { ConfigFault } from '../../errors.js'
+import { isObject } from '../../json/own-properties.js'
+import { suggest } from '../../schema/names.js'
+import { judgeConsumers } from './check-consumers.js'
 
 type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: string]
 
@@ -40,6 +41,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],
   hooks: [isObject, 'an object of hooks by collection'],
+  consumers: [isObject, 'an object of consumers by name'],
 }
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
@@ -50,7 +52,12 @@ const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
  */
 export function checkOptions(adapter: unknown, options: unknown, config: unknown): readonly ConfigFault[] {
   try {
-    return [...judgeAdapter(adapter), ...judgeOptions(options), ...judgeHooks(options, config)]
+    return [
+      ...judgeAdapter(adapter),
+      ...judgeOptions(options),
+      ...judgeHooks(options, config),
+      ...judgeConsumers(options, config),
+    ]
   } catch {
     // A getter or a proxy may throw.
     return [{ path: 'options', message: 'cannot be read' }]

@@ -1,0 +1,26 @@
+import { digest } from '../../auth/token.js'
+import type { Collection } from '../../config/plan.js'
+import type { ConsumerChange } from '../../consumers.js'
+import { formatTimestamp } from '../../fields/timestamp.js'
+import { isEqualJson } from '../../json/equality.js'
+import type { Change } from '../../storage.js'
+import { showStored } from '../hooks/show-change.js'
+
+/** The name of a change: no two have the same one, for a version of a document is written once. */
+export const nameChange = ({ in: collection, id, before, after }: Change): string =>
+  digest(JSON.stringify([collection, id, before?._version ?? null, after?._version ?? null]))
+
+/**
+ * A change as consumers are told of it; `undefined` where only what nobody sees has changed, as when all
+ * sessions of a user end.
+ */
+export function tellChange(
+  collection: Collection,
+  { before, after, time }: Change,
+): ConsumerChange | undefined {
+  const shown = showStored(collection, before, after)
+  if (isEqualJson(shown.before, shown.after)) return undefined
+  const change = { collection: collection.name, time: formatTimestamp(time), ...shown }
+  // The operation says which of the documents there are.
+  return Object.freeze(change) as ConsumerChange
+}

@@ -14,6 +14,7 @@ import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
+import type { CollectionName } from './infer/collections.js'
 import { attachSessions } from './service/accounts/sessions.js'
 import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
@@ -53,10 +54,13 @@ import type { Caller, Config, Handler, ServiceOptions } from './types.js'
  * const response = await service(new Request('http://localhost/notes'))
  * ```
  */
-export function createCollectionService<const C extends Config | { readonly [key: string]: unknown }>(
+export function createCollectionService<
+  const C extends Config | { readonly [key: string]: unknown },
+  K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
+>(
   config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
-  options: OptionsFor<NoInfer<C>> = {},
+  options: OptionsFor<NoInfer<C>, K> = {},
 ): Handler<C> {
   const faults = checkOptions(adapter, options, config)
   const isReadable = faults.every(({ path }) => path !== 'options')

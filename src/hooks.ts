@@ -69,12 +69,18 @@ export interface CollectionHooks<C = unknown, N extends CollectionName<C> = Coll
   readonly before: (change: HookChange<C, N>) => MaybePromise<HookResult<C, N> | undefined | void>
 }
 
-/** The options of a service with a configuration of type `C`. */
-export interface OptionsFor<C> extends ServiceOptions {
+/**
+ * The options of a service with a configuration of type `C`. `K`: by the names of consumers, the names of the
+ * collections that each takes.
+ */
+export interface OptionsFor<
+  C,
+  K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
+> extends ServiceOptions {
   /** What runs before writes, by collection. */
   readonly hooks?: { readonly [N in CollectionName<C>]?: CollectionHooks<C, N> }
   /** What is told of changes after they were made, each under a name that it keeps. */
-  readonly consumers?: { readonly [name: string]: Consumer<C> }
+  readonly consumers?: { readonly [P in keyof K]?: Consumer<C, K[P]> }
 }
 
 /**

@@ -52,11 +52,12 @@ export interface Service {
 export function openService(
   storage: Store | StorageAdapter,
   limits: { readonly requestSeconds?: number } = {},
+  configured: Config = config,
 ): Service {
   const logged: unknown[][] = []
   const note = (...entry: unknown[]): void => void logged.push(entry)
   const adapter = 'engine' in storage ? connect(storage) : storage
-  const handler = createCollectionService({ ...config, limits }, adapter, {
+  const handler = createCollectionService({ ...configured, limits }, adapter, {
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
 
-const script = fileURLToPath(new URL('worker.mjs', import.meta.url))
+const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+const script = fileOf('worker.mjs')
 
 const children = new Set<ChildProcess>()
 
@@ -40,14 +42,23 @@ export interface Worker {
   lines(): readonly string[]
   /** Ends the process without a chance to do anything. */
   kill(): Promise<void>
+  /** Stops the process where it is, or lets it go on. */
+  send(signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** Settles when the process has ended. */
+  readonly ended: Promise<void>
 }
 
 /** `limit`: a command of the shell that runs before, such as `ulimit`. */
 export function startWorker(limit?: string): Worker {
-  const [command, args] =
-    limit === undefined
-      ? [process.execPath, [script]]
-      : ['sh', ['-c', `${limit}; exec "$0" "$1"`, process.execPath, script]]
+  return limit === undefined
+    ? startProcess(process.execPath, [script])
+    : startProcess('sh', ['-c', `${limit}; exec "$0" "$1"`, process.execPath, script])
+}
+
+/** A process with a consumer, whose tasks are in `consumer-worker.mjs`. */
+export const startConsumer = (): Worker => startProcess(process.execPath, [fileOf('consumer-worker.mjs')])
+
+function startProcess(command: string, args: readonly string[]): Worker {
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -106,6 +117,8 @@ export function startWorker(limit?: string): Worker {
     },
     printed,
     lines: () => lines,
+    send: (signal) => void child.kill(signal),
+    ended,
     async kill() {
       child.kill('SIGKILL')
       await ended

@@ -15,12 +15,20 @@ afterEach(() => {
   vi.resetModules()
 })
 
-/** The library with a broken module in it, until the test ends. */
-export async function createMutant([, module, replace]: Mutant): Promise<typeof createCollectionService> {
+/** What `load` imports, with a broken module in it, until the test ends. */
+export async function loadMutant<T>([, module, replace]: Mutant, load: () => Promise<T>): Promise<T> {
   vi.resetModules()
   replaced.add(module)
   vi.doMock(module, replace as never)
-  const { createCollectionService: create } = await import('../../src/create-collection-service.js')
+  return load()
+}
+
+/** The library with a broken module in it, until the test ends. */
+export async function createMutant(mutant: Mutant): Promise<typeof createCollectionService> {
+  const { createCollectionService: create } = await loadMutant(
+    mutant,
+    () => import('../../src/create-collection-service.js'),
+  )
   return create
 }
 

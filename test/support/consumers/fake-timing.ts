@@ -1,4 +1,4 @@
-import type { Timing } from '../../../../../src/service/consumers/timing.js'
+import type { Timing } from '../../../src/service/consumers/timing.js'
 
 /** Clocks that a test moves. */
 export interface FakeTiming extends Timing {
@@ -22,7 +22,7 @@ export function createFakeTiming(): FakeTiming {
   let time = 0
   const sleepers = new Set<Sleeper>()
   const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
   return {
     now: () => time,

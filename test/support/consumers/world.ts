@@ -1,11 +1,11 @@
-import { compileConfig } from '../../../../../src/config/compile-config.js'
-import type { Consumer, ConsumerContext, StorageAdapter } from '../../../../../src/index.js'
-import { createMemoryAdapter } from '../../../../../src/index.js'
-import { plansOf } from '../../../../../src/service/changes/log-plans.js'
-import { type Consumers, createConsumers } from '../../../../../src/service/consumers/create-consumers.js'
-import type { Timing } from '../../../../../src/service/consumers/timing.js'
-import { UNHURRIED } from '../../../../../src/service/deadline.js'
-import { createLog, createStore } from '../../../../../src/service/store.js'
+import { compileConfig } from '../../../src/config/compile-config.js'
+import type { Consumer, ConsumerContext, StorageAdapter } from '../../../src/index.js'
+import { createMemoryAdapter } from '../../../src/index.js'
+import { plansOf } from '../../../src/service/changes/log-plans.js'
+import type { Consumers, createConsumers } from '../../../src/service/consumers/create-consumers.js'
+import type { Timing } from '../../../src/service/consumers/timing.js'
+import { UNHURRIED } from '../../../src/service/deadline.js'
+import { createLog, createStore } from '../../../src/service/store.js'
 import type { FakeTiming } from './fake-timing.js'
 
 const plan = compileConfig(
@@ -53,7 +53,22 @@ export interface World {
 const at = { createdAt: '2026-11-20T00:00:00.000Z', createdBy: null }
 
 /** Creates a storage; `over` puts something else before it. */
-export async function createWorld(
+export type CreateWorld = (
+  timing: FakeTiming,
+  over?: (inner: StorageAdapter) => StorageAdapter,
+) => Promise<World>
+
+/** What holds of consumers, whichever build of them the worlds have. It throws where it does not. */
+export type ConsumerLaw = readonly [what: string, check: (createWorld: CreateWorld) => Promise<void>]
+
+/** Creates worlds with a build of consumers. */
+export const worldsOf =
+  (create: typeof createConsumers): CreateWorld =>
+  (timing, over) =>
+    openWorld(create, timing, over)
+
+async function openWorld(
+  create: typeof createConsumers,
   timing: FakeTiming,
   over: (inner: StorageAdapter) => StorageAdapter = (inner) => inner,
 ): Promise<World> {
@@ -100,7 +115,7 @@ export async function createWorld(
           return handle(one)
         },
       }
-      const consumers = createConsumers(
+      const consumers = create(
         { plan, logger: { info: note, warn: note, error: note } },
         new Map([['mail', consumer]]),
         { log: createLog(place.adapter), store: createStore(place.adapter, UNHURRIED) },

@@ -1,7 +1,7 @@
-// Hands tokens to the owners of accounts by mail: to verify an address, to choose a new password. To run it:
+// Hands tokens to the owners of accounts by mail: to verify an address, to choose a new password; and welcomes them. To run it:
 // SMTP_URL=smtp://user:password@mail.example.com:587 PORT=3000 npx tsx deliver-mail.ts
 import { createServer } from 'node:http'
-import { createCollectionService, type Deliver, type Delivery } from 'collection-service'
+import { type Consumer, createCollectionService, type Deliver, type Delivery } from 'collection-service'
 import { createWorkerHasher, toNodeHandler } from 'collection-service/node'
 import { createTransport } from 'nodemailer'
 import config from './config.json' with { type: 'json' }
@@ -39,16 +39,33 @@ function write(delivery: Delivery): readonly [subject: string, text: string] {
 }
 
 /** Waits until the mail server has the letter: what it refuses is in the log of the service. */
-export const deliver: Deliver = async (delivery) => {
-  const [subject, text] = write(delivery)
-  await transport.sendMail({ from: 'Articles <articles@example.com>', to: delivery.to, subject, text })
+async function send(to: string, [subject, text]: readonly [subject: string, text: string]): Promise<void> {
+  await transport.sendMail({ from: 'Articles <articles@example.com>', to, subject, text })
+}
+
+export const deliver: Deliver = (delivery) => send(delivery.to, write(delivery))
+
+/**
+ * Welcomes who has just come. The letter goes out though the mail server was away meanwhile, or this process ended: what
+ * throws is tried again. Once in a while somebody gets two.
+ */
+const welcome: Consumer = {
+  collections: ['users'],
+  async handle({ before, after }) {
+    const isNew = after?.verifiedAt !== undefined && before?.verifiedAt === undefined
+    if (isNew) await send(String(after.email), ['Welcome', `Write your first article: ${SITE}/new`])
+  },
 }
 
 // Until its address is verified nobody has an account, and no answer tells whether somebody has one.
 const service = createCollectionService(
-  { ...config, auth: { ...config.auth, requireVerified: true } },
+  {
+    ...config,
+    collections: { ...config.collections, users: { ...config.collections.users, changes: true } },
+    auth: { ...config.auth, requireVerified: true },
+  },
   undefined,
-  { deliver, hasher: createWorkerHasher() },
+  { deliver, hasher: createWorkerHasher(), consumers: { welcome } },
 )
 
 if (PORT !== undefined) createServer(toNodeHandler(service)).listen(Number(PORT))

@@ -57,6 +57,7 @@ export async function useMail(origin, mail) {
   await mail.next()
   const verified = await ask('verify', { token, current: account.password })
   expect('the address is verified', verified, [204, ''])
+  await letter('Welcome')
   expect('and now there is a login', await login(account.password), 200)
   expect('the same, taken', await ask('register', account), [202, {}])
   await letter('You have an account')

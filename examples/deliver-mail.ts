@@ -1,7 +1,7 @@
-// Hands tokens to the owners of accounts by mail: to verify an address, to choose a new password; and welcomes them. To run it:
+// Hands tokens to the owners of accounts by mail, to verify an address, to choose a new password, and welcomes them. To run it:
 // SMTP_URL=smtp://user:password@mail.example.com:587 PORT=3000 npx tsx deliver-mail.ts
 import { createServer } from 'node:http'
-import { type Consumer, createCollectionService, type Deliver, type Delivery } from 'collection-service'
+import { createCollectionService, type Deliver, type Delivery } from 'collection-service'
 import { createWorkerHasher, toNodeHandler } from 'collection-service/node'
 import { createTransport } from 'nodemailer'
 import config from './config.json' with { type: 'json' }
@@ -45,18 +45,6 @@ async function send(to: string, [subject, text]: readonly [subject: string, text
 
 export const deliver: Deliver = (delivery) => send(delivery.to, write(delivery))
 
-/**
- * Welcomes who has just come. The letter goes out though the mail server was away meanwhile, or this process ended: what
- * throws is tried again. Once in a while somebody gets two.
- */
-const welcome: Consumer = {
-  collections: ['users'],
-  async handle({ before, after }) {
-    const isNew = after?.verifiedAt !== undefined && before?.verifiedAt === undefined
-    if (isNew) await send(String(after.email), ['Welcome', `Write your first article: ${SITE}/new`])
-  },
-}
-
 // Until its address is verified nobody has an account, and no answer tells whether somebody has one.
 const service = createCollectionService(
   {
@@ -65,7 +53,20 @@ const service = createCollectionService(
     auth: { ...config.auth, requireVerified: true },
   },
   undefined,
-  { deliver, hasher: createWorkerHasher(), consumers: { welcome } },
+  {
+    deliver,
+    hasher: createWorkerHasher(),
+    consumers: {
+      // What it throws is tried again, in this process or the next one: now and then a letter goes out twice.
+      welcome: {
+        collections: ['users'],
+        async handle({ before, after }) {
+          const isNew = after?.verifiedAt !== undefined && before?.verifiedAt === undefined
+          if (isNew) await send(String(after.email), ['Welcome', `Your first article: ${SITE}/new`])
+        },
+      },
+    },
+  },
 )
 
 if (PORT !== undefined) createServer(toNodeHandler(service)).listen(Number(PORT))

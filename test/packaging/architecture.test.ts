@@ -82,6 +82,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'types',
     'hooks',
     'consumers',
+    'infer',
     'storage',
     'config',
     'auth',

@@ -1,5 +1,5 @@
-// Hands tokens to the owners of accounts by mail, to verify an address, to choose a new password, and welcomes them. To run it:
-// SMTP_URL=smtp://user:password@mail.example.com:587 PORT=3000 npx tsx deliver-mail.ts
+// Hands tokens to the owners of accounts by mail, to verify an address, to choose a new password; and welcomes them. To
+// run it: SMTP_URL=smtp://user:password@mail.example.com:587 PORT=3000 npx tsx deliver-mail.ts
 import { createServer } from 'node:http'
 import { createCollectionService, type Deliver, type Delivery } from 'collection-service'
 import { createWorkerHasher, toNodeHandler } from 'collection-service/node'

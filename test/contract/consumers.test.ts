@@ -246,6 +246,34 @@ test('a service without consumers asks for nothing, and one with some begins wit
   expect(told.map(textOf)).toEqual(['y'])
 })
 
+test('a write asks the same of the storage, whether somebody is told of it or not', async () => {
+  const { told, consumer } = remember(['notes'])
+  const asked = await Promise.all(
+    [{}, { mail: consumer }].map(async (consumers) => {
+      const inner = createMemoryAdapter()
+      const calls: string[] = []
+      const adapter: StorageAdapter = {
+        ...inner,
+        list(collection, query) {
+          calls.push(`list ${collection}`)
+          return inner.list(collection, query)
+        },
+        write(steps, options) {
+          calls.push(`write ${steps.map((step) => step.in)}`)
+          return inner.write(steps, options)
+        },
+      }
+      const service = open(adapter, consumers)
+      const { _id } = (await service.send('POST /notes', { body: { text: 'x' } })).body
+      await service.send(`PATCH /notes/${_id}`, { body: { text: 'y' } })
+      if ('mail' in consumers) await until(() => told.length === 2)
+      return calls.filter((call) => !call.endsWith(' _consumers'))
+    }),
+  )
+  expect(asked[1]).toEqual(asked[0])
+  expect(asked[0]).toEqual(['write notes', 'list notes', 'write notes'])
+})
+
 describe('consumers that cannot be', () => {
   /** The faults of a consumer, or of all of them. */
   function judge(

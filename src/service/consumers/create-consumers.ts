@@ -1,4 +1,5 @@
 import type { Consumer } from '../../consumers.js'
+import { isServiceError } from '../../errors.js'
 import type { Service } from '../call.js'
 import type { ReadLog, Store } from '../store.js'
 import { type LeaseOptions, takeLease } from './lease.js'
@@ -30,7 +31,8 @@ export function createConsumers(
   { log, store }: ConsumerStorage,
   timing: Timing = TIMING,
 ): Consumers {
-  const ending = new AbortController()
+  let ending: AbortController | undefined
+  let isOver = false
   const running: Promise<void>[] = []
   const all = Array.from(consumers, ([name, { collections: names, handle }]) => {
     const collections = new Map([...plan.collections].filter(([collection]) => names.includes(collection)))
@@ -39,11 +41,14 @@ export function createConsumers(
   return {
     async begin() {
       await Promise.all(all.map(({ records }) => records.ensure()))
-      if (running.length > 0 || ending.signal.aborted) return
+      if (ending || isOver) return
+      // Not before: some runtimes do not allow it at load time.
+      ending = new AbortController()
       for (const consumer of all) running.push(runConsumer(consumer, ending.signal))
     },
     async end() {
-      ending.abort()
+      isOver = true
+      ending?.abort()
       await Promise.all(running)
     },
   }
@@ -58,7 +63,9 @@ async function runConsumer(options: ConsumerOptions & LeaseOptions, signal: Abor
       if (lease) await new ConsumerSession(options, lease).run(signal)
     } catch (cause) {
       if (signal.aborted) return
-      logger.error('a consumer broke; it begins again', { consumer: name, cause })
+      if (isServiceError(cause) && cause.code === 'storage_unavailable')
+        logger.warn('a consumer cannot reach the storage; trying again', { consumer: name })
+      else logger.error('a consumer broke; it begins again', { consumer: name, cause })
       await timing.sleep(PAUSE, signal)
     }
   }

@@ -727,6 +727,7 @@ async function useCompiler() {
     'better-auth.ts',
     'deliver-mail.ts',
     'opentelemetry.ts',
+    'tanstack-db.ts',
     ...Object.values(SERVERS).map(({ file }) => file),
   ]
   const files = (await readdir(examples)).filter((file) => file.endsWith('.ts') && !others.includes(file))

@@ -82,6 +82,11 @@ export class Lease {
     }
   }
 
+  /** Raises it no more: it is held for as long as that lasts. */
+  stop(): void {
+    this.#end()
+  }
+
   /** Gives it back, so that another process need not wait. */
   async release(progress: Progress): Promise<void> {
     this.#end()

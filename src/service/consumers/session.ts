@@ -79,6 +79,8 @@ export class ConsumerSession {
       await this.#read()
     } finally {
       end()
+      // A handler that never ends must not keep a process that closes.
+      if (signal.aborted) this.#lease.stop()
       while (this.#begun > 0) await this.#woken()
       signal.removeEventListener('abort', end)
       await this.#lease.release(this.#progress)

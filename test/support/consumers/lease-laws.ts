@@ -32,6 +32,23 @@ const breakable = (inner: StorageAdapter) => {
 /** What holds of the lease of a consumer. */
 export const LEASE_LAWS: readonly ConsumerLaw[] = [
   [
+    'a process that ends writes nothing more, though a handler never ends, and another one follows',
+    async (createWorld) => {
+      const timing = createFakeTiming()
+      const world = await createWorld(timing)
+      const { adapter, writes } = breakable(world.adapter)
+      const { end, told } = await world.start('A', () => new Promise(() => {}), { adapter })
+      await world.write('a', 1)
+      await timing.settle()
+      void end()
+      const before = writes()
+      const second = await world.start('B')
+      await timing.advance(PATIENCE + 5000)
+      expect([writes(), whats(told), whats(second.told)]).toEqual([before, ['a1'], ['a1']])
+      await second.end()
+    },
+  ],
+  [
     'one process at a time is told, whoever began first, and the next one at once when it ends',
     async (createWorld) => {
       const timing = createFakeTiming()

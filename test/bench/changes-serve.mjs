@@ -31,6 +31,8 @@ const config = {
 const handler = createCollectionService(config, adapter, { logger: { warn() {}, error: console.error } })
 await handler.ready()
 const server = createServer(toNodeHandler(handler))
+// A connection for writes may rest for long.
+server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', 2000, () => process.send({ port: server.address().port }))
 process.on('message', () => {
   const { user, system } = process.cpuUsage()

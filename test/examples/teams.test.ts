@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createMemoryAdapter } from '../../src/index.js'
+import { readStream } from '../support/event-streams.js'
 import type { Sent } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { actAs, COLLECTIONS, idOf, openTeams, PEOPLE } from './support/teams.js'
@@ -528,4 +530,33 @@ describe.each(useStorages())('on %s', (_, create) => {
     ) as [Act, Act, Act, Act, Act, Act, Act]
     return holds({ ann, max, gil, bob, eve, zoe, nobody, tick: service.tick })
   })
+})
+
+test('who becomes a member follows the tasks, and who is none any more follows them no longer', async () => {
+  const service = await openTeams(createMemoryAdapter())
+  await service.reset()
+  const [ann, max] = [actAs(service, 'ann'), actAs(service, 'max')]
+  const handler = service.handler.as(PEOPLE.gil ?? null)
+  const stream = readStream(await handler(new Request('http://service.test/tasks/changes')))
+  await stream.until(1)
+  const turn = (role: string) =>
+    batch(ann, [`PATCH /memberships/${GIL}`, { role }], [`PATCH /invitations/${OF_GIL}`, { role }])
+  const begun = await max('POST /tasks', { team: RED, project: GARDEN, title: 'Before' })
+  await turn('member')
+  await stream.until(2)
+  await max(`PATCH /tasks/${begun.body._id}`, { title: 'Between' })
+  await stream.until(3)
+  await turn('guest')
+  await stream.until(4)
+  await max(`PATCH /tasks/${begun.body._id}`, { title: 'After' })
+  await turn('member')
+  const events = await stream.until(5)
+  expect(events.map(({ event, data }) => [event, data.title])).toEqual([
+    ['reset', undefined],
+    ['reset', undefined],
+    ['change', 'Between'],
+    ['reset', undefined],
+    ['reset', undefined],
+  ])
+  await service.handler.close()
 })

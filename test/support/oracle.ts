@@ -136,7 +136,7 @@ export function expectList(
   if (!query.sort.every(({ path }) => isShownBySome(path) && isShownByAll(path))) return 400
 
   const expand = { paths: query.expand ?? [], collection, caller, others }
-  if (!followAll(expand)) return 400
+  if (expand.paths.length > 0 && !followAll(expand)) return 400
 
   const views = viewsOf(collection, documents, caller)
   const isMet = (view: Json, { path, operator, values }: OracleCondition): boolean =>
@@ -158,7 +158,7 @@ export function expectList(
   const skip = query.skip ?? 0
   const page = sorted.slice(skip, query.limit === undefined ? undefined : skip + query.limit)
   const projected = query.project ? page.map((view) => projectView(view, query.project ?? [])) : page
-  return projected.map((view) => expandView(view, expand))
+  return expand.paths.length === 0 ? projected : projected.map((view) => expandView(view, expand))
 }
 
 /** What is expanded for whom in the documents of a collection. */

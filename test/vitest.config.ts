@@ -28,6 +28,7 @@ const LONGEST: readonly string[] = [
   'security/kept-answers.test.ts',
   'security/floods.test.ts',
   'durability/kill.test.ts',
+  'durability/consumers.test.ts',
   'durability/serial-order.test.ts',
   'examples/custom-adapter.test.ts',
 ]

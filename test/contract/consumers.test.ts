@@ -126,39 +126,6 @@ describe.each(storages)('a consumer, in %s,', (_, createStorage) => {
     expect(service.logged).toEqual([])
   })
 
-  test('is told again of what it could not handle, and meanwhile of other documents', async () => {
-    const { told, consumer } = remember(['notes'], (one) => {
-      if (textOf(one) === 'a1' && one.attempt === 1) throw new Error('not now')
-    })
-    const service = open(createStorage(), { mail: consumer })
-    const [a] = (await service.send('POST /notes/bulk', { body: { documents: [{ text: 'a1' }] } })).body
-      .documents
-    await service.send(`PATCH /notes/${a._id}`, { body: { text: 'a2' } })
-    await service.send('POST /notes', { body: { text: 'b1' } })
-    await until(() => told.some((one) => textOf(one) === 'a2'))
-    expect(told.map((one) => `${textOf(one)} ${one.attempt}`)).toEqual(['a1 1', 'b1 1', 'a1 2', 'a2 1'])
-    expect(told[0]?.id).toBe(told[2]?.id)
-    const about = { consumer: 'mail', collection: 'notes', document: a._id, attempt: 1 }
-    expect(service.logged).toMatchObject([[expect.any(String), about]])
-  })
-
-  test('is told of nothing more while 1,000 changes wait', async () => {
-    let mayPass = false
-    const { told, consumer } = remember(['notes'], (one) => {
-      if (textOf(one) !== 'free' && !mayPass) throw new Error('not now')
-    })
-    const service = open(createStorage(), { mail: consumer })
-    const documents = Array.from({ length: 1000 }, (_, i) => ({ text: `held up ${i}` }))
-    await service.send('POST /notes/bulk', { body: { documents } })
-    await service.send('POST /notes', { body: { text: 'free' } })
-    // Whoever is told of the second attempts has looked at the log since.
-    await until(() => new Set(told.map(({ id }) => id)).size === 1000 && told.length > 1010)
-    expect(told.map(textOf)).not.toContain('free')
-    mayPass = true
-    await until(() => told.map(textOf).includes('free'))
-    await until(() => new Set(told.filter(({ attempt }) => attempt > 1).map(({ id }) => id)).size === 1000)
-  })
-
   test('goes on where another process has ended', async () => {
     const adapter = createStorage()
     const first = remember(['notes'], (one) => {
@@ -216,6 +183,48 @@ describe.each(storages)('a consumer, in %s,', (_, createStorage) => {
     expect(steps).toEqual(['told to end', 'ended', 'closed'])
     expect(service.logged).toEqual([])
   })
+})
+
+// These wait most of the time, so all storages wait at once.
+
+const tellsAgain = async (createStorage: () => StorageAdapter): Promise<void> => {
+  const { told, consumer } = remember(['notes'], (one) => {
+    if (textOf(one) === 'a1' && one.attempt === 1) throw new Error('not now')
+  })
+  const service = open(createStorage(), { mail: consumer })
+  const [a] = (await service.send('POST /notes/bulk', { body: { documents: [{ text: 'a1' }] } })).body
+    .documents
+  await service.send(`PATCH /notes/${a._id}`, { body: { text: 'a2' } })
+  await service.send('POST /notes', { body: { text: 'b1' } })
+  await until(() => told.some((one) => textOf(one) === 'a2'))
+  expect(told.map((one) => `${textOf(one)} ${one.attempt}`)).toEqual(['a1 1', 'b1 1', 'a1 2', 'a2 1'])
+  expect(told[0]?.id).toBe(told[2]?.id)
+  const about = { consumer: 'mail', collection: 'notes', document: a._id, attempt: 1 }
+  expect(service.logged).toMatchObject([[expect.any(String), about]])
+}
+
+const holdsAll = async (createStorage: () => StorageAdapter): Promise<void> => {
+  let mayPass = false
+  const { told, consumer } = remember(['notes'], (one) => {
+    if (textOf(one) !== 'free' && !mayPass) throw new Error('not now')
+  })
+  const service = open(createStorage(), { mail: consumer })
+  const documents = Array.from({ length: 1000 }, (_, i) => ({ text: `held up ${i}` }))
+  await service.send('POST /notes/bulk', { body: { documents } })
+  await service.send('POST /notes', { body: { text: 'free' } })
+  // Whoever is told of the second attempts has looked at the log since.
+  await until(() => new Set(told.map(({ id }) => id)).size === 1000 && told.length > 1010)
+  expect(told.map(textOf)).not.toContain('free')
+  mayPass = true
+  await until(() => told.map(textOf).includes('free'))
+  await until(() => new Set(told.filter(({ attempt }) => attempt > 1).map(({ id }) => id)).size === 1000)
+}
+
+test.each([
+  ['is told again of what it could not handle, and meanwhile of other documents', tellsAgain],
+  ['is told of nothing more while 1,000 changes wait', holdsAll],
+] as const)('a consumer, in every storage, %s', async (_, check) => {
+  await Promise.all(storages.map(([, createStorage]) => check(createStorage)))
 })
 
 test('a service without consumers asks for nothing, and one with some begins with its first request', async () => {

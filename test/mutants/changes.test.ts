@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type * as CheckStandings from '../../src/service/changes/check-standings.js'
-import type * as ClaimHistory from '../../src/service/changes/claim-history.js'
 import type * as JudgeChanges from '../../src/service/changes/judge-changes.js'
 import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
+import type * as CheckStandings from '../../src/service/changes/standing/check-standings.js'
+import type * as ClaimHistory from '../../src/service/changes/standing/claim-history.js'
+import type * as WatchedClaims from '../../src/service/changes/standing/watched-claims.js'
 import type * as Tell from '../../src/service/changes/tell.js'
-import type * as WatchedClaims from '../../src/service/changes/watched-claims.js'
 import type * as WatchedList from '../../src/service/changes/watched-list.js'
 import { checkHistories } from '../support/change-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -12,11 +12,11 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 /** Streams of changes broken on purpose: each is a way in which such streams have leaked elsewhere. */
 
 const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
-const CHECK_STANDINGS = '../../src/service/changes/check-standings.js'
-const CLAIM_HISTORY = '../../src/service/changes/claim-history.js'
+const CHECK_STANDINGS = '../../src/service/changes/standing/check-standings.js'
+const CLAIM_HISTORY = '../../src/service/changes/standing/claim-history.js'
 const SEALED_IDS = '../../src/service/changes/sealed-ids.js'
 const TELL = '../../src/service/changes/tell.js'
-const WATCHED_CLAIMS = '../../src/service/changes/watched-claims.js'
+const WATCHED_CLAIMS = '../../src/service/changes/standing/watched-claims.js'
 const WATCHED_LIST = '../../src/service/changes/watched-list.js'
 
 type Judge = typeof JudgeChanges.judgeChanges

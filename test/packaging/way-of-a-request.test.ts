@@ -37,10 +37,10 @@ const config = {
 
 describe('the first request of its kind goes through few files', () => {
   test.each([
-    ['a list', 51, (_id: string) => new Request('http://a/notes?q[n][$gte]=1&sort[title]=asc&limit=10')],
+    ['a list', 52, (_id: string) => new Request('http://a/notes?q[n][$gte]=1&sort[title]=asc&limit=10')],
     [
       'a PATCH',
-      64,
+      65,
       (id: string) =>
         new Request(`http://a/notes/${id}`, {
           method: 'PATCH',

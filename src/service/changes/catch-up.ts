@@ -1,10 +1,10 @@
-import { changesOfUsers, hasChanged } from './check-standings.js'
-import { touchesOf, wasAnother } from './claim-history.js'
 import { type LogReader, PAGE } from './log-reader.js'
 import type { Mark } from './sealed-ids.js'
+import { changesOfUsers, hasChanged } from './standing/check-standings.js'
+import { touchesOf, wasAnother } from './standing/claim-history.js'
+import type { Touch, WatchedClaim } from './standing/watched-claims.js'
 import type { Subscriber } from './subscriber.js'
 import { type Part, type Telling, tellChanges, writeReset } from './tell.js'
-import type { Touch, WatchedClaim } from './watched-claims.js'
 
 /** A subscriber who comes back, and the event behind which the stream goes on. */
 interface Missed {

@@ -1,6 +1,9 @@
 import type { Bytes } from '../../json/bytes.js'
 import { runSliced } from '../../slices.js'
 import type { Change } from '../../storage.js'
+import { type EventName, writeFrame } from './frames.js'
+import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
+import type { SealedIds } from './sealed-ids.js'
 import {
   type Clues,
   changesOfUsers,
@@ -8,12 +11,9 @@ import {
   findTouched,
   NO_CLUES,
   readBehind,
-} from './check-standings.js'
-import { type EventName, writeFrame } from './frames.js'
-import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
-import type { SealedIds } from './sealed-ids.js'
+} from './standing/check-standings.js'
+import type { Sources } from './standing/watched-claims.js'
 import type { Outcome, Subscriber } from './subscriber.js'
-import type { Sources } from './watched-claims.js'
 import type { WatchedList } from './watched-list.js'
 
 /** What is needed to tell of changes. */

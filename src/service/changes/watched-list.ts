@@ -16,7 +16,7 @@ import {
   readTimed,
   type Sources,
   type WatchedClaim,
-} from './watched-claims.js'
+} from './standing/watched-claims.js'
 
 /** What a client asks for with a stream. */
 export interface Subscription {

@@ -1,10 +1,10 @@
-import type { Filter } from '../../filter/filter.js'
-import type { ClaimValues } from '../../query/variable.js'
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { Change } from '../../storage.js'
-import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../claims.js'
-import { timeOf } from './judge-changes.js'
-import { PAGE } from './log-reader.js'
+import type { Filter } from '../../../filter/filter.js'
+import type { ClaimValues } from '../../../query/variable.js'
+import { runSliced, type Slice, type Sliced } from '../../../slices.js'
+import type { Change } from '../../../storage.js'
+import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims.js'
+import { timeOf } from '../judge-changes.js'
+import { PAGE } from '../log-reader.js'
 import { findTouches, type Sources, type Touch, type WatchedClaim } from './watched-claims.js'
 
 /** What a part of the log did to the documents of a claim. */

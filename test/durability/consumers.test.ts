@@ -153,7 +153,7 @@ describe.concurrent.each(engines)('a consumer in four processes, %s', (_, useSto
     // Else nobody had to follow anybody.
     const kills = FATES.filter((fate) => fate === 'killed').length
     expect(new Set(lines.map(({ by }) => by)).size).toBeGreaterThan(kills)
-  }, 600_000)
+  })
 })
 
 describe('is noticed:', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { isServiceError, ServiceError } from '../../src/errors.js'
 import type * as ReadOnly from '../../src/http/hooks/read-only.js'
 import type * as PendingWrites from '../../src/service/batch/pending-writes.js'
-import { createCall } from '../../src/service/call.js'
+import { type Call, createCall } from '../../src/service/call.js'
 import type * as Claims from '../../src/service/claims.js'
 import type * as ApplySet from '../../src/service/hooks/apply-set.js'
 import type * as OwnRight from '../../src/service/hooks/own-right.js'
@@ -14,7 +15,9 @@ import type { Store } from '../../src/service/store.js'
 import type * as CreateBulk from '../../src/service/write/create-bulk.js'
 import type * as References from '../../src/service/write/references.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
+import { HOOKED_WRITES } from '../support/hooked-writes.js'
 import { idOf } from '../support/stored.js'
+import { checkWrites } from '../support/write-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Hooks broken on purpose: one of the laws has to notice each. */
@@ -169,6 +172,51 @@ const mutants: readonly Mutant[] = [
     replacing<typeof Unchanged>(() => ({ requireUnchanged: async () => {} })),
   ],
 ]
+
+/** What a document has that its caller may not read. */
+const hiddenOf = (
+  call: Parameters<typeof AskHook.askHook>[0],
+  { collection, before }: PlannedWrite,
+): unknown => {
+  const access = (call as Call).access(collection)
+  return Object.entries(before ?? {}).filter(([name]) => before && !access?.isShown(before, name))
+}
+
+/** Hooks that tell what is hidden, though they themselves do not know of it. */
+const leaks: readonly Mutant[] = [
+  [
+    'a refusal by a hook shows the document',
+    `${SERVICE}/hooks.js`,
+    replacing<typeof AskHook>((real) => ({
+      askHook(call, write) {
+        const asking = real.askHook(call, write)
+        return asking?.catch((thrown: unknown) => {
+          if (isServiceError(thrown) && thrown.code === 'refused') {
+            const { code, message, errors, status } = thrown
+            const detail = `${message} ${JSON.stringify(hiddenOf(call, write))}`
+            throw new ServiceError(code, detail, { errors, ...(status === undefined ? {} : { status }) })
+          }
+          throw thrown
+        })
+      },
+    })),
+  ],
+  [
+    'a hook is not asked where something is hidden',
+    `${SERVICE}/hooks.js`,
+    replacing<typeof AskHook>((real) => ({
+      askHook: (call, write) =>
+        /"[dnstu]"/.test(JSON.stringify(hiddenOf(call, write))) ? undefined : real.askHook(call, write),
+    })),
+  ],
+]
+
+describe('what hooks say', () => {
+  test.each(leaks)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    expect(await fails(checkWrites(100, { create }, HOOKED_WRITES))).toBe(true)
+  })
+})
 
 describe('hooks', () => {
   test.each(mutants)('%s: noticed', async (...mutant) => {

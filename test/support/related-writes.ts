@@ -239,29 +239,40 @@ function accountForReferences(
   if (here === other) return undefined
   if (answers.some(isReferenceRefusal)) return 'references'
   // What went along is gone, and what led there is; what lost a reference is a new version. No more may tell.
+  return method === 'DELETE' && showSame(world, after) ? 'references' : undefined
+}
+
+/** Whether what is left in both stores is shown alike, but for its times. */
+function showSame(world: WriteWorld, after: Difference['after']): boolean {
   const isKept = (id: unknown): boolean => after.every((store) => find(store, 'things', id))
   const [shown = new Map(), shownThere = new Map()] = after.map((store) => showUntimed(world, store, isKept))
   const common = [...shown].filter(([place]) => shownThere.has(place))
-  const isSame = common.every(([place, view]) => shownThere.get(place) === view)
-  return method === 'DELETE' && isSame ? 'references' : undefined
+  return common.every(([place, view]) => shownThere.get(place) === view)
 }
 
 /** In a batch references agree once all of it is done, so what none of its operations tells the whole may. */
-const accountTogether = (
-  { config }: WriteWorld,
+function accountTogether(
+  world: WriteWorld,
   { operations = [] }: WriteRequest,
-  { before, answers }: Difference,
-): Account | undefined => {
+  { before, after, answers }: Difference,
+): Account | undefined {
   const claimed = operations.filter(({ headers }) => headers?.['if-none-match'] !== undefined)
   const isThere = (store: Store, { line }: WriteRequest): boolean =>
     find(store, parse(line).name, parse(line).id) !== undefined
   if (claimed.some((one) => isThere(before[0], one) !== isThere(before[1], one))) return 'uniqueness'
   const [here, there] = before.map(({ things, people }) => {
-    const { schema } = config.collections.things
+    const { schema } = world.config.collections.things
     const compared = things.map((thing) => [thing._id, textAt(thing, 't'), heldBy(schema, thing)])
     return JSON.stringify([compared, people.map(({ _id, team }) => [_id, team])])
   })
-  return here !== there && answers.some(isReferenceRefusal) ? 'references' : undefined
+  if (here === there) return undefined
+  if (answers.some(isReferenceRefusal)) return 'references'
+  // What is deleted in it is told by the times of others, as by a delete alone.
+  const isDelete = operations.some(({ line }) => line.startsWith('DELETE'))
+  const [one, other] = answers.map(({ comparable }) =>
+    comparable.replace(/"(?:updatedAt|etag)":"[^"]*"/g, ''),
+  )
+  return isDelete && one === other && showSame(world, after) ? 'references' : undefined
 }
 
 /** The views of all documents but for their times, and what leads to things that are gone, by place. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
   pool = newPool({ connectionString: postgres.url })
   client = new pg.Client({ connectionString: postgres.url })
   await client.connect()
-}, 60_000)
+})
 
 afterAll(async () => {
   await client.end()

@@ -109,5 +109,5 @@ describe.each(engines)('while four processes write, %s', (_, useStores) => {
       await Promise.all(lists.map(({ over }) => over))
       await handler.close()
     }
-  }, 240_000)
+  })
 })

@@ -67,7 +67,7 @@ describe.each(engines)('the log of four processes, %s', (_, useStores) => {
       expect(readers.every((read) => read.length > LOOPS * SHARE)).toBe(true)
       await adapter.close()
     }
-  }, 240_000)
+  })
 })
 
 describe('is noticed:', () => {

@@ -20,7 +20,7 @@ test(`no way around the rules in ${REQUESTS} requests, with the seed ${SEED}`, a
   // Refusals alone would say nothing.
   expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(REQUESTS / 5)
   for (const what of ['batch', 'list', 'count', 'PATCH projects']) expect(done).toHaveProperty([what])
-}, 600_000)
+})
 
 const PLANTED: readonly (readonly [name: string, plant: (config: Json) => void, found: RegExp])[] = [
   [

@@ -1,6 +1,6 @@
 /**
  * How long after the answer to a write its event is with those who listen: many subscribers of one process, in groups with
- * a list each, while documents are created and changed at a steady rate, on every storage.
+ * a list each, while documents are created and changed at a steady rate, on every storage; on PostgreSQL by another process.
  * `STORAGES=memory,sqlite`, `SUBSCRIBERS=100` and `SECONDS=5` ask for less.
  */
 import { fork } from 'node:child_process'
@@ -110,12 +110,20 @@ async function writeFor(port, seconds) {
 const at = (sorted, part) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 
-async function measure(kind, place) {
+/** Begins a process that serves a storage. */
+async function serve(kind, place) {
   const child = fork(new URL('./changes-serve.mjs', import.meta.url), [kind, place, String(SUBSCRIBERS)], {
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const [{ port }] = await once(child, 'message')
+  return { child, port }
+}
+
+async function measure(kind, place) {
+  const { child, port } = await serve(kind, place)
+  // Where several processes share a storage, another one writes.
+  const writer = kind === 'postgres' ? await serve(kind, place) : { child, port }
   const readTime = async () => {
     const told = once(child, 'message')
     child.send('time')
@@ -129,7 +137,7 @@ async function measure(kind, place) {
     arrived = new Map()
     missing = 0
     const before = await readTime()
-    await writeFor(port, seconds)
+    await writeFor(writer.port, seconds)
     return (await readTime()) - before
   }
   await run(WARM)
@@ -137,8 +145,10 @@ async function measure(kind, place) {
   const waits = [...arrived].flatMap(([n, times]) => times.map((time) => Math.max(0, time - answered.get(n))))
   waits.sort((a, b) => a - b)
   const lost = missing
-  child.disconnect()
-  await once(child, 'exit')
+  for (const served of new Set([child, writer.child])) {
+    served.disconnect()
+    await once(served, 'exit')
+  }
   return { waits, lost, cost: time / (SECONDS * RATE) }
 }
 

@@ -7,9 +7,9 @@ import { useStorages } from '../support/storages.js'
 const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {
-  memory: isLong ? 10_000 : 100,
-  SQLite: isLong ? 100 : 6,
-  PostgreSQL: isLong ? 100 : 3,
+  memory: isLong ? 10_000 : 285,
+  SQLite: isLong ? 100 : 10,
+  PostgreSQL: isLong ? 100 : 5,
 }
 
 const storages = useStorages()

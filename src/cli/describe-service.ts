@@ -27,7 +27,10 @@ export function describeService({ collections, auth }: ServicePlan, { origin, de
 }
 
 const describeOperations = (collection: Collection): string =>
-  SERVED.map((operation) => `${operation}: ${describeSubjects(collection, operation)}`).join(' · ')
+  [
+    ...SERVED.map((operation) => `${operation}: ${describeSubjects(collection, operation)}`),
+    ...(collection.hasChanges ? [`changes: as read, at /${collection.name}/changes`] : []),
+  ].join(' · ')
 
 function describeAccounts({ identifier, secret, register, verified }: AuthPlan, delivers: boolean): string {
   const routes = [

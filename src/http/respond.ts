@@ -105,7 +105,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   }
 
   const fail = (thrown: unknown, isGone: boolean, observation: Observation | undefined): Answer => {
-    const requestId = observation?.requestId ?? crypto.randomUUID()
+    const requestId = idOf(observation)
     try {
       if (isServiceError(thrown) && isAnswerable(thrown)) {
         const problem = toProblem(thrown, requestId)
@@ -126,7 +126,11 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   }
 
   /** A stream continues after its request is answered: it ends with its client, and `close` waits for it. */
-  const follow = (incoming: IncomingRequest, body: Answer['body']): Answer['body'] => {
+  const follow = (
+    incoming: IncomingRequest,
+    body: Answer['body'],
+    observation: Observation | undefined,
+  ): Answer['body'] => {
     if (!isStream(body)) return body
     if (incoming.method === 'HEAD') {
       body.cancel()
@@ -138,13 +142,17 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       stopListening()
       onDone()
       if (thrown !== undefined)
-        logger.error('a stream broke', { requestId: crypto.randomUUID(), cause: thrown })
+        logger.error('a stream broke', { requestId: idOf(observation), cause: thrown })
     })
     stopListening = incoming.onGone(() => observed.cancel())
     return observed
   }
 
-  const complete = (incoming: IncomingRequest, { status, headers, body }: Answer): Answer => ({
+  const complete = (
+    incoming: IncomingRequest,
+    { status, headers, body }: Answer,
+    observation: Observation | undefined,
+  ): Answer => ({
     status,
     headers: {
       'x-content-type-options': 'nosniff',
@@ -152,7 +160,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       ...cors?.answer(incoming.header('origin')),
       ...headers,
     },
-    body: follow(incoming, body),
+    body: follow(incoming, body, observation),
   })
 
   const respond = (incoming: IncomingRequest, observation?: Observation): MaybePromise<Answer> => {
@@ -170,10 +178,12 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       },
     })
     const work = (deadline: Deadline): MaybePromise<Answer> =>
-      whenReady(answer(incoming, deadline, observation), (answered) => complete(incoming, answered))
+      whenReady(answer(incoming, deadline, observation), (answered) =>
+        complete(incoming, answered, observation),
+      )
     // Errors are never cached, so it makes no difference whether the caller was signed in.
     const refuse = (thrown: unknown): Answer =>
-      complete(incoming, addHeaders(fail(thrown, isGone, observation), NO_STORE))
+      complete(incoming, addHeaders(fail(thrown, isGone, observation), NO_STORE), observation)
     try {
       const answered = runWithDeadline(work, limit)
       return isPromise(answered) ? answered.catch(refuse) : answered
@@ -185,6 +195,9 @@ export function createRespond(service: Service, options: RespondOptions): Respon
 }
 
 const NOTHING = (): void => {}
+
+/** The name of a request in problems and in the log; an observer hears it too. */
+const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()
 
 /** A storage that cannot be opened is a fault of the storage, whatever it throws. */
 function unopened(cause: unknown): never {
@@ -227,5 +240,5 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
 function refuseMethod(allow: string, observation: Observation | undefined): Answer {
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
   observation?.fail(error.code)
-  return addHeaders(toProblem(error, observation?.requestId ?? crypto.randomUUID()), { allow })
+  return addHeaders(toProblem(error, idOf(observation)), { allow })
 }

@@ -75,7 +75,7 @@ export interface RequestEvent {
   readonly storage: readonly StorageCall[]
   /** Nobody, an account of the service, or a caller of whom the host spoke. */
   readonly caller: 'anonymous' | 'user' | 'host'
-  /** The same that a 500 has, and what the log says of it. */
+  /** The one that a problem has, and what the log says of this request. */
   readonly requestId: string
 }
 

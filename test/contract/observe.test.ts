@@ -285,6 +285,23 @@ describe('the end of a request', () => {
     expect(seen).toMatchObject([['of this request', { status: 200, aborted: false }]])
   })
 
+  test('has the id under which the log says why a stream broke', async () => {
+    const adapter = createMemoryAdapter({ documents: large })
+    let lists = 0
+    const list: typeof adapter.list = (...asked) => {
+      lists += 1
+      if (lists > 2) throw new Error('lost on the way')
+      return adapter.list(...asked)
+    }
+    const { handler, events, logged } = observed({ adapter: { ...adapter, list } })
+    const response = await handler(new Request('http://a/notes'))
+    await expect(response.text()).rejects.toThrow()
+    await until(() => events.length > 0)
+    expect(events).toMatchObject([{ status: 200, aborted: true }])
+    const requestId = events[0]?.requestId
+    expect(logged).toContainEqual(['a stream broke', expect.objectContaining({ requestId })])
+  })
+
   test('comes when a stream is given up', async () => {
     const { handler, seen } = observeContext()
     const response = await context.run('of this request', () => handler(new Request('http://a/notes')))

@@ -22,7 +22,8 @@ await tracer.startActiveSpan('proxy', async (span) => {
     await (await service(new Request(`http://localhost${path}`, { method }))).text()
   span.end()
 })
-await new Promise((resolve) => setTimeout(resolve, 100))
+// The proxy's, one for each request, and one for the call of the storage.
+while (exporter.getFinishedSpans().length < 5) await new Promise((resolve) => setImmediate(resolve))
 
 const spans = exporter.getFinishedSpans()
 const nameOf = (id) => spans.find((span) => span.spanContext().spanId === id)?.name

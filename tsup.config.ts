@@ -51,6 +51,7 @@ const ENTRIES = {
   sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
   client: 'src/client/client.ts',
+  insight: 'src/insight/index.ts',
 }
 
 const { testing: _, ...SHIPPED_TWICE } = ENTRIES

@@ -28,6 +28,18 @@ async function run(args: Arguments): Promise<void> {
       return (await import('./commands/grant.js')).grant(args, print)
     case 'types':
       return (await import('./commands/print-types.js')).writeTypes(args, print)
+    case 'check':
+      process.exitCode = await (await import('./commands/check.js')).check(args, terminal)
+      return
+    case 'matrix':
+      return (await import('./commands/matrix.js')).matrix(args, terminal)
+    case 'diff':
+      process.exitCode = await (await import('./commands/diff.js')).diff(args, terminal)
+      return
+    case 'explain':
+      return (await import('./commands/explain.js')).explain(args, terminal)
+    case 'openapi':
+      return (await import('./commands/openapi.js')).openapi(args, terminal)
     case 'serve':
       return stopOnSignal(await (await import('./commands/serve.js')).serve(args, terminal))
     default:

@@ -4,6 +4,8 @@ export interface Terminal {
   readonly print: (line: string) => void
   /** Prints a line about an error. */
   readonly complain: (line: string) => void
+  /** Whether results may be coloured: on a terminal, and where nobody objects (no-color.org). */
+  readonly isColoured?: boolean
 }
 
 /**
@@ -21,5 +23,5 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout'
       if (!isGone) stream.write(`${line}\n`)
     }
   }
-  return { print: open(stdout), complain: open(stderr) }
+  return { print: open(stdout), complain: open(stderr), isColoured: stdout.isTTY && stdout.hasColors() }
 }

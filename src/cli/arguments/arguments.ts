@@ -1,5 +1,5 @@
 import type { TemplateName } from '../commands/templates.js'
-import type { Word } from './options.js'
+import type { Format, Word } from './options.js'
 
 /** The words that a command line can begin with; serving needs none. */
 export type NamedWord = Exclude<Word, 'serve'>
@@ -52,6 +52,47 @@ export interface ImportArguments {
   readonly folder: string
 }
 
+/** What the words of insight take. */
+export interface InsightArguments {
+  readonly format: Format
+  /** Whether the host says who calls. */
+  readonly authenticate: boolean
+  readonly production: boolean
+}
+
+/** The configuration to check, and the documents to hold against it. */
+export interface CheckArguments extends InsightArguments {
+  readonly config: string
+  readonly storage?: StorageArguments
+}
+
+/** The configuration whose permissions to print. */
+export interface MatrixArguments extends InsightArguments {
+  readonly config: string
+}
+
+/** The configurations to compare. */
+export interface DiffArguments extends InsightArguments {
+  readonly before: string
+  readonly after: string
+  /** Whether anything but a narrowing is a failure. */
+  readonly failsOnWidening: boolean
+}
+
+/** The request to explain, and who makes it. */
+export interface ExplainArguments extends InsightArguments {
+  readonly config: string
+  /** Default: anonymous. */
+  readonly caller: string | undefined
+}
+
+/** The configuration to describe, and for whom. */
+export interface OpenapiArguments extends InsightArguments {
+  readonly config: string
+  /** Default: everything is described. */
+  readonly caller: string | undefined
+}
+
 /** A parsed command line. */
 export type Arguments =
   | ({ readonly word: 'serve' } & ServeArguments)
@@ -59,5 +100,10 @@ export type Arguments =
   | ({ readonly word: 'types' } & TypesArguments)
   | ({ readonly word: 'init' } & InitArguments)
   | ({ readonly word: 'import' } & ImportArguments)
+  | ({ readonly word: 'check' } & CheckArguments)
+  | ({ readonly word: 'matrix' } & MatrixArguments)
+  | ({ readonly word: 'diff' } & DiffArguments)
+  | ({ readonly word: 'explain' } & ExplainArguments)
+  | ({ readonly word: 'openapi' } & OpenapiArguments)
   | { readonly word: 'help'; readonly of: NamedWord | undefined }
   | { readonly word: 'version' }

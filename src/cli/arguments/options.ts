@@ -1,7 +1,11 @@
+import { suggest } from '../../schema/names.js'
 import { UsageError } from './usage-error.js'
 
 /** The words of the command; without a word, it serves. */
-export type Word = 'serve' | 'init' | 'import' | 'grant' | 'types'
+export type Word = 'serve' | 'init' | 'import' | 'grant' | 'types' | InsightWord
+
+/** The words that say what a configuration means. */
+export type InsightWord = 'check' | 'matrix' | 'diff' | 'explain' | 'openapi'
 
 /** An option of the command line. */
 export interface Option {
@@ -55,23 +59,47 @@ export const OPTIONS = {
     ],
   },
   data: {
-    of: ['serve', 'grant'],
+    of: ['serve', 'grant', 'check'],
     about: ['keeps documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
   },
   database: {
-    of: ['serve', 'grant'],
+    of: ['serve', 'grant', 'check'],
     check: checkUrl,
     about: ['keeps documents in PostgreSQL, through pg:', 'postgres://user@host/name'],
   },
   schema: {
-    of: ['grant'],
+    of: ['grant', 'check'],
     check: checkSchema,
-    about: ['where in PostgreSQL the tables lie (default: collection_service)'],
+    about: ['where in PostgreSQL the tables lie', '(default: collection_service)'],
   },
   verified: {
     of: ['grant'],
     isFlag: true,
     about: ['the identifier of the user counts as verified'],
+  },
+  format: {
+    of: ['check', 'matrix', 'diff', 'explain'],
+    check: checkFormat,
+    about: ['text, markdown or json (default: text)'],
+  },
+  authenticate: {
+    of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
+    isFlag: true,
+    about: ['the host says who calls: roles and $user may be anything'],
+  },
+  production: {
+    of: ['check', 'matrix', 'diff', 'explain', 'openapi'],
+    isFlag: true,
+    about: ['as in production, which refuses what is open to all'],
+  },
+  'fail-on': {
+    of: ['diff'],
+    check: checkFailOn,
+    about: ['widening: exits 1 where anything but a narrowing is found'],
+  },
+  caller: {
+    of: ['explain', 'openapi'],
+    about: ['who asks: anonymous, or JSON as', '{ "_id": "...", "roles": [...] } (default: anonymous)'],
   },
   out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }
@@ -96,4 +124,20 @@ function checkUrl(value: string, name: string): void {
 function checkSchema(value: string, name: string): void {
   if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value))
     throw new UsageError(`${name} takes letters, digits and underscores, at most 63`)
+}
+
+/** What the words of insight print. */
+export const FORMATS = ['text', 'markdown', 'json'] as const
+
+export type Format = (typeof FORMATS)[number]
+
+function checkFormat(value: string, name: string): void {
+  if (!FORMATS.some((format) => format === value))
+    throw new UsageError(
+      `${name} takes text, markdown or json, found ${JSON.stringify(value)}${suggest(value, FORMATS)}`,
+    )
+}
+
+function checkFailOn(value: string, name: string): void {
+  if (value !== 'widening') throw new UsageError(`${name} takes widening, found ${JSON.stringify(value)}`)
 }

@@ -8,21 +8,28 @@ import type {
   InitArguments,
   NamedWord,
   ServeArguments,
-  StorageArguments,
 } from './arguments.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
+import { readInsight } from './read-insight.js'
+import { checkText, type OptionValues, readConfig, readStorage } from './read-options.js'
 import { UsageError } from './usage-error.js'
-
-/** The values of each option; empty where it was not given. */
-type Options = { readonly [name in OptionName]: readonly string[] }
 
 const DEFAULT_PORT = '3000'
 const DEFAULT_HOST = 'localhost'
-const DEFAULT_CONFIG = 'config.json'
 const DEFAULT_DATABASE = 'db.json'
 const [DEFAULT_TEMPLATE] = TEMPLATE_NAMES
 
-const NAMED_WORDS: readonly NamedWord[] = ['init', 'import', 'grant', 'types']
+const NAMED_WORDS: readonly NamedWord[] = [
+  'init',
+  'import',
+  'grant',
+  'types',
+  'check',
+  'matrix',
+  'diff',
+  'explain',
+  'openapi',
+]
 
 /** The word of a command line, even of an invalid one. */
 export function readWord(args: readonly string[]): NamedWord | undefined {
@@ -52,6 +59,12 @@ export function parseArguments(
       return { word, ...readInit(names) }
     case 'import':
       return { word, ...readImport(names) }
+    case 'check':
+    case 'matrix':
+    case 'diff':
+    case 'explain':
+    case 'openapi':
+      return readInsight(word, names, options)
     default:
       return word satisfies never
   }
@@ -59,7 +72,7 @@ export function parseArguments(
 
 function readServe(
   names: readonly string[],
-  options: Options,
+  options: OptionValues,
   environment: { readonly PORT?: string | undefined },
 ): ServeArguments {
   const storage = readStorage(options)
@@ -83,13 +96,7 @@ function readPort(variable = ''): string {
   return variable
 }
 
-function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
-  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
-  checkText(config, 'the name of the configuration')
-  return config
-}
-
-function readGrant([identifier, ...others]: readonly string[], options: Options): GrantArguments {
+function readGrant([identifier, ...others]: readonly string[], options: OptionValues): GrantArguments {
   const isVerified = options.verified.length > 0
   const isRoleless = isVerified && others[0]?.endsWith('.json') === true
   const role = isRoleless ? undefined : others[0]
@@ -125,21 +132,10 @@ function checkFolder(folder: string, others: readonly string[]): void {
   checkText(folder, 'the name of the folder')
 }
 
-function readStorage({ data, database, schema }: Options): StorageArguments | undefined {
-  const [[file], [url], [place]] = [data, database, schema]
-  if (file !== undefined && url !== undefined)
-    throw new UsageError('--data and --database exclude each other')
-  if (place !== undefined && url === undefined)
-    throw new UsageError('--schema goes with --database: a file has none')
-  if (file !== undefined) return { kind: 'file', file }
-  if (url === undefined) return undefined
-  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
-}
-
 type Values = ReturnType<typeof readArguments>['values']
 
-const readOptions = (values: Values, word: Word): Options =>
-  Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as Options
+const readOptions = (values: Values, word: Word): OptionValues =>
+  Object.fromEntries(OPTION_NAMES.map((name) => [name, readOption(name, values[name], word)])) as OptionValues
 
 /**
  * The values of one option. Throws `UsageError` for an empty value, and for a repeated option that takes one.
@@ -164,10 +160,6 @@ function readOption(
     check?.(text, `--${name}`)
     return text
   })
-}
-
-function checkText(value: string, what: string): void {
-  if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
 }
 
 type ParsedOption = { readonly type: 'string' | 'boolean'; readonly multiple: true }

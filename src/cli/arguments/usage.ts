@@ -33,12 +33,35 @@ const WORDS: { readonly [word in Word]: Usage } = {
     synopsis: 'collection-service types [config.json] [--out FILE.ts]',
     about: ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'],
   },
+  check: {
+    synopsis:
+      'collection-service check [config.json] [--authenticate] [--production] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
+    about: ['finds what is legal and almost surely wrong;', 'exits 1 on a warning'],
+  },
+  matrix: {
+    synopsis: 'collection-service matrix [config.json] [--authenticate] [--production] [--format FORMAT]',
+    about: ['who may do what, to be committed and reviewed'],
+  },
+  diff: {
+    synopsis:
+      'collection-service diff <before.json> <after.json> [--authenticate] [--production] [--format FORMAT] [--fail-on widening]',
+    about: ['what two configurations answer differently, with a request', 'that shows it'],
+  },
+  explain: {
+    synopsis:
+      'collection-service explain [config.json] [--caller CALLER] [--authenticate] [--production] [--format FORMAT]',
+    about: ['why a request is answered as it is'],
+  },
+  openapi: {
+    synopsis: 'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production]',
+    about: ['describes the service in OpenAPI 3.1'],
+  },
 }
 
 const WORD_NAMES = Object.keys(WORDS) as Word[]
 
 const describeLine = (name: string, [first = '', ...others]: readonly string[]): string =>
-  [`  ${name.padEnd(14)}${first}`, ...others.map((line) => ' '.repeat(16) + line)].join('\n')
+  [`  ${name.padEnd(16)}${first}`, ...others.map((line) => ' '.repeat(18) + line)].join('\n')
 
 const describeOptions = (words: readonly Word[]): readonly string[] =>
   OPTION_NAMES.flatMap((name) => {

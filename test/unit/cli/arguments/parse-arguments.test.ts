@@ -25,6 +25,15 @@ const GRANT = {
   isVerified: false,
   storage: FILE,
 }
+const INSIGHT = { config: 'config.json', format: 'text', authenticate: false, production: false }
+const DIFF = {
+  ...INSIGHT,
+  word: 'diff',
+  before: 'a.json',
+  after: 'b.json',
+  failsOnWidening: false,
+  config: undefined,
+}
 const INIT = { word: 'init', template: 'notes', folder: '.' }
 
 test.each<[string[], object]>([
@@ -56,6 +65,14 @@ test.each<[string[], object]>([
     ['grant', 'ann', 'admin', '--database', URL, '--schema', 'mine'],
     { ...GRANT, storage: { kind: 'database', url: URL, schema: 'mine' } },
   ],
+  [['check'], { ...INSIGHT, word: 'check' }],
+  [['check', 'a.json', '--data', 'app.db'], { ...INSIGHT, word: 'check', config: 'a.json', storage: FILE }],
+  [['matrix', '--format', 'markdown'], { ...INSIGHT, word: 'matrix', format: 'markdown' }],
+  [['matrix', '--production'], { ...INSIGHT, word: 'matrix', production: true }],
+  [['diff', 'a.json', 'b.json'], DIFF],
+  [['diff', 'a.json', 'b.json', '--fail-on', 'widening'], { ...DIFF, failsOnWidening: true }],
+  [['explain', '--authenticate'], { ...INSIGHT, word: 'explain', authenticate: true }],
+  [['openapi', '--caller', 'anonymous'], { ...INSIGHT, word: 'openapi', caller: 'anonymous' }],
   [['init'], INIT],
   [['init', 'blog'], { ...INIT, template: 'blog' }],
   [['init', 'notes', 'my notes'], { ...INIT, folder: 'my notes' }],
@@ -131,6 +148,12 @@ test.each<[string[]]>([
   [['grant', 'ann', 'admin', '--database', URL, '--schema', '']],
   [['types', '--host', '0.0.0.0']],
   [['types', 'a.json', 'b.json']],
+  [['diff', 'a.json']],
+  [['diff', 'a.json', 'b.json', 'c.json']],
+  [['diff', 'a.json', 'b.json', '--fail-on', 'narrowing']],
+  [['matrix', '--format', 'yaml']],
+  [['matrix', '--data', 'app.db']],
+  [['check', '--data', 'app.db', '--database', URL]],
   [['init', 'nots']],
   [['init', '']],
   [['init', 'my-folder']],
@@ -165,7 +188,7 @@ test.each<[string[], string | undefined]>([
   expect(readWord(args)).toBe(word)
 })
 
-const namesIn = (text: string): readonly string[] => [...new Set(text.match(/--[a-z]+/g))].sort()
+const namesIn = (text: string): readonly string[] => [...new Set(text.match(/--[a-z]+(?:-[a-z]+)*/g))].sort()
 const FLAGS = ['--help', '--version']
 
 test('the usage names every option and no other', () => {
@@ -176,9 +199,12 @@ test('the usage names every option and no other', () => {
   for (const line of explained.join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
-test.each(['init', 'grant', 'types'] as const)('the usage of %s names what it takes and no more', (word) => {
-  const [synopsis = '', ...explained] = describeUsage(word).split('\n\n')
-  expect(synopsis).toMatch(new RegExp(`^collection-service ${word} .*$`))
-  const explainedNames = namesIn(explained.join()).filter((name) => name !== '--help')
-  expect(explainedNames).toEqual(namesIn(synopsis))
-})
+test.each(['init', 'grant', 'types', 'check', 'matrix', 'diff', 'explain', 'openapi'] as const)(
+  'the usage of %s names what it takes and no more',
+  (word) => {
+    const [synopsis = '', ...explained] = describeUsage(word).split('\n\n')
+    expect(synopsis).toMatch(new RegExp(`^collection-service ${word} .*$`))
+    const explainedNames = namesIn(explained.join()).filter((name) => name !== '--help')
+    expect(explainedNames).toEqual(namesIn(synopsis))
+  },
+)

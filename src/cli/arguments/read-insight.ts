@@ -1,0 +1,43 @@
+import type { Arguments, InsightArguments } from './arguments.js'
+import { FORMATS, type InsightWord } from './options.js'
+import { checkText, type OptionValues, readConfig, readStorage } from './read-options.js'
+import { UsageError } from './usage-error.js'
+
+type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
+
+/** Reads what stands behind a word of insight. Throws `UsageError`. */
+export function readInsight(word: InsightWord, names: readonly string[], options: OptionValues): InsightLine {
+  const common: InsightArguments = {
+    format: FORMATS.find((format) => format === options.format[0]) ?? 'text',
+    authenticate: options.authenticate.length > 0,
+    production: options.production.length > 0,
+  }
+  const caller = options.caller[0]
+  switch (word) {
+    case 'check': {
+      const storage = readStorage(options)
+      return { word, ...common, config: readConfig(names), ...(storage ? { storage } : {}) }
+    }
+    case 'matrix':
+      return { word, ...common, config: readConfig(names) }
+    case 'diff':
+      return { word, ...common, ...readPair(names), failsOnWidening: options['fail-on'].length > 0 }
+    case 'explain':
+      return { word, ...common, config: readConfig(names), caller }
+    case 'openapi':
+      return { word, ...common, config: readConfig(names), caller }
+    default:
+      return word satisfies never
+  }
+}
+
+function readPair([before, after, ...others]: readonly string[]): {
+  readonly before: string
+  readonly after: string
+} {
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new UsageError('diff needs two configurations: the one before, and the one after')
+  checkText(before, 'the name of the configuration before')
+  checkText(after, 'the name of the configuration after')
+  return { before, after }
+}

@@ -1,0 +1,32 @@
+import type { StorageArguments } from './arguments.js'
+import type { OptionName } from './options.js'
+import { UsageError } from './usage-error.js'
+
+/** The values of each option; empty where it was not given. */
+export type OptionValues = { readonly [name in OptionName]: readonly string[] }
+
+const DEFAULT_CONFIG = 'config.json'
+
+/** The one configuration of a command line. Throws `UsageError`. */
+export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {
+  if (others.length > 0) throw new UsageError(`one configuration at a time; also found ${others.join(', ')}`)
+  checkText(config, 'the name of the configuration')
+  return config
+}
+
+/** The storage that the options name. Throws `UsageError`. */
+export function readStorage({ data, database, schema }: OptionValues): StorageArguments | undefined {
+  const [[file], [url], [place]] = [data, database, schema]
+  if (file !== undefined && url !== undefined)
+    throw new UsageError('--data and --database exclude each other')
+  if (place !== undefined && url === undefined)
+    throw new UsageError('--schema goes with --database: a file has none')
+  if (file !== undefined) return { kind: 'file', file }
+  if (url === undefined) return undefined
+  return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+/** Throws `UsageError` for a text of blanks. */
+export function checkText(value: string, what: string): void {
+  if (value.trim() === '') throw new UsageError(`${what} must not be empty`)
+}

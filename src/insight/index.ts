@@ -1,0 +1,1 @@
+export type { InsightOptions } from './options.js'

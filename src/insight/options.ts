@@ -1,0 +1,7 @@
+/** What a configuration alone does not say about its callers (CONTRACT.md §8). */
+export interface InsightOptions {
+  /** Whether the host says who calls: then `$user` has any field, and roles are whatever it says. Default false. */
+  readonly authenticate?: boolean
+  /** Whether what production refuses is a fault. Default false. */
+  readonly production?: boolean
+}

@@ -1,0 +1,71 @@
+/** The widest line of what is printed, in characters. */
+export const WIDTH = 100
+
+/** Breaks a text into lines at spaces; a word that is wider than a line keeps its own. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line]
+}
+
+/**
+ * Lays out rows in columns two spaces apart, each as wide as its widest cell. Where that is wider than `width`, the
+ * widest columns are narrowed and their cells wrapped. No line ends in a space.
+ */
+export function layOut(rows: readonly (readonly string[])[], width: number = WIDTH): readonly string[] {
+  const widths = narrow(widthsOf(rows), width - GAP * Math.max(0, columnsOf(rows) - 1))
+  return rows.flatMap((row) => {
+    const cells = row.map((cell, column) => wrap(cell, widths[column] ?? 1))
+    const height = Math.max(1, ...cells.map((lines) => lines.length))
+    return Array.from({ length: height }, (_, index) =>
+      cells
+        .map((lines, column) => (lines[index] ?? '').padEnd(widths[column] ?? 0))
+        .join(' '.repeat(GAP))
+        .trimEnd(),
+    )
+  })
+}
+
+/** A table of Markdown; bars in cells are escaped. */
+export function layOutMarkdown(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const lineOf = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [lineOf(head), lineOf(head.map(() => '---')), ...rows.map(lineOf)]
+}
+
+const GAP = 2
+
+const columnsOf = (rows: readonly (readonly string[])[]): number =>
+  Math.max(0, ...rows.map((row) => row.length))
+
+const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
+  Array.from({ length: columnsOf(rows) }, (_, column) =>
+    Math.max(1, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+
+/** Takes from the widest column until all fit, or none is wider than one word may be. */
+function narrow(widths: readonly number[], room: number): readonly number[] {
+  const narrowed = [...widths]
+  const sum = () => narrowed.reduce((total, width) => total + width, 0)
+  for (let over = sum() - room; over > 0; over--) {
+    const widest = narrowed.indexOf(Math.max(...narrowed))
+    const width = narrowed[widest] ?? 0
+    if (width <= LEAST) break
+    narrowed[widest] = width - 1
+  }
+  return narrowed
+}
+
+/** Narrower columns cannot be read. */
+const LEAST = 12

@@ -1,0 +1,23 @@
+/** Colours a text for a terminal, or leaves it as it is. */
+export type Paint = (colour: Colour, text: string) => string
+
+/** The sequences of ECMA-48, SGR: how each begins and ends. */
+const COLOURS = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const
+
+export type Colour = keyof typeof COLOURS
+
+/** Leaves texts as they are. */
+export const plain: Paint = (_, text) => text
+
+/** Colours texts. */
+export const coloured: Paint = (colour, text) => {
+  const [begin, end] = COLOURS[colour]
+  return `\u001b[${begin}m${text}\u001b[${end}m`
+}

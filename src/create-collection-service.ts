@@ -15,6 +15,7 @@ import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { CollectionName } from './infer/collections.js'
+import { createDescribe } from './openapi/create-describe.js'
 import { attachSessions } from './service/accounts/sessions.js'
 import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
@@ -122,9 +123,17 @@ export function createCollectionService<
     consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
   )
   const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
+  const describe = options.openapi
+    ? createDescribe({
+        ...{ plan, accounts, deliver },
+        hasHost: options.authenticate !== undefined,
+        hasHooks: options.hooks !== undefined,
+      })
+    : undefined
   const shared = {
     streams,
-    routes: createRoutes(plain),
+    describe,
+    routes: createRoutes(plain, { isDescribed: describe !== undefined }),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,

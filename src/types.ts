@@ -173,6 +173,8 @@ export interface ServiceOptions {
   readonly production?: boolean
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
+  /** Whether `GET /_openapi.json` describes what its caller may do (CONTRACT.md §8, "OpenAPI"). Default false. */
+  readonly openapi?: boolean
   /** Hands tokens to the owners of accounts, by mail for example. Without it, no secret can be reset. */
   readonly deliver?: Deliver
   /** Is given what goes on behind an answer, for runtimes that would end it: `waitUntil`. It never rejects. */

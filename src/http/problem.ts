@@ -29,6 +29,9 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   outcome_unknown: [503, 'The storage was lost during a write'],
 }
 
+/** The status and the title of problems with a code. */
+export const statusOf = (code: ErrorCode): readonly [status: number, title: string] => STATUS[code]
+
 /** The seconds after which another attempt makes sense, where the error does not say. */
 const RETRY_AFTER = 1
 
@@ -62,7 +65,7 @@ export const isAnswerable = ({ code }: ServiceError): boolean =>
 /** An error as `application/problem+json` (RFC 9457, CONTRACT.md §6). */
 export function toProblem(error: ServiceError, requestId: string): Answer {
   const { code, errors, operation } = error
-  const [usual, title] = STATUS[code]
+  const [usual, title] = statusOf(code)
   const status = error.status ?? usual
   const detail = STORAGE_DETAILS[code] ?? error.message
   const problem = {

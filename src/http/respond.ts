@@ -17,7 +17,7 @@ import type { Observation } from './observe/observation.js'
 import { observeRequests } from './observe/observe-requests.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { NO_STORE } from './routes/answers.js'
-import { createExchange } from './routes/create-exchange.js'
+import { createExchange, type Describe } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
 import { joinPrefix, splitTarget } from './target.js'
@@ -32,6 +32,8 @@ export interface RespondOptions {
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
+  /** Describes the service; `undefined` where it does not describe itself. */
+  readonly describe: Describe | undefined
   /** Begins with a slash and does not end in one, or is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
@@ -59,6 +61,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   const exchanging = {
     routes,
     streams: options.streams,
+    describe: options.describe,
     askHost: options.askHost,
     hasAccountRoutes: options.hasAccountRoutes,
     onlyJson,

@@ -23,7 +23,7 @@ export interface Following {
 }
 
 /** The most references on the way of one name (CONTRACT.md §2, "Expand"). */
-const MAX_LEVELS = 3
+export const MAX_LEVELS = 3
 
 /** An expansion that others of the same query may go on from. */
 interface Growing extends Expansion {

@@ -1,4 +1,5 @@
-import type { Collection } from '../config/plan.js'
+import type { AuthPlan, Collection } from '../config/plan.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import { EVERYONE, type Rule } from '../permissions/grants.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
@@ -10,6 +11,12 @@ import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
 export interface Permit {
   readonly collection: Collection
   readonly rules: readonly Rule[]
+}
+
+/** Who asks, and of which accounts. */
+export interface Enquiry {
+  readonly caller: KnownCaller | null
+  readonly service: { readonly accounts: AuthPlan | null }
 }
 
 /** The access for a list or a count. Throws `unauthenticated` or `forbidden`. */
@@ -33,7 +40,7 @@ export function authorizeRead(call: Call, collection: Collection): ReadAccess {
  * Whether registration is closed and a create here would be a registration (CONTRACT.md §4), whatever the
  * rules say.
  */
-export const isClosedTo = ({ caller, service: { accounts } }: Call, collection: Collection): boolean =>
+export const isClosedTo = ({ caller, service: { accounts } }: Enquiry, collection: Collection): boolean =>
   caller === null && accounts?.users === collection && !accounts.register
 
 /**
@@ -41,7 +48,7 @@ export const isClosedTo = ({ caller, service: { accounts } }: Call, collection: 
  * granted says what registration accepts, and no more (CONTRACT.md §4, "No enumeration").
  */
 export function rulesToCreate(
-  { caller, service: { accounts } }: Call,
+  { caller, service: { accounts } }: Enquiry,
   collection: Collection,
 ): readonly Rule[] {
   const rules = selectWriteRules(collection.permissions.create, caller)

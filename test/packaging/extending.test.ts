@@ -100,11 +100,13 @@ beforeAll(() => {
 const LED_TO: { readonly [what in What]: readonly string[] } = {
   'a field type': ['fields/field-types.ts', 'infer/fields.ts'],
   'an attribute of a field type': ['fields/types/timestamp.ts'],
-  'an operator': ['client/query-types.ts', 'query/operators.ts'],
+  'an operator': ['client/query-types.ts', 'openapi/parameters.ts', 'query/operators.ts'],
   'a type of values': [
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
     'filter/compare.ts',
+    'openapi/parameters.ts',
+    'openapi/schemas/value-schema.ts',
     'query/claims/claim-types.ts',
     'testing/adapter/check/edge-values.ts',
   ],

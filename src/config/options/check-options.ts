@@ -37,6 +37,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   logger: [isLogger, 'an object with info, warn and error'],
   production: [isBoolean, 'true or false'],
   now: [isFunction, 'a function that returns milliseconds'],
+  openapi: [isBoolean, 'true or false'],
   deliver: [isFunction, 'a function of a delivery'],
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],

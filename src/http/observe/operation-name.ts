@@ -2,6 +2,7 @@
 const NAMES: { readonly [route: string]: string } = {
   'GET /': 'collections',
   'POST /_batch': 'batch',
+  'GET /_openapi.json': 'openapi',
   'DELETE /auth/sessions/:id': 'end-session',
   'GET /:collection': 'list',
   'POST /:collection': 'create',

@@ -13,6 +13,18 @@ import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, Place } from './route.js'
 
+/** To whom a service is described, and where it is found. */
+export interface Asked {
+  readonly caller: KnownCaller | null
+  /** The part of the URL's path before the service's own paths. */
+  readonly prefix: string
+  /** Whether the routes of accounts are there. */
+  readonly hasAccountRoutes: boolean
+}
+
+/** Describes a service to a caller: an OpenAPI document, in JSON. */
+export type Describe = (asked: Asked) => string
+
 /** What all exchanges of a handler share. */
 export interface ExchangeOptions {
   readonly routes: Routes
@@ -21,6 +33,8 @@ export interface ExchangeOptions {
   readonly onlyJson: boolean
   /** The streams of changes; `undefined` where no collection has any. */
   readonly streams: ChangeStreams | undefined
+  /** Describes the service; `undefined` where it does not describe itself. */
+  readonly describe: Describe | undefined
   /** Asks the host who sends a request; `undefined` where the host has no say, or has said it already. */
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The address of a request's client. */
@@ -74,6 +88,12 @@ class RequestExchange implements Exchange {
 
   get streams(): ChangeStreams | undefined {
     return this.#options.streams
+  }
+
+  get describe(): (() => string) | undefined {
+    const { describe, hasAccountRoutes } = this.#options
+    const { call, prefix } = this
+    return describe && (() => describe({ caller: call.caller, prefix, hasAccountRoutes }))
   }
 
   get askHost(): (() => Promise<KnownCaller | null>) | undefined {

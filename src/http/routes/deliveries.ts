@@ -1,4 +1,3 @@
-import type { AuthPlan } from '../../config/plan.js'
 import { envelope } from '../../schema/envelope.js'
 import { judgeSecret } from '../../service/accounts/change-secret.js'
 import {
@@ -73,5 +72,5 @@ export const changeIdentifier: Endpoint<'auth'> = {
 export const canDeliver = ({ deliver }: Pick<Service, 'deliver'>): boolean => deliver !== undefined
 
 /** Whether identifiers can be verified. */
-export const canVerify = (service: Pick<Service, 'deliver'> & { readonly accounts: AuthPlan }): boolean =>
-  canDeliver(service) && service.accounts.verified !== null
+export const canVerify = ({ deliver, accounts }: Pick<Service, 'deliver' | 'accounts'>): boolean =>
+  canDeliver({ deliver }) && (accounts?.verified ?? null) !== null

@@ -5,7 +5,7 @@ import { MAX_FAULTS } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
 import type { JsonObject } from '../../types.js'
 import { decodePart } from '../target.js'
-import type { Endpoint, Place, Route } from './route.js'
+import type { Endpoint, Place, Route, Routed } from './route.js'
 import { ROUTES } from './table.js'
 
 /** The route of a path. */
@@ -44,12 +44,9 @@ interface Branch {
 const createBranch = (): Branch => ({ names: new Map() })
 
 /** Creates the routes of a service. */
-export function createRoutes(service: Service): Routes {
+export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'isDescribed'>): Routes {
   const { accounts } = service
-  const open = ROUTES.filter(
-    ({ path, isThere }) =>
-      !isAccountPath(path) || (accounts && isThere?.({ ...service, accounts }) !== false),
-  )
+  const open = ROUTES.filter((one) => isIn(one, { ...service, isDescribed }))
   // Here, because some runtimes do not compile once a module is loaded.
   const validators = new Map(
     open
@@ -90,6 +87,10 @@ function compileJudge({ envelope, judge }: Endpoint<keyof Place>, service: Servi
     return [...faults, ...judge(body, service).filter(({ path }) => !known.has(path))].slice(0, MAX_FAULTS)
   }
 }
+
+/** Whether a service has a route. */
+export const isIn = ({ path, isThere }: Route, service: Routed): boolean =>
+  (service.accounts !== null || !isAccountPath(path)) && isThere?.(service) !== false
 
 const isAccountPath = (path: string): boolean => path.startsWith('/auth/')
 

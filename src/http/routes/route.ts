@@ -42,6 +42,8 @@ export interface Exchange {
   client(): string | undefined
   /** The streams of changes; absent where no collection has any. */
   readonly streams?: ChangeStreams | undefined
+  /** Describes the service to the caller, in JSON; absent where it does not describe itself. */
+  readonly describe?: (() => string) | undefined
   /** Asks the host again who sends the request; absent where the host has no say in it. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
@@ -60,13 +62,19 @@ export interface Endpoint<Named extends keyof Place = never> {
   /** The query parameters that it takes. Default: none. */
   readonly parameters?: readonly ParameterName[]
   /** The JSON Schema of the body, where the body is not a document. */
-  readonly envelope?: (service: Service) => EnvelopeSchema
+  readonly envelope?: (service: Pick<Service, 'plan' | 'accounts'>) => EnvelopeSchema
   /** The faults of a body that its schema cannot name. */
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
   /** How deep in the body documents begin. Default: the body is one. */
   readonly depth?: number
   /** Answers the request, in the order of faults of CONTRACT.md §2. */
   run(exchange: Exchange, place: Pick<Place, Named>): MaybePromise<Answer>
+}
+
+/** A service, as far as its routes depend on it. */
+export interface Routed extends Pick<Service, 'accounts' | 'deliver'> {
+  /** Whether it describes itself. */
+  readonly isDescribed: boolean
 }
 
 type Endpoints<Named extends keyof Place> = { readonly [method in Method]?: Endpoint<Named> }
@@ -78,8 +86,8 @@ export interface Route {
   readonly methods: Endpoints<keyof Place>
   /** Whether a collection has this route. Default: each has it. */
   readonly isIn?: (collection: Collection) => boolean
-  /** Whether a service with these accounts has this route. Default: yes. */
-  readonly isThere?: (service: Service & { readonly accounts: AuthPlan }) => boolean
+  /** Whether a service has this route. Default: yes; without accounts, none below `/auth`. */
+  readonly isThere?: (service: Routed) => boolean
   /** Whether its path is nothing else where a collection does not have it. */
   readonly isReserved?: boolean
   /** Whether `GET /` names the route: it is open with these accounts. Default: yes. */

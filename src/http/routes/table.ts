@@ -12,6 +12,7 @@ import {
   verify,
 } from './deliveries.js'
 import { patch, put, read, remove } from './document.js'
+import { openapi } from './openapi.js'
 import { root } from './root.js'
 import { type Route, route } from './route.js'
 
@@ -19,6 +20,7 @@ import { type Route, route } from './route.js'
 export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/_batch', { POST: batch }),
+  route('/_openapi.json', { GET: openapi }, { isThere: ({ isDescribed }) => isDescribed }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
   route('/auth/login', { POST: login }),
   route('/auth/change-secret', { POST: changeSecret }),

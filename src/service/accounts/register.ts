@@ -92,7 +92,7 @@ interface Planned {
 
 /** Plans a registration as an attempt of its own. */
 function planAnew(stranger: Call, auth: AuthPlan, body: JsonObject): MaybePromise<PlannedAttempt> {
-  const rules = [auth.users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES]
+  const rules = [ruleToRegister(auth)]
   return attempt(stranger, { collection: auth.users, rules }, (own) => planRegistration(own, auth, body))
 }
 
@@ -102,7 +102,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const { service } = call
   const { users } = auth
   const required = [auth.identifier.name, auth.secret.name]
-  const rule = users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
+  const rule = ruleToRegister(auth)
   // Nobody may choose the own role at registration, even where `pick` names it.
   const accepts = (name: string): boolean =>
     required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users.roleField))
@@ -140,6 +140,10 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
     done: { user, registered: { account, ignored } },
   }
 }
+
+/** The rule that says what a registration takes beside identifier and secret. */
+export const ruleToRegister = ({ users }: AuthPlan): Rule =>
+  users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
 
 const NO_PROPERTIES: Rule = {
   subject: EVERYONE,

@@ -4,6 +4,8 @@ import type { Pattern } from './pattern.js'
 /** The parts of the syntax that differ between engines. */
 export interface PatternDialect {
   readonly codePoint: (point: number) => string
+  /** Prints a set. Default: its ranges, each with both ends, by `codePoint`. */
+  readonly set?: (ranges: readonly Range[]) => string
   readonly start: string
   readonly end: string
   readonly boundary: string
@@ -39,7 +41,8 @@ const printPart = (part: Pattern, dialect: PatternDialect): string =>
 const printCharacter = (character: string, { codePoint }: PatternDialect): string =>
   /^[A-Za-z0-9]$/.test(character) ? character : codePoint(character.codePointAt(0) ?? 0)
 
-function printSet(ranges: readonly Range[], { codePoint }: PatternDialect): string {
+function printSet(ranges: readonly Range[], { codePoint, set }: PatternDialect): string {
+  if (set) return set(ranges)
   if (ranges.length === 0) return `[^${codePoint(0)}-${codePoint(0x10ffff)}]`
   return `[${ranges.map(([first, last]) => `${codePoint(first)}-${codePoint(last)}`).join('')}]`
 }

@@ -1,0 +1,17 @@
+import { notFound, unexpected } from '../../service/refusals.js'
+import { etagOfText, isKnown, isMatched } from '../etag.js'
+import { answerText } from './answers.js'
+import type { Endpoint } from './route.js'
+
+/** `GET /_openapi.json`: what this caller may do (CONTRACT.md §8, "OpenAPI"). */
+export const openapi: Endpoint = {
+  run(exchange) {
+    exchange.refuseQuery()
+    if (!exchange.describe) throw notFound()
+    const text = exchange.describe()
+    const etag = etagOfText(text)
+    if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
+    if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
+    return answerText(200, text, { etag })
+  },
+}

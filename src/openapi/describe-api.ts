@@ -1,0 +1,52 @@
+import { compileConfig } from '../config/compile-config.js'
+import { fromHost } from '../permissions/caller.js'
+import type { Caller, Config } from '../types.js'
+import { type ApiDocument, describeService } from './describe-service.js'
+
+/** What `describeApi` depends on beside the configuration. */
+export interface ApiOptions {
+  /** Whose rights are described; `null` for a caller who is not signed in. Default: all callers together. */
+  readonly caller?: Caller | null
+  /** Whether the host identifies callers. Default false. */
+  readonly authenticate?: boolean
+  /** Whether a collection open to everyone is an error. Default false. */
+  readonly production?: boolean
+  /** With `authenticate`: whether the service keeps its own accounts too. Default false. */
+  readonly accounts?: boolean
+  /** Whether the host delivers tokens. Default: where the configuration has `auth.verifiedField`. */
+  readonly deliver?: boolean
+  /** Default `""`. */
+  readonly basePath?: string
+}
+
+/**
+ * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it holds
+ * what the caller's subjects allow, whatever the documents and `$user` values are. Throws `ConfigError`.
+ *
+ * @example
+ * ```ts
+ * const document = describeApi(config, { caller: { id: 'ann', roles: ['editor'] } })
+ * Object.keys(document.paths)  // what an editor may do
+ * ```
+ */
+export function describeApi(
+  config: Config | { readonly [key: string]: unknown },
+  options: ApiOptions = {},
+): ApiDocument {
+  const { caller, authenticate = false, production = false, basePath = '' } = options
+  const plan = compileConfig(config, { production, hasAuthenticate: authenticate })
+  const accounts = authenticate && options.accounts !== true ? null : plan.auth
+  const delivers = options.deliver ?? (accounts?.verified ?? null) !== null
+  const document = describeService(
+    {
+      ...{ plan, accounts, hasAccountRoutes: accounts !== null },
+      deliver: delivers ? () => {} : undefined,
+      hasHost: authenticate,
+      hasHooks: false,
+    },
+    caller && fromHost(caller),
+    basePath.replace(/\/+$/, ''),
+  )
+  // Parts of it are shared with other documents.
+  return structuredClone(document)
+}

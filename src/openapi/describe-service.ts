@@ -1,0 +1,161 @@
+import type { AuthPlan, Collection } from '../config/plan.js'
+import { nameOperation } from '../http/observe/operation-name.js'
+import { isIn } from '../http/routes/find-route.js'
+import type { Method, Route } from '../http/routes/route.js'
+import { ROUTES } from '../http/routes/table.js'
+import type { JsonSchema } from '../json/json-schema.js'
+import { OF_ACCOUNTS } from './operations/accounts.js'
+import { OF_COLLECTIONS } from './operations/collections.js'
+import type { DescribeOperation, Operation, OperationPlace } from './operations/operation.js'
+import { OF_SERVICE } from './operations/service.js'
+import { referToParameters } from './parameters.js'
+import { ALWAYS, describeProblems, WITH_BODY } from './problems.js'
+import type { Reader } from './rights.js'
+import { createScope, type Described, type Scope } from './scope.js'
+
+/** An OpenAPI document. */
+export interface ApiDocument {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: { readonly [path: string]: { readonly [method: string]: JsonSchema } }
+  readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
+}
+
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
+export function describeService(service: Described, reader: Reader, prefix = ''): ApiDocument {
+  const scope = createScope(service, reader)
+  const described = ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
+    placesOf(route, service).flatMap(([path, place]) => {
+      const methods = describeMethods(scope, route, path, place)
+      return methods.length > 0 ? [[path, Object.fromEntries(methods)]] : []
+    }),
+  )
+  const paths = Object.fromEntries(described)
+  const securitySchemes = describeSecurity(service)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Collections', version: '1', description: DESCRIPTION },
+    servers: [{ url: prefix === '' ? '/' : prefix }],
+    paths,
+    components: {
+      ...scope.components.makeFor(paths),
+      ...(Object.keys(securitySchemes).length > 0 ? { securitySchemes } : {}),
+    },
+  }
+}
+
+const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, problems are \`application/problem+json\` with a stable \`code\`.
+
+**Queries.** All conditions must hold. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, of which one must hold. A field that is hidden on a document counts as missing there. Only what is needed has to be percent-encoded.
+
+**Pages.** With a \`limit\` of at most 1,000, the header \`Link\` leads to the next page, by \`after\` in place of \`skip\`.
+
+**Updates.** \`If-Match\` with the \`ETag\` of what was read makes sure that nobody else has changed it.`
+
+/** Whether a route is there, and open. */
+function isThere(route: Route, service: Described): boolean {
+  const accounts = service.hasAccountRoutes ? service.accounts : null
+  const isOpen = accounts === null || route.isOpen?.(accounts) !== false
+  // What is described is a service that describes itself.
+  return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
+}
+
+type Place = { readonly collection?: Collection; readonly auth: AuthPlan | null }
+
+/** The paths of a route, one for each collection that has it. */
+function placesOf(
+  { path, isIn: has }: Route,
+  { plan, accounts }: Described,
+): readonly (readonly [path: string, place: Place])[] {
+  const shown = path.replace(':id', '{id}')
+  if (!path.startsWith('/:collection')) return [[shown, { auth: accounts }]]
+  return [...plan.collections.values()]
+    .filter((collection) => has?.(collection) !== false)
+    .map((collection) => [shown.replace(':collection', collection.name), { collection, auth: accounts }])
+}
+
+function describeMethods(
+  scope: Scope,
+  { path: form, methods }: Route,
+  path: string,
+  place: Place,
+): readonly (readonly [method: string, operation: JsonSchema])[] {
+  return Object.entries(methods).flatMap(([method, endpoint]) => {
+    const name = nameOperation(method, form)
+    // An operation is given no more of a place than its path names.
+    const operation = descriptionOf(form, name)(scope, { endpoint, ...place } as OperationPlace)
+    if (!operation) return []
+    const { collection } = place
+    const query = collection ? referToParameters(scope, collection, endpoint.parameters ?? []) : []
+    const inPath = path.includes('{id}') ? [ID] : []
+    const parameters = [...inPath, ...query, ...(operation.parameters ?? [])]
+    const problems = [
+      ...ALWAYS,
+      ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
+      ...(operation.body ? WITH_BODY : []),
+      ...(operation.problems ?? []),
+    ]
+    const described: JsonSchema = {
+      tags: [collection?.name ?? (form.startsWith('/auth/') ? 'auth' : 'service')],
+      operationId: collection ? `${name}_${collection.name}` : name,
+      summary: operation.summary,
+      ...(operation.description === undefined ? {} : { description: operation.description }),
+      ...(parameters.length > 0 ? { parameters } : {}),
+      ...(operation.body
+        ? {
+            requestBody: {
+              required: true,
+              content: { 'application/json': { schema: operation.body } },
+            },
+          }
+        : {}),
+      responses: { ...operation.answers, ...describeProblems(scope, problems) },
+      ...askFor(operation, scope.service),
+    }
+    return [[(method as Method).toLowerCase(), described] as const]
+  })
+}
+
+const ID: JsonSchema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+
+/** How an operation of the table of routes is described. Throws for one that nobody has described. */
+function descriptionOf(form: string, name: string): DescribeOperation {
+  const table = form.startsWith('/:collection')
+    ? OF_COLLECTIONS
+    : form.startsWith('/auth/')
+      ? OF_ACCOUNTS
+      : OF_SERVICE
+  const describe = table[name]
+  if (!describe) throw new Error(`no description of ${name}`)
+  return describe
+}
+
+/** The ways to say who asks. */
+const describeSecurity = ({
+  hasAccountRoutes,
+  hasHost,
+}: Described): { readonly [name: string]: JsonSchema } => ({
+  ...(hasAccountRoutes
+    ? { session: { type: 'http', scheme: 'bearer', description: 'The token of a login.' } }
+    : {}),
+  ...(hasHost
+    ? {
+        host: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description:
+            'What the host of this service reads of a request; it may be something else, like a cookie.',
+        },
+      }
+    : {}),
+})
+
+function askFor({ asker }: Operation, service: Described): JsonSchema {
+  const ways = Object.keys(describeSecurity(service))
+    .filter((name) => asker !== 'session' || name === 'session')
+    .map((name) => ({ [name]: [] }))
+  if (ways.length === 0) return {}
+  return { security: asker === undefined ? [{}, ...ways] : ways }
+}

@@ -1,0 +1,25 @@
+import type { JsonSchema } from '../json/json-schema.js'
+import type { Scope } from './scope.js'
+
+const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } })
+
+/** The headers of answers. */
+export const HEADERS = {
+  ETag: text('Stands for the document as this caller may read it.'),
+  Location: text('The path of the new document.'),
+  Link: text('The next page: `<path>; rel="next"`. Absent on the last one.'),
+  'X-Total-Count': {
+    description: 'The number of all matches, where the request asked for it.',
+    schema: { type: 'integer' },
+  },
+  'Ignored-Properties': text('The properties of the body that were dropped: a list of strings (RFC 9651).'),
+  'WWW-Authenticate': text('`Bearer`.'),
+  'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
+} as const satisfies { readonly [name: string]: JsonSchema }
+
+/** The name of a header of answers. */
+export type HeaderName = keyof typeof HEADERS
+
+/** A reference to the description of a header. */
+export const referToHeader = (scope: Scope, name: HeaderName): JsonSchema =>
+  scope.components.refer('headers', name, () => HEADERS[name])

@@ -1,0 +1,152 @@
+import type { AuthPlan } from '../../config/plan.js'
+import type { ErrorCode } from '../../errors.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { describeRegistration, referToAccount, referToSignedIn, SESSIONS } from '../schemas/accounts.js'
+import { describeValue } from '../schemas/value-schema.js'
+import { type Scope, valueOptions } from '../scope.js'
+import {
+  answer,
+  type DescribeOperation,
+  emptyAnswer,
+  NOTHING,
+  type Operation,
+  type OperationPlace,
+} from './operation.js'
+
+const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
+
+/** The body of a route as it is checked, but for members of which more is known. */
+function describeMembers(
+  { service }: Scope,
+  { endpoint }: OperationPlace,
+  known: { readonly [name: string]: JsonSchema } = {},
+): JsonSchema {
+  const { properties, ...schema } = endpoint.envelope?.(service) ?? { properties: {} }
+  return { ...schema, properties: { ...properties, ...known } }
+}
+
+/** A new secret, or a new identifier. */
+const describeNew = (scope: Scope, { users, ...auth }: AuthPlan, name: 'secret' | 'identifier') => ({
+  new: describeValue(auth[name], valueOptions(scope, users, 'element')),
+})
+
+const signsIn = (
+  scope: Scope,
+  { auth }: OperationPlace,
+  operation: Omit<Operation, 'answers'>,
+): Operation => ({
+  ...operation,
+  answers: { 200: answer(scope, 'Signed in.', referToSignedIn(scope, auth)) },
+})
+
+const register: DescribeOperation = (scope, { auth }) => {
+  const body = describeRegistration(scope, auth)
+  return (
+    body && {
+      summary: 'Creates an account',
+      body: scope.components.refer('schemas', 'service.registration', () => body),
+      answers: auth.requiresVerified
+        ? { 202: answer(scope, 'Whether or not there is one already.', NOTHING, ['Ignored-Properties']) }
+        : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), ['Ignored-Properties']) },
+      problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
+    }
+  )
+}
+
+const login: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Signs in',
+    body: describeMembers(scope, place),
+    problems: ['invalid_credentials', 'too_many_attempts', 'outcome_unknown'],
+  })
+
+/** What a request meets that renews a secret or an identifier. */
+const OF_SECRETS: readonly ErrorCode[] = [
+  'invalid_credentials',
+  'too_many_attempts',
+  'outcome_unknown',
+  'refused',
+]
+
+const changeSecret: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Changes the secret, and ends all other sessions',
+    body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
+    asker: 'session',
+    problems: ['unauthenticated', 'document_too_large', ...OF_SECRETS],
+  })
+
+const requesting =
+  (summary: string): DescribeOperation =>
+  (scope, place) => ({
+    summary,
+    body: describeMembers(scope, place),
+    answers: { 202: answer(scope, 'Whatever account there is.', NOTHING) },
+    problems: ['too_many_attempts', 'outcome_unknown'],
+  })
+
+const reset: DescribeOperation = (scope, place) =>
+  signsIn(scope, place, {
+    summary: 'Sets a new secret by a delivered token',
+    body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
+    problems: ['invalid_delivered_token', 'document_too_large', ...OF_SECRETS],
+  })
+
+const verify: DescribeOperation = (scope, place) => ({
+  summary: 'Verifies the identifier by a delivered token',
+  body: describeMembers(scope, place),
+  answers: { 204: emptyAnswer(scope, 'It is verified.') },
+  problems: ['invalid_delivered_token', 'document_too_large', ...OF_SECRETS],
+})
+
+const changeIdentifier: DescribeOperation = (scope, place) =>
+  // One that is immutable can be asked for, and never be had.
+  place.auth.identifier.definition.immutable
+    ? undefined
+    : {
+        summary: 'Asks for another identifier',
+        body: describeMembers(scope, place, describeNew(scope, place.auth, 'identifier')),
+        answers: { 202: answer(scope, 'A token goes to the new identifier.', NOTHING) },
+        asker: 'session',
+        problems: ['unauthenticated', ...OF_SECRETS],
+      }
+
+const leaving =
+  (summary: string): DescribeOperation =>
+  (scope) => ({
+    summary,
+    answers: { 204: emptyAnswer(scope, 'Signed out.') },
+    asker: 'session',
+    problems: ['unauthenticated', 'outcome_unknown'],
+  })
+
+const me: DescribeOperation = (scope, { auth }) => ({
+  summary: "Reads the caller's own account",
+  answers: { 200: answer(scope, 'The account.', referToAccount(scope, auth)) },
+  ...SESSION,
+})
+
+const sessions: DescribeOperation = (scope) => ({
+  summary: "Lists the caller's sessions",
+  answers: { 200: answer(scope, 'The sessions.', SESSIONS) },
+  ...SESSION,
+})
+
+const endSession: DescribeOperation = (scope) => ({
+  summary: "Ends one of the caller's sessions",
+  answers: { 204: emptyAnswer(scope, 'It is over.') },
+  asker: 'session',
+  problems: ['unauthenticated', 'not_found', 'outcome_unknown'],
+})
+
+/** The operations of accounts, by name. */
+export const OF_ACCOUNTS: { readonly [name: string]: DescribeOperation } = {
+  ...{ register, login, reset, verify, me, sessions },
+  'change-secret': changeSecret,
+  'change-identifier': changeIdentifier,
+  'request-reset': requesting('Asks for a token that resets the secret'),
+  'request-verification': requesting('Asks for a token that verifies the identifier'),
+  logout: leaving('Ends this session'),
+  'logout-all': leaving('Ends all sessions of the caller'),
+  'end-session': endSession,
+}

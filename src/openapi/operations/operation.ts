@@ -1,0 +1,69 @@
+import type { AuthPlan, Collection } from '../../config/plan.js'
+import type { ErrorCode } from '../../errors.js'
+import type { Endpoint, Place } from '../../http/routes/route.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { type HeaderName, referToHeader } from '../headers.js'
+import type { Scope } from '../scope.js'
+
+/** An operation: what a method does at a path. */
+export interface Operation {
+  readonly summary: string
+  readonly description?: string
+  /** Parameters beside those of the path and of the query language. */
+  readonly parameters?: readonly JsonSchema[]
+  /** The schema of the body, where there is one. */
+  readonly body?: JsonSchema
+  /** The successful answers by status. */
+  readonly answers: { readonly [status: number]: JsonSchema }
+  /** The codes of its problems, beside those of all requests, and of all with a body. */
+  readonly problems?: readonly ErrorCode[]
+  /** Who must ask; `session`: whoever has a token of the service. Default: anybody may. */
+  readonly asker?: 'caller' | 'session'
+}
+
+/** Where an operation is described. */
+export interface OperationPlace {
+  readonly endpoint: Endpoint<keyof Place>
+  /** Below `/:collection`. */
+  readonly collection: Collection
+  /** Below `/auth`. */
+  readonly auth: AuthPlan
+}
+
+/** Describes an operation; `undefined` where the reader has no right to it. */
+export type DescribeOperation = (scope: Scope, place: OperationPlace) => Operation | undefined
+
+/** An answer with a body of JSON. */
+export const answer = (
+  scope: Scope,
+  description: string,
+  schema: JsonSchema,
+  headers: readonly HeaderName[] = [],
+): JsonSchema => ({
+  description,
+  ...describeHeaders(scope, headers),
+  content: { 'application/json': { schema } },
+})
+
+/** An answer without a body. */
+export const emptyAnswer = (
+  scope: Scope,
+  description: string,
+  headers: readonly HeaderName[] = [],
+): JsonSchema => ({ description, ...describeHeaders(scope, headers) })
+
+const describeHeaders = (scope: Scope, names: readonly HeaderName[]): JsonSchema =>
+  names.length > 0
+    ? { headers: Object.fromEntries(names.map((name) => [name, referToHeader(scope, name)])) }
+    : {}
+
+/** A closed object, all of whose properties are there. */
+export const closed = (properties: { readonly [name: string]: JsonSchema }): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+
+/** An object without properties. */
+export const NOTHING: JsonSchema = closed({})

@@ -1,0 +1,66 @@
+import type { JsonSchema } from '../../json/json-schema.js'
+import { describeOperations, describeResults } from '../schemas/batches.js'
+import { answer, closed, type DescribeOperation, emptyAnswer } from './operation.js'
+
+const TEXT: JsonSchema = { type: 'string' }
+const OPERATIONS = ['list', 'create', 'read', 'update', 'delete']
+
+const collections: DescribeOperation = (scope) => ({
+  summary: 'Tells what there is for this caller',
+  answers: {
+    200: answer(scope, 'The collections, and the paths of accounts.', {
+      type: 'object',
+      properties: {
+        collections: {
+          type: 'array',
+          items: closed({
+            name: TEXT,
+            href: TEXT,
+            operations: { type: 'array', items: { type: 'string', enum: OPERATIONS } },
+          }),
+        },
+        auth: { type: 'array', items: TEXT },
+      },
+      required: ['collections'],
+      additionalProperties: false,
+    }),
+  },
+})
+
+const batch: DescribeOperation = (scope) => {
+  const operations = describeOperations(scope)
+  if (operations.length === 0) return undefined
+  const { bulk } = scope.service.plan.limits
+  return {
+    summary: 'Does several operations, all or none',
+    body: closed({
+      operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },
+    }),
+    answers: { 200: answer(scope, 'What each operation would have answered.', describeResults(scope)) },
+    problems: [
+      'unauthenticated',
+      'invalid_token',
+      'forbidden',
+      'not_found',
+      'precondition_failed',
+      'unique_violation',
+      'reference_in_use',
+      'cascade_too_large',
+      'document_too_large',
+      'outcome_unknown',
+      'refused',
+    ],
+  }
+}
+
+const openapi: DescribeOperation = (scope) => ({
+  summary: 'Describes what this caller may do: this document',
+  answers: {
+    200: answer(scope, 'An OpenAPI document.', { type: 'object' }, ['ETag']),
+    304: emptyAnswer(scope, 'The client has it already.', ['ETag']),
+  },
+  problems: ['precondition_failed'],
+})
+
+/** The operations that belong to no collection and to no account, by name. */
+export const OF_SERVICE: { readonly [name: string]: DescribeOperation } = { collections, batch, openapi }

@@ -1,0 +1,219 @@
+import type { Collection } from '../config/plan.js'
+import type { Field } from '../fields/field-type.js'
+import type { Scalar, ValueType } from '../filter/filter.js'
+import type { JsonSchema } from '../json/json-schema.js'
+import { includesProperty } from '../permissions/grants.js'
+import { MAX_LEVELS } from '../query/compile-expand.js'
+import { elementOf } from '../query/condition.js'
+import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../query/operators.js'
+import type { ParameterName } from '../query/raw-query.js'
+import { describeNumber, describeTime, TEXT } from './schemas/scalars.js'
+import type { Scope } from './scope.js'
+
+/** The parameters of the query language that a route takes, for a collection (CONTRACT.md §3). */
+export const referToParameters = (
+  scope: Scope,
+  collection: Collection,
+  names: readonly ParameterName[],
+): readonly JsonSchema[] =>
+  names.flatMap((name) =>
+    DESCRIPTIONS[name](scope, collection).map((parameter) =>
+      scope.components.refer('parameters', keyOf(collection, parameter), () => ({
+        ...parameter,
+        in: 'query',
+      })),
+    ),
+  )
+
+/** A parameter of a query. */
+interface Parameter extends JsonSchema {
+  readonly name: string
+}
+
+/** `articles.q.title.regex`: only letters, digits and `._-` may stand in the name of a component. */
+const keyOf = ({ name: collection }: Collection, { name }: Parameter): string =>
+  [collection, ...(name.match(/[\w.]+/g) ?? [])].join('.')
+
+type Describe = (scope: Scope, collection: Collection) => readonly Parameter[]
+
+/** A value that is written as JSON. */
+const asJson = (name: string, schema: JsonSchema, description: string): Parameter => ({
+  name,
+  description,
+  content: { 'application/json': { schema } },
+})
+
+const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+
+const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
+  q: (scope, collection) =>
+    findReadable(scope, collection).flatMap((field) => describeConditions(scope, field)),
+  sort: (scope, collection) =>
+    findSortable(scope, collection).map(({ path }) => ({
+      name: `sort[${path}]`,
+      description: '1 ascending, -1 descending. Several are keys in their order.',
+      schema: { type: 'integer', enum: [1, -1] },
+    })),
+  skip: () => [{ name: 'skip', description: 'How many documents are passed over.', schema: WHOLE }],
+  // It stands in links alone.
+  after: () => [],
+  limit: ({ service }) => {
+    const { defaultLimit, maxLimit } = service.plan.limits
+    const missing = defaultLimit ?? maxLimit
+    return [
+      {
+        name: 'limit',
+        description: `The most documents. Without it: ${missing ?? 'all'}.`,
+        schema: { ...WHOLE, maximum: maxLimit ?? Number.MAX_SAFE_INTEGER },
+      },
+    ]
+  },
+  total: () => [
+    {
+      name: 'total',
+      description: 'Asks for X-Total-Count, the number of all matches.',
+      schema: { type: 'boolean', enum: [true] },
+    },
+  ],
+  project: (scope, collection) => {
+    const paths = findReadable(scope, collection).map(({ path }) => path)
+    const example = paths.filter((path) => path !== '_id').slice(0, 2)
+    return [
+      {
+        ...asJson('project', listOf(paths), 'Only these fields, and `_id`.'),
+        content: { 'application/json': { schema: listOf(paths), example } },
+      },
+    ]
+  },
+  expand: (scope, collection) => {
+    const paths = findExpandable(scope, collection)
+    return paths.length > 0
+      ? [asJson('expand', listOf(paths), 'The documents that these references name, in their place.')]
+      : []
+  },
+}
+
+const listOf = (names: readonly string[]): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string', enum: names },
+})
+
+const findReadable = (scope: Scope, collection: Collection): readonly Field[] => {
+  const { find, paths } = scope.names(collection)
+  return paths.flatMap((path) => find(path) ?? [])
+}
+
+/** What each grant of the reader shows; of all readers together, what some grant shows. */
+const findSortable = (scope: Scope, collection: Collection): readonly Field[] => {
+  const { read } = scope.rights(collection)
+  const isShownAlways = (path: string): boolean => {
+    const [name = ''] = path.split('.')
+    return name === '_id' || read.every(({ properties }) => includesProperty(properties, name))
+  }
+  return findReadable(scope, collection).filter(
+    ({ fieldType, path }) => fieldType.isScalar && (scope.reader === undefined || isShownAlways(path)),
+  )
+}
+
+/** The most names of references that are listed: they multiply with each level. */
+const MAX_EXPANDABLE = 100
+
+function findExpandable(scope: Scope, collection: Collection): readonly string[] {
+  const names: string[] = []
+  let level: readonly (readonly [at: string, collection: Collection])[] = [['', collection]]
+  for (let depth = 1; depth <= MAX_LEVELS; depth++) {
+    const found = level.flatMap(([at, here]) =>
+      findReadable(scope, here).flatMap((field): [string, Collection][] => {
+        const target = scope.findTarget(field)
+        return target ? [[at + field.path, target]] : []
+      }),
+    )
+    names.push(...found.map(([name]) => name))
+    if (names.length >= MAX_EXPANDABLE) break
+    level = found.map(([name, target]) => [`${name}.`, target])
+  }
+  return names.slice(0, MAX_EXPANDABLE)
+}
+
+/** The conditions that a field takes, each as a parameter. */
+function describeConditions({ service }: Scope, field: Field): readonly Parameter[] {
+  const { fieldType, definition } = elementOf(field)
+  const { limits } = service.plan
+  const exists: JsonSchema = { type: 'boolean' }
+  const own =
+    fieldType.valueType === null || !fieldType.isScalar ? undefined : describeOperand(fieldType.valueType)
+  const scalar = own && 'enum' in definition && definition.enum ? { ...own, ...chosen(definition.enum) } : own
+  return OPERATOR_NAMES.flatMap((operator): readonly Parameter[] => {
+    const name = `q[${field.path}][${operator}]`
+    if (!isOperator(operator)) return []
+    const { operand } = operatorOf(operator)
+    switch (operand) {
+      case 'scalar':
+        return scalar ? [asJson(name, orNull(scalar), MEANINGS[operator])] : []
+      case 'ordered':
+        return own && fieldType.isOrdered ? [asJson(name, own, MEANINGS[operator])] : []
+      case 'list':
+        return scalar
+          ? [
+              asJson(
+                name,
+                { type: 'array', items: orNull(scalar), maxItems: limits.values },
+                MEANINGS[operator],
+              ),
+            ]
+          : []
+      case 'pattern':
+        return fieldType.holdsText
+          ? [
+              asJson(name, { type: 'string', maxLength: 512 }, MEANINGS[operator]),
+              {
+                name: `q[${field.path}][${OPTIONS}]`,
+                description: 'Beside $regex: letter case does not matter.',
+                schema: { type: 'string', enum: ['i'] },
+              },
+            ]
+          : []
+      case 'flag':
+        return [asJson(name, exists, MEANINGS[operator])]
+      default:
+        return operand satisfies never
+    }
+  })
+}
+
+const MEANINGS = {
+  $eq: 'is this; null: is missing.',
+  $ne: 'is not this.',
+  $gt: 'is greater.',
+  $gte: 'is greater, or this.',
+  $lt: 'is less.',
+  $lte: 'is less, or this.',
+  $in: 'is one of these.',
+  $nin: 'is none of these.',
+  $regex: 'contains a match of this pattern.',
+  $exists: 'is there, or is not.',
+} as const
+
+const chosen = (values: readonly Scalar[]): JsonSchema => ({ enum: values })
+
+const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] })
+
+function describeOperand(type: ValueType): JsonSchema | undefined {
+  switch (type) {
+    case 'string':
+      return TEXT
+    case 'timestamp':
+      return describeTime({})
+    case 'number':
+    case 'integer':
+      return describeNumber({ type })
+    case 'boolean':
+      return { type }
+    case 'array':
+    case 'object':
+    case 'json':
+      return undefined
+    default:
+      return type satisfies never
+  }
+}

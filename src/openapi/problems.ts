@@ -1,0 +1,97 @@
+import { type ErrorCode, REFUSAL_STATUSES } from '../errors.js'
+import { statusOf } from '../http/problem.js'
+import type { JsonSchema } from '../json/json-schema.js'
+import { type HeaderName, referToHeader } from './headers.js'
+import type { Scope } from './scope.js'
+
+/** Codes that every request can meet. */
+export const ALWAYS: readonly ErrorCode[] = [
+  'invalid_query',
+  'query_too_long',
+  'internal_error',
+  'overloaded',
+  'storage_unavailable',
+]
+
+/** Codes of requests with a body. */
+export const WITH_BODY: readonly ErrorCode[] = [
+  'invalid_json',
+  'validation_failed',
+  'unsupported_media_type',
+  'body_too_large',
+  'request_timeout',
+]
+
+/** The problems of an operation by their status, all codes of which stand in one answer. */
+export function describeProblems(
+  scope: Scope,
+  codes: readonly ErrorCode[],
+): { readonly [status: string]: JsonSchema } {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of new Set(codes)) {
+    if (code === 'refused' && !scope.service.hasHooks) continue
+    for (const status of code === 'refused' ? REFUSAL_STATUSES : [statusOf(code)[0]])
+      byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, ofStatus]) => [String(status), referToProblem(scope, status, ofStatus.sort())]),
+  )
+}
+
+const referToProblem = (scope: Scope, status: number, codes: readonly ErrorCode[]): JsonSchema =>
+  scope.components.refer('responses', `${status}.${codes.join('.')}`, () => {
+    const titles = new Set(codes.map((code) => statusOf(code)[1]))
+    const headers = HEADERS_OF[status] ?? []
+    return {
+      description: `${[...titles].join(', or: ')}.`,
+      ...(headers.length > 0
+        ? { headers: Object.fromEntries(headers.map((name) => [name, referToHeader(scope, name)])) }
+        : {}),
+      content: {
+        'application/problem+json': {
+          schema: {
+            allOf: [
+              scope.components.refer('schemas', 'service.problem', () => PROBLEM),
+              { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+            ],
+          },
+        },
+      },
+    }
+  })
+
+const HEADERS_OF: { readonly [status: number]: readonly HeaderName[] } = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+const TEXT: JsonSchema = { type: 'string' }
+
+/** A problem document (RFC 9457, CONTRACT.md §6). */
+const PROBLEM: JsonSchema = {
+  type: 'object',
+  properties: {
+    title: TEXT,
+    status: { type: 'integer' },
+    code: { ...TEXT, description: 'Stable; the texts are not.' },
+    detail: TEXT,
+    requestId: TEXT,
+    operation: { type: 'integer', description: 'Of a batch: the operation that was refused.' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          path: { ...TEXT, description: 'A JSON pointer into the body, or the name of a parameter.' },
+          code: TEXT,
+          message: TEXT,
+        },
+        required: ['path', 'code', 'message'],
+      },
+    },
+  },
+  required: ['title', 'status', 'code', 'detail', 'requestId'],
+}

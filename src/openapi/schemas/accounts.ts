@@ -1,0 +1,74 @@
+import type { AuthPlan } from '../../config/plan.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { ruleToRegister } from '../../service/accounts/register.js'
+import { type Scope, SYSTEM, valueOptions } from '../scope.js'
+import { describeBody } from './bodies.js'
+import { describeShown, isOpen } from './documents.js'
+import { describeValue } from './value-schema.js'
+
+/**
+ * The schema of an account as its owner may read it. Another one than the reader's may show more, which a
+ * description for a reader must not name: then it is left open.
+ */
+export const referToAccount = (scope: Scope, auth: AuthPlan): JsonSchema =>
+  scope.components.refer('schemas', 'service.account', () => {
+    const { users, identifier } = auth
+    const options = valueOptions(scope, users, 'answer')
+    const shown = describeShown(scope, users)
+    const always = [identifier, ...SYSTEM].map((field) => [
+      field.name,
+      shown[field.name] ?? describeValue(field, options),
+    ])
+    return {
+      type: 'object',
+      properties: {
+        _id: { type: 'string' },
+        ...shown,
+        ...Object.fromEntries(always),
+        createdBy: { type: ['string', 'null'] },
+      },
+      required: ['_id'],
+      additionalProperties: scope.reader !== undefined || isOpen(scope, users),
+    }
+  })
+
+/** The schema of what a login answers. */
+export const referToSignedIn = (scope: Scope, auth: AuthPlan): JsonSchema =>
+  scope.components.refer('schemas', 'service.signed-in', () => ({
+    type: 'object',
+    properties: {
+      user: referToAccount(scope, auth),
+      token: { type: 'string', description: 'For `Authorization: Bearer <token>`.' },
+      expiresAt: { type: 'string', format: 'date-time' },
+    },
+    required: ['user', 'token', 'expiresAt'],
+    additionalProperties: false,
+  }))
+
+/** The schema of the body of a registration; `undefined` where none can succeed. */
+export function describeRegistration(scope: Scope, auth: AuthPlan): JsonSchema | undefined {
+  const { users, identifier, secret } = auth
+  return describeBody(scope, {
+    collection: users,
+    use: 'create',
+    // The role is never taken from a registration.
+    rules: [{ ...ruleToRegister(auth), acceptsRole: false }],
+    always: [identifier.name, secret.name],
+  })
+}
+
+/** The schema of a list of sessions. */
+export const SESSIONS: JsonSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      _id: { type: 'string' },
+      createdAt: { type: 'string', format: 'date-time' },
+      expiresAt: { type: 'string', format: 'date-time' },
+      isCurrent: { type: 'boolean' },
+    },
+    required: ['_id', 'createdAt', 'expiresAt', 'isCurrent'],
+    additionalProperties: false,
+  },
+}

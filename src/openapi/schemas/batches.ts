@@ -1,0 +1,91 @@
+import type { Collection } from '../../config/plan.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { USERS } from '../../schema/names.js'
+import type { Scope } from '../scope.js'
+import { referToBody } from './bodies.js'
+import { referToDocument } from './documents.js'
+
+const LIST = '"[!#-~]*"(?:, "[!#-~]*")*'
+const ANY_OR_TAGS: JsonSchema = { type: 'string', pattern: `^(?:\\*|${LIST})$` }
+/** Without `*`, by which a PUT creates. */
+const TAGS: JsonSchema = { type: 'string', pattern: `^${LIST}$` }
+
+const operation = (properties: { readonly method: string; readonly [name: string]: unknown }): JsonSchema => {
+  const { method, ifMatch, ...needed } = properties
+  return {
+    type: 'object',
+    properties: { method: { const: method }, ...needed, ...(ifMatch ? { ifMatch, ifNoneMatch: TAGS } : {}) },
+    required: ['method', ...Object.keys(needed)],
+    additionalProperties: false,
+  }
+}
+
+/** The operations that a batch takes of the reader, each as a schema (CONTRACT.md §2, "Batch"). */
+export const describeOperations = (scope: Scope): readonly JsonSchema[] =>
+  [...scope.service.plan.collections.values()].flatMap((collection) => describeOwn(scope, collection))
+
+function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[] {
+  const rights = scope.rights(collection)
+  const at = `/${collection.name}`
+  const path: JsonSchema = {
+    type: 'string',
+    // These names are other paths, which a batch does not take.
+    pattern: `^${at}/(?!(?:bulk|count|changes)$)[\\w-]+$`,
+    maxLength: 512,
+  }
+  const ifMatch = ANY_OR_TAGS
+  const create = takesNew(collection) ? referToBody(scope, collection, 'create') : undefined
+  const patch = referToBody(scope, collection, 'patch')
+  const replace = referToBody(scope, collection, 'replace')
+  return [
+    ...(rights.read.length > 0 ? [operation({ method: 'GET', path, ifMatch })] : []),
+    ...(create ? [operation({ method: 'POST', path: { const: at }, body: create })] : []),
+    ...(create && collection.name !== USERS
+      ? [
+          operation({
+            method: 'PUT',
+            path: { ...path, pattern: `^${at}/${UUID}$` },
+            ifNoneMatch: { const: '*' },
+            body: create,
+          }),
+        ]
+      : []),
+    ...(patch ? [operation({ method: 'PATCH', path, ifMatch, body: patch })] : []),
+    ...(replace ? [operation({ method: 'PUT', path, ifMatch, body: replace })] : []),
+    ...(rights.delete.length > 0 ? [operation({ method: 'DELETE', path, ifMatch })] : []),
+  ]
+}
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+
+/** A batch sets no secrets. */
+const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)
+
+/** The schema of what a batch answers. */
+export const describeResults = (scope: Scope): JsonSchema => {
+  const documents = [...scope.service.plan.collections.values()]
+    .filter((collection) => Object.values(scope.rights(collection)).some((rules) => rules.length > 0))
+    .map((collection) => referToDocument(scope, collection))
+  return {
+    type: 'object',
+    properties: {
+      results: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            status: { type: 'integer' },
+            etag: { type: 'string' },
+            location: { type: 'string' },
+            ignored: { type: 'array', items: { type: 'string' } },
+            body: { anyOf: documents },
+          },
+          required: ['status'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['results'],
+    additionalProperties: false,
+  }
+}

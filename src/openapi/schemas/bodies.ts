@@ -1,0 +1,131 @@
+import type { Collection } from '../../config/plan.js'
+import type { Field } from '../../fields/field-type.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import { includesProperty, type Rule } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import { holdsImmutable } from '../../schema/changes.js'
+import { isReadable, type Scope, valueOptions } from '../scope.js'
+import { describeUndeclared } from './documents.js'
+import { describeValue, isNeeded } from './value-schema.js'
+
+/** What the body of a write is. */
+export type BodyUse = 'create' | 'replace' | 'patch'
+
+/** A body to describe. */
+export interface Body {
+  readonly collection: Collection
+  readonly use: BodyUse
+  readonly rules: readonly Rule[]
+  /** Properties that are accepted and required whatever the rules say. */
+  readonly always?: readonly string[]
+}
+
+/**
+ * The schema of a body that one of some rules accepts whole. It may ask for more than the service does: what any of
+ * the rules needs. `undefined` where no body is ever valid, because nothing can give what is required.
+ */
+export function describeBody(scope: Scope, body: Body): JsonSchema | undefined {
+  const { collection, use, always = [] } = body
+  const rules = selectPossible(scope, body)
+  if (!rules) return undefined
+  const offered = collection.fields.filter(
+    ({ name }) => always.includes(name) || rules.some((rule) => takes(collection, rule, name)),
+  )
+  const fields =
+    use === 'create' ? offered : offered.filter((field) => isChangeable(scope, collection, field))
+  const refused = offered.filter((field) => !fields.includes(field)).map(({ name }) => name)
+  const { properties, ...open } = describeUndeclared(scope, { collection, rules, refused })
+  // A name of which the reader knows nothing else cannot be left out by its name.
+  const undeclared = refused.every((name) => isKnown(scope, collection, name)) ? open : {}
+  const options = valueOptions(scope, collection, use)
+  const required = fields
+    .map(({ name }) => name)
+    .filter((name) => always.includes(name) || isRequired(scope, { ...body, rules }, name))
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(fields.map((field) => [field.name, describeValue(field, options)])),
+      ...properties,
+    },
+    ...undeclared,
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
+}
+
+/** Whether a rule stores what a body gives a property. */
+const takes = ({ roleField, verifiedField }: Collection, rule: Rule, name: string): boolean =>
+  acceptsProperty(rule, name, roleField) && name !== verifiedField && !rule.set.has(name)
+
+/** The fields without which a document would be at fault under a rule that does not set them. */
+const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
+  collection.fields.filter((field) => isNeeded(field, use) && !rule.set.has(field.name))
+
+/**
+ * Rules under which a body can be valid. One that can never be, and comes first, answers with its faults: then only
+ * bodies count of which another keeps more.
+ */
+function selectPossible({ reader }: Scope, body: Body): readonly Rule[] | undefined {
+  const { collection, use, rules, always = [] } = body
+  if (use !== 'create') return rules
+  const missing = (rule: Rule): readonly string[] =>
+    neededBy(body, rule)
+      .map(({ name }) => name)
+      .filter((name) => !always.includes(name) && !takes(collection, rule, name))
+  const possible = rules.filter((rule) => missing(rule).length === 0)
+  const [first] = possible
+  if (!first) return undefined
+  if (reader === undefined || possible.length === rules.length) return possible
+  const before = rules.slice(0, rules.indexOf(first))
+  const needed = neededBy(body, first).map(({ name }) => name)
+  return before.every((rule) => needed.some((name) => !includesProperty(rule.properties, name)))
+    ? [first]
+    : undefined
+}
+
+/**
+ * What every reader needs, where all are described together; else what any of the rules needs, for each may be the
+ * first that is tried.
+ */
+function isRequired(scope: Scope, body: Body, name: string): boolean {
+  const { collection, use, rules } = body
+  if (use === 'patch') return false
+  const needs = (rule: Rule): boolean =>
+    neededBy(body, rule).some((field) => field.name === name && takes(collection, rule, name))
+  const isNeededThere = scope.reader === undefined ? rules.every(needs) : rules.some(needs)
+  return isNeededThere && (use === 'create' || isReplaced(scope, collection, name))
+}
+
+/** Whether a PUT removes what it does not name. */
+const isReplaced = (scope: Scope, collection: Collection, name: string): boolean =>
+  name !== collection.roleField && isReadable(scope, collection, name)
+
+/** Whether the reader may read a property, or give it to a new document. */
+const isKnown = (scope: Scope, collection: Collection, name: string): boolean =>
+  isReadable(scope, collection, name) ||
+  scope.rights(collection).create.some((rule) => takes(collection, rule, name))
+
+/** Whether an update may name a field without a fault, whatever is stored. */
+function isChangeable(scope: Scope, collection: Collection, field: Field): boolean {
+  if (field.definition.immutable) return false
+  if (!holdsImmutable(field)) return true
+  // Where the reader may not see it, naming it is a fault; where it is missing, what is immutable inside would be set.
+  const { read } = scope.rights(collection)
+  const isShown = read.every(({ properties }) => includesProperty(properties, field.name))
+  return (scope.reader === undefined || isShown) && (field.definition.required || !fillsImmutable(field))
+}
+
+const fillsImmutable = ({ properties }: Field): boolean =>
+  properties.some(
+    (field) =>
+      (field.definition.immutable && (field.definition.required || 'default' in field.definition)) ||
+      fillsImmutable(field),
+  )
+
+/** A reference to the schema of a body; `undefined` where the reader has no right, or no body is ever valid. */
+export function referToBody(scope: Scope, collection: Collection, use: BodyUse): JsonSchema | undefined {
+  const { create, update } = scope.rights(collection)
+  const rules = use === 'create' ? create : update
+  const schema = rules.length > 0 ? describeBody(scope, { collection, use, rules }) : undefined
+  return schema && scope.components.refer('schemas', `${collection.name}.${use}`, () => schema)
+}

@@ -1,0 +1,110 @@
+import type { Collection } from '../../config/plan.js'
+import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../../fields/names.js'
+import type { JsonSchema } from '../../json/json-schema.js'
+import type { Rule } from '../../permissions/grants.js'
+import { includesProperty } from '../../permissions/grants.js'
+import { isSystemField } from '../../schema/names.js'
+import { isReadable, type Scope, SYSTEM, valueOptions } from '../scope.js'
+import { describeValue } from './value-schema.js'
+
+/** The schema of a document as the reader may read it; only its `_id` is in every answer. */
+export const referToDocument = (scope: Scope, collection: Collection): JsonSchema =>
+  scope.components.refer('schemas', collection.name, () => describeDocument(scope, collection, false))
+
+/** The same where references may be replaced by the documents that they name. */
+export const referToExpanded = (scope: Scope, collection: Collection): JsonSchema =>
+  isExpandable(scope, collection)
+    ? scope.components.refer('schemas', `${collection.name}.expanded`, () =>
+        describeDocument(scope, collection, true),
+      )
+    : referToDocument(scope, collection)
+
+/** Whether a reference of a collection can be expanded. */
+const isExpandable = (scope: Scope, collection: Collection): boolean => {
+  const { find, paths } = scope.names(collection)
+  return paths.some((path) => {
+    const field = find(path)
+    return field !== undefined && scope.findTarget(field) !== undefined
+  })
+}
+
+function describeDocument(scope: Scope, collection: Collection, isExpanded: boolean): JsonSchema {
+  return {
+    type: 'object',
+    properties: {
+      _id: { type: 'string' },
+      ...describeShown(scope, collection, isExpanded),
+    },
+    required: ['_id'],
+    additionalProperties: isOpen(scope, collection),
+  }
+}
+
+/** The schemas of what the reader may read of a collection's documents, but for their `_id`. */
+export function describeShown(
+  scope: Scope,
+  collection: Collection,
+  isExpanded = false,
+): { readonly [name: string]: JsonSchema } {
+  const options = valueOptions(scope, collection, 'answer', (target, own) =>
+    isExpanded ? { anyOf: [own, referToExpanded(scope, target)] } : own,
+  )
+  const declared = collection.fields.filter(
+    ({ name, type }) => type !== 'hash' && isReadable(scope, collection, name),
+  )
+  const known = new Set(collection.fields.map(({ name }) => name))
+  const picked = scope.rights(collection).read.flatMap(({ properties }) => [...(properties.pick ?? [])])
+  const undeclared = collection.additionalProperties
+    ? picked.filter((name) => !known.has(name) && !isSystemField(name))
+    : []
+  const system = SYSTEM.filter(({ name }) => isReadable(scope, collection, name))
+  return Object.fromEntries([
+    ...declared.map((field) => [field.name, describeValue(field, options)]),
+    ...undeclared.map((name) => [name, {}]),
+    ...system.map((field) => [
+      field.name,
+      field.name === 'createdBy' ? describeCreator(scope, isExpanded) : describeValue(field, options),
+    ]),
+  ])
+}
+
+/** Whether a document may show what its schema does not declare. */
+export const isOpen = (scope: Scope, collection: Collection): boolean =>
+  collection.additionalProperties &&
+  scope.rights(collection).read.some(({ properties }) => properties.pick === null)
+
+/** Nobody is the creator of what was created anonymously. */
+function describeCreator(scope: Scope, isExpanded: boolean): JsonSchema {
+  const [field] = SYSTEM.filter(({ name }) => name === 'createdBy')
+  const target = field && scope.findTarget(field)
+  const own = { type: ['string', 'null'], ...(target ? { 'x-collection': target.name } : {}) }
+  return target && isExpanded ? { anyOf: [own, referToExpanded(scope, target)] } : own
+}
+
+/** The names that a body may give beside those of the schema. */
+export function describeUndeclared(
+  scope: Scope,
+  {
+    collection,
+    rules,
+    refused,
+  }: {
+    readonly collection: Collection
+    readonly rules: readonly Rule[]
+    /** Declared names whose values are faults. */
+    readonly refused: readonly string[]
+  },
+): { readonly properties: JsonSchema; readonly patternProperties?: JsonSchema } {
+  if (!collection.additionalProperties) return { properties: {} }
+  const any = valueOptions(scope, collection, 'element').describeAny()
+  const known = new Set(collection.fields.map(({ name }) => name))
+  const picked = rules.flatMap(({ properties }) =>
+    [...(properties.pick ?? [])].filter(
+      (name) => !known.has(name) && !isSystemField(name) && includesProperty(properties, name),
+    ),
+  )
+  const properties = Object.fromEntries(picked.map((name) => [name, any]))
+  if (rules.every((rule) => rule.properties.pick !== null)) return { properties }
+  const others = [...RESERVED_FIELD_NAMES, ...refused].join('|')
+  return { properties, patternProperties: { [`^(?!(?:${others})$)${FIELD_NAME.slice(1)}`]: any } }
+}

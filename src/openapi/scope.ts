@@ -1,0 +1,91 @@
+import type { Collection } from '../config/plan.js'
+import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import type { JsonSchema } from '../json/json-schema.js'
+import { namesOf } from '../permissions/read-access.js'
+import { targetOf } from '../query/compile-expand.js'
+import type { ReadableNames } from '../query/reading.js'
+import { USERS } from '../schema/names.js'
+import type { Service } from '../service/call.js'
+import { type Components, createComponents } from './components.js'
+import { findRights, type Reader, type Rights } from './rights.js'
+import { describeAny } from './schemas/scalars.js'
+import type { Use, ValueOptions } from './schemas/value-schema.js'
+
+/** A service, as far as its description depends on it. */
+export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver'> {
+  /** Whether the routes of its accounts are there. */
+  readonly hasAccountRoutes: boolean
+  /** Whether the host identifies callers. */
+  readonly hasHost: boolean
+  /** Whether a hook of the host may refuse writes. */
+  readonly hasHooks: boolean
+}
+
+/** What is described, to whom, and the parts that there are so far. */
+export interface Scope {
+  readonly service: Described
+  readonly reader: Reader
+  readonly components: Components
+  rights(collection: Collection): Rights
+  /** What the reader may read of a collection; empty for nothing. */
+  names(collection: Collection): ReadableNames
+  /** The collection to which a field refers, if the reader may read it. */
+  findTarget(field: Field): Collection | undefined
+}
+
+/** Creates the scope of a description. */
+export function createScope(service: Described, reader: Reader): Scope {
+  const rights = new Map<Collection, Rights>()
+  const names = new Map<Collection, ReadableNames>()
+  const scope: Scope = {
+    service,
+    reader,
+    components: createComponents(),
+    rights: (collection) => remember(rights, collection, () => findRights(service, collection, reader)),
+    names: (collection) => remember(names, collection, () => findNames(collection, scope.rights(collection))),
+    findTarget(field) {
+      const isAccount = service.accounts !== null && field.path === 'createdBy'
+      const target = service.plan.collections.get((isAccount ? USERS : targetOf(field)) ?? '')
+      return target && scope.rights(target).read.length > 0 ? target : undefined
+    },
+  }
+  return scope
+}
+
+const findNames = (collection: Collection, { read }: Rights): ReadableNames =>
+  read.length > 0 ? namesOf(collection, read) : NONE
+
+const NONE: ReadableNames = { find: () => undefined, paths: [] }
+
+function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
+  const found = known.get(key) ?? make()
+  known.set(key, found)
+  return found
+}
+
+/** Whether the reader may read a top-level name of a collection. */
+export const isReadable = (scope: Scope, collection: Collection, name: string): boolean =>
+  scope.names(collection).find(name) !== undefined
+
+/** How the values of a collection are described. */
+export const valueOptions = (
+  { components, findTarget }: Scope,
+  { storage }: Collection,
+  use: Use,
+  refer: (target: Collection, own: JsonSchema) => JsonSchema = (_, own) => own,
+): ValueOptions => ({
+  use,
+  describeAny() {
+    const self = { $ref: '#/components/schemas/service.json' }
+    return components.refer('schemas', 'service.json', () => describeAny(self))
+  },
+  describeReference(field) {
+    const target = findTarget(field)
+    return target ? refer(target, { type: 'string', 'x-collection': target.name }) : { type: 'string' }
+  },
+  indexed: new Set(storage.indexes.flatMap(({ fields }) => fields.map(({ path }) => path))),
+})
+
+/** The fields that every document has, but for its `_id`. */
+export const SYSTEM: readonly Field[] = SYSTEM_FIELD_PLANS.filter(({ name }) => name !== '_id')

@@ -37,6 +37,7 @@ export async function startService(
   const plan = compileConfig(config, { production: false, hasAuthenticate: false })
   const { adapter, describe } = prepareStorage(args, documents)
   const options: ServiceOptions = {
+    openapi: true,
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),

@@ -99,7 +99,11 @@ export const OPTIONS = {
   },
   caller: {
     of: ['explain', 'openapi'],
-    about: ['who asks: anonymous, or JSON as', '{ "_id": "...", "roles": [...] } (default: anonymous)'],
+    about: [
+      'who asks: anonymous, or JSON as',
+      '{ "_id": "...", "roles": [...] } (default: anonymous;',
+      'openapi: all callers together)',
+    ],
   },
   out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }

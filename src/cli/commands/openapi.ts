@@ -1,7 +1,18 @@
+import { describeApi } from '../../openapi/describe-api.js'
+import type { Config } from '../../types.js'
 import type { OpenapiArguments } from '../arguments/arguments.js'
-import { FileError } from '../read-json-file.js'
+import { readCaller } from '../read-caller.js'
+import { readJsonFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
-export async function openapi({ config }: OpenapiArguments, _: Terminal): Promise<void> {
-  throw new FileError(`${config}: `)
+/** Prints the OpenAPI document of a configuration. Throws `FileError`, `ConfigError` and `UsageError`. */
+export async function openapi(
+  { config, caller, authenticate, production }: OpenapiArguments,
+  { print }: Terminal,
+): Promise<void> {
+  const document = describeApi((await readJsonFile(config)) as Config, {
+    ...{ authenticate, production },
+    ...(caller === undefined ? {} : { caller: readCaller(caller) }),
+  })
+  print(JSON.stringify(document, null, 2))
 }

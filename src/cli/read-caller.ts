@@ -1,0 +1,24 @@
+import { isObject } from '../json/own-properties.js'
+import type { Caller } from '../types.js'
+import { UsageError } from './arguments/usage-error.js'
+
+/**
+ * Reads the caller of a command line: `anonymous`, or a JSON object with the `_id` (or `id`) and perhaps `roles` and
+ * other fields. Throws `UsageError`.
+ */
+export function readCaller(text: string): Caller | null {
+  if (text === 'anonymous') return null
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Said below.
+  }
+  if (!isObject(value)) throw new UsageError(FORMS)
+  const { _id, id = _id, roles = [], ...fields } = value
+  const areRoles = Array.isArray(roles) && roles.every((role) => typeof role === 'string')
+  if (typeof id !== 'string' || !areRoles) throw new UsageError(FORMS)
+  return { ...fields, id, roles }
+}
+
+const FORMS = '--caller takes anonymous, or JSON like {"_id":"ann","roles":["editor"]}'

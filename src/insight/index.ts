@@ -1,3 +1,14 @@
+export { permissionMatrix } from './matrix/permission-matrix.js'
+export type {
+  CallerMatrix,
+  CollectionMatrix,
+  MatrixCaller,
+  MatrixClaim,
+  MatrixCondition,
+  MatrixFields,
+  MatrixRule,
+  PermissionMatrix,
+} from './matrix/types.js'
 export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
 export type { ApiDocument } from '../openapi/describe-service.js'
 export type { InsightOptions } from './options.js'

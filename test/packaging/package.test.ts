@@ -33,7 +33,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
   './client': ['ClientError', 'createClient', 'isClientError'],
-  './insight': [],
+  './insight': ['permissionMatrix'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -1,0 +1,47 @@
+import { findClaimTypes } from '../../config/claims/claim-types.js'
+import type { ServicePlan } from '../../config/plan.js'
+import { type ComparableType, isNothing, type Scalar } from '../../filter/filter.js'
+import type { Rule } from '../../permissions/grants.js'
+import { bindSet } from '../../permissions/write-rules.js'
+import type { Binding } from '../../query/variable.js'
+import { bindWhere } from '../../query/where.js'
+import type { Config } from '../../types.js'
+
+/** A value of each type, for claims of which nothing else is known. */
+const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
+  string: '',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  number: 0,
+  integer: 0,
+  boolean: true,
+}
+
+/** The variables as somebody has them who is not signed in: no `$user`, only claims that need none. */
+export function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
+  const now = SAMPLES.timestamp as string
+  const plain: Binding = { user: null, now }
+  const types = findClaimTypes(config)
+  return {
+    ...plain,
+    claims: {
+      has: (name) => claims.has(name),
+      get(name) {
+        const claim = claims.get(name)
+        let isLacking = claim === undefined
+        if (claim)
+          bindWhere(claim.where, plain, () => {
+            isLacking = true
+          })
+        return isLacking ? undefined : { values: [SAMPLES[types.get(name) ?? 'string']], isWhole: true }
+      },
+    },
+  }
+}
+
+/**
+ * Whether a rule could run for such a caller, whatever the documents are. It is the only one for an operation, so what
+ * does not run stands in the way of no other.
+ */
+export const canRun = (rule: Rule, binding: Binding): boolean =>
+  [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
+  bindSet(rule, { caller: null, binding }) !== undefined

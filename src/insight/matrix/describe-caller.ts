@@ -1,0 +1,105 @@
+import type { AuthPlan } from '../../config/plan.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import { EVERYONE, type Operation, OWNER, type Rule } from '../../permissions/grants.js'
+import { selectReadRules } from '../../permissions/read-gate.js'
+import { selectWriteRules } from '../../permissions/write-rules.js'
+import type { Binding } from '../../query/variable.js'
+import { isClosedTo, rulesToCreate } from '../../service/authorize.js'
+import { canRun } from './anonymous.js'
+import { addUp, cutUnreachable } from './decide.js'
+import { type Described, describeRule } from './describe-rule.js'
+import { hasField, scopeOf, tidy } from './field-sets.js'
+import type { CallerMatrix, MatrixCaller, MatrixFields, MatrixRule } from './types.js'
+
+/** What decides what callers may do with the documents of a collection. */
+export interface CallerScope {
+  readonly described: Described
+  /** Where the service keeps the accounts. */
+  readonly accounts: AuthPlan | null
+  /** The variables of an anonymous caller. */
+  readonly anonymous: Binding
+}
+
+/** What a kind of caller may do; for those who are signed in, the same for what they created follows. */
+export function describeCaller(
+  caller: MatrixCaller,
+  known: KnownCaller | null,
+  scope: CallerScope,
+): readonly CallerMatrix[] {
+  const { described, accounts } = scope
+  const { collection } = described
+  const creator = { caller: known, service: { accounts } }
+  const create = isClosedTo(creator, collection) ? [] : rulesToCreate(creator, collection)
+  const registers = known === null && accounts?.users === collection && accounts.register
+  const own = known === null ? [] : [describeExisting(caller, known, true, scope)]
+  return [
+    {
+      ...describeExisting(caller, known, false, scope),
+      create: cutUnreachable(describeAll(create, 'create', known, scope)),
+      ...(registers ? { register: describeRegistration(accounts, scope) } : {}),
+    },
+    ...own,
+  ]
+}
+
+/** What a caller may do with documents that exist. */
+function describeExisting(
+  caller: MatrixCaller,
+  known: KnownCaller | null,
+  isOwner: boolean,
+  scope: CallerScope,
+): CallerMatrix {
+  const { described } = scope
+  const { collection } = described
+  const mine = (rules: readonly Rule[]): readonly Rule[] =>
+    rules.filter(({ subject }) => isOwner || subject !== OWNER)
+  const read = addUp(
+    describeAll(mine(selectReadRules(collection.permissions, known)), 'read', known, scope),
+    scopeOf(collection, 'read'),
+  )
+  // Nobody changes what they may not read.
+  const select = (operation: 'update' | 'delete'): readonly Rule[] =>
+    read.length > 0 ? mine(selectWriteRules(collection.permissions[operation], known)) : []
+  return {
+    caller,
+    isOwner,
+    read,
+    update: cutUnreachable(describeAll(select('update'), 'update', known, scope)),
+    delete: addUp(describeAll(select('delete'), 'delete', known, scope), scopeOf(collection, 'delete')),
+  }
+}
+
+/** The rules that could run for a caller, in words. */
+const describeAll = (
+  rules: readonly Rule[],
+  operation: Operation,
+  known: KnownCaller | null,
+  { described, anonymous }: CallerScope,
+): readonly MatrixRule[] =>
+  rules
+    .filter((rule) => known !== null || canRun(rule, anonymous))
+    .map((rule) => describeRule(rule, operation, described))
+
+/** Registration accepts identifier and secret, and what `*` may create but the role (CONTRACT.md §4). */
+function describeRegistration(
+  { users, identifier, secret }: AuthPlan,
+  { described, anonymous }: CallerScope,
+): readonly MatrixRule[] {
+  const always = [identifier.name, secret.name]
+  const fieldScope = scopeOf(users, 'create')
+  const rule = users.permissions.create.get(EVERYONE)
+  if (!rule) {
+    const fields = tidy({ kind: 'only', names: always }, fieldScope)
+    return [{ pointers: [], where: null, fields, set: {}, check: null }]
+  }
+  if (!canRun(rule, anonymous)) return []
+  const said = describeRule(rule, 'create', described)
+  const accepts = (name: string): boolean =>
+    always.includes(name) || (name !== users.roleField && said.fields !== null && hasField(said.fields, name))
+  const named = said.fields?.kind === 'only' ? said.fields.names : fieldScope.names
+  const fields: MatrixFields =
+    said.fields?.kind === 'only'
+      ? { kind: 'only', names: [...always, ...named].filter(accepts) }
+      : { kind: 'except', names: named.filter((name) => !accepts(name)) }
+  return [{ ...said, fields: tidy(fields, fieldScope) }]
+}

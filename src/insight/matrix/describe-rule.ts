@@ -1,0 +1,81 @@
+import type { Collection } from '../../config/plan.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { isRole, type Operation, type Rule } from '../../permissions/grants.js'
+import { isAnywhere } from '../../query/where.js'
+import { USERS } from '../../schema/names.js'
+import type { CollectionConfig, Config, JsonObject, RuleConfig, WhereConfig } from '../../types.js'
+import { describeCondition } from '../text/describe-condition.js'
+import { fieldsOf, scopeOf, tidy } from './field-sets.js'
+import type { MatrixCondition, MatrixRule } from './types.js'
+
+/** A compiled collection, and what was compiled: rules keep the meaning of conditions, not their words. */
+export interface Described {
+  readonly collection: Collection
+  readonly written: CollectionConfig
+  /** The field without which only roles read a document; `null` where there is none. */
+  readonly shownWith: string | null
+}
+
+/** A compiled collection with its words. */
+export function describedBy(config: Partial<Config>, collection: Collection): Described {
+  const { name, verifiedField } = collection
+  return {
+    collection,
+    written: config.collections?.[name] ?? { schema: {} },
+    shownWith: name === USERS && config.auth?.requireVerified ? verifiedField : null,
+  }
+}
+
+/** A rule in words. */
+export function describeRule(rule: Rule, operation: Operation, described: Described): MatrixRule {
+  const { collection } = described
+  const { pointer, written } = locate(rule.subject, operation, described)
+  const where = conditionAt(`${pointer}/where`, written.where)
+  const narrowed = operation === 'read' && !isRole(rule.subject) ? narrow(where, described) : where
+  const check = rule.check === rule.where ? narrowed : conditionAt(`${pointer}/check`, written.check)
+  const isBody = operation === 'create' || operation === 'update'
+  return {
+    pointers: [pointer],
+    where: isAnywhere(rule.where) ? null : narrowed,
+    fields:
+      operation === 'delete'
+        ? null
+        : tidy(fieldsOf(rule, collection, operation), scopeOf(collection, operation)),
+    set: Object.fromEntries(rule.set),
+    check: isBody && !isAnywhere(rule.check) ? check : null,
+  }
+}
+
+interface Located {
+  readonly pointer: string
+  readonly written: RuleConfig
+}
+
+/** Where the configuration grants or refuses an operation to a subject that it mentions. */
+export function locate(
+  subject: string,
+  operation: Operation,
+  { collection, written: { permissions = {} } }: Pick<Described, 'collection' | 'written'>,
+): Located {
+  const at = `/collections${toPointerPart(collection.name)}/permissions${toPointerPart(subject)}`
+  const grant: unknown = readOwn(permissions as JsonObject, subject)
+  const rule = isObject(grant) ? readOwn(grant, operation) : undefined
+  return { pointer: rule === undefined ? at : `${at}/${operation}`, written: isObject(rule) ? rule : {} }
+}
+
+const conditionAt = (pointer: string, where: WhereConfig = {}): MatrixCondition => ({
+  text: describeCondition(where),
+  where,
+  pointers: [pointer],
+})
+
+/** An account that is not verified is there for roles alone (CONTRACT.md §4, "No enumeration"). */
+function narrow(condition: MatrixCondition, { shownWith }: Described): MatrixCondition {
+  if (shownWith === null) return condition
+  const verified: WhereConfig = { [shownWith]: { $exists: true } }
+  const isAlone = Object.keys(condition.where).length === 0
+  const where = isAlone ? verified : { $and: [verified, condition.where] }
+  const pointers = ['/auth/requireVerified', ...(isAlone ? [] : condition.pointers)]
+  return { text: describeCondition(where), where, pointers }
+}

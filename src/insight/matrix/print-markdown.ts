@@ -1,0 +1,102 @@
+import { toPrintable } from '../../service/start/printable.js'
+import { describeForced } from '../text/describe-condition.js'
+import { layOutMarkdown } from '../text/layout.js'
+import { keyOf } from './decide.js'
+import { NOTHING } from './grid.js'
+import { type Cell, COLUMNS, nameRole, type Row, toRows } from './rows.js'
+import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
+
+/**
+ * A matrix as Markdown, made to be committed and reviewed: a line for each rule of each kind of caller, which says all
+ * of it, so that a change shows in the lines of those whom it concerns, and in no other.
+ */
+export const printMarkdown = ({ collections, claims }: PermissionMatrix): string =>
+  [ABOUT, ...collections.map(printCollection), ...(claims.length > 0 ? [printClaims(claims)] : [])]
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')
+
+const ABOUT: readonly string[] = [
+  '# Who may do what',
+  '',
+  'Made from the configuration by `collection-service matrix --format markdown`. Do not edit it: make it again.',
+  'Rules that create or update are tried in their order, and one of them runs; those that read or delete add up.',
+  'Nobody updates or deletes what they may not read. A role that is not named in a table does as `user`.',
+]
+
+const HEAD: readonly string[] = ['caller', 'may', 'documents', 'fields', 'forced', 'afterwards', 'rule']
+
+function printCollection(collection: CollectionMatrix): readonly string[] {
+  const rows = toRows(collection, false)
+  let outer: Row | undefined
+  const lines = rows.flatMap((row) => {
+    if (!row.isInner) outer = row
+    return printRow(row, outer)
+  })
+  const { name, roles } = collection
+  const order =
+    roles.length > 1 ? ['', `Several roles: ${roles.map(nameRole).map(printLabel).join(', ')}`] : []
+  return [`## ${code(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
+}
+
+/** The lines of a row. An owner's row says what is otherwise than in the row to which it belongs. */
+function printRow(row: Row, outer: Row | undefined): readonly (readonly string[])[] {
+  const label = [...(row.isInner ? (outer?.labels ?? []) : []), ...row.labels].map(printLabel).join(', ')
+  return COLUMNS.flatMap((column) => {
+    const cell = row.cells[column]
+    const other = outer === row ? undefined : outer?.cells[column]
+    const isSame =
+      other?.operation === cell?.operation && keyOf(other?.rules ?? []) === keyOf(cell?.rules ?? [])
+    if (!cell || (other && isSame)) return []
+    return printCell(cell).map((texts) => [label, ...texts])
+  })
+}
+
+/** What stands in quotation marks may hold marks of Markdown. */
+const printLabel = (label: string): string => (label.startsWith('"') ? code(label) : label)
+
+function printCell({ operation, rules }: Cell): readonly (readonly string[])[] {
+  if (rules.length === 0) return [[operation, NOTHING, '', '', '', '']]
+  const isTried = operation !== 'read' && operation !== 'delete' && rules.length > 1
+  return rules.map((rule, i) => [
+    isTried ? `${operation}, ${i + 1}.` : operation,
+    rule.where ? code(rule.where.text) : operation === 'create' || operation === 'register' ? '' : 'all',
+    printFields(rule.fields),
+    Object.keys(rule.set).length > 0 ? code(describeForced(rule.set)) : '',
+    printCheck(rule, operation),
+    rule.pointers.map(code).join(', '),
+  ])
+}
+
+function printFields(fields: MatrixFields | null): string {
+  if (!fields) return ''
+  if (fields.kind === 'all') return 'all'
+  const names = fields.names.map(code).join(' ')
+  if (fields.kind === 'except') return `all but ${names}`
+  return names || 'none'
+}
+
+function printCheck({ where, check }: MatrixRule, operation: Cell['operation']): string {
+  if (operation === 'read' || operation === 'delete' || (!where && !check)) return ''
+  if (!check) return 'anything'
+  return check.text === where?.text ? 'the same' : code(check.text)
+}
+
+const printClaims = (claims: readonly MatrixClaim[]): readonly string[] => [
+  '## Claims',
+  '',
+  ...layOutMarkdown(
+    ['claim', 'holds', 'of', 'where', 'by'],
+    claims.map(({ name, take, from, condition: { text, pointers } }) => [
+      code(`$user.${name}`),
+      ...[take, from, text, ...pointers].map(code),
+    ]),
+  ),
+]
+
+/** A span of code; its marks are longer than any inside (CommonMark 6.1). */
+function code(raw: string): string {
+  const text = toPrintable(raw)
+  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const mark = '`'.repeat(longest + 1)
+  return longest > 0 ? `${mark} ${text} ${mark}` : `${mark}${text}${mark}`
+}

@@ -1,0 +1,136 @@
+import { toPrintable } from '../../service/start/printable.js'
+import { WIDTH } from '../text/layout.js'
+import { type Paint, plain } from '../text/paint.js'
+import { isShown } from './decide.js'
+import { breakText, type GridRow, layOutGrid, NOTHING } from './grid.js'
+import { layOutNotes } from './legend.js'
+import { abbreviate, createLetters, type Letters } from './letters.js'
+import { COLUMNS, nameRole, type Row, toRows } from './rows.js'
+import type { CollectionMatrix, MatrixClaim, PermissionMatrix } from './types.js'
+
+/** How a matrix is printed on a terminal. */
+export interface TextOptions {
+  /** Default: nothing is coloured. */
+  readonly paint?: Paint
+  /** The widest line, in characters. Default 100. */
+  readonly width?: number
+  /** Whether a second table names the rules that say so. Default false. */
+  readonly namesRules?: boolean
+}
+
+type Place = Required<TextOptions>
+
+/** A matrix as text: for each collection a table and what its letters mean, and at last the claims. */
+export function printText({ collections, claims }: PermissionMatrix, options: TextOptions = {}): string {
+  const place = { paint: plain, width: WIDTH, namesRules: false, ...options }
+  const tables = collections.map((collection) => printCollection(collection, place))
+  return [...tables, ...(claims.length > 0 ? [printClaims(claims, place)] : [])]
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')
+}
+
+function printCollection(collection: CollectionMatrix, place: Place): readonly string[] {
+  const { paint, width, namesRules } = place
+  const rows = toRows(collection, true)
+  const letters = createLetters(namesIn(rows))
+  const texts = rows.map((row) => abbreviateRow(row, letters))
+  const notes = letters.notes().map(({ letter, ...note }) => ({ name: letter, ...note }))
+  return [
+    ...layOutGrid(toGrid(collection.name, rows, referBack(rows, texts)), width, paint),
+    ...remarksOn(collection, rows).flatMap((remark) => breakText(remark, width)),
+    ...layOutNotes(notes, width, paint),
+    ...(namesRules ? printRules(collection, rows, place) : []),
+  ]
+}
+
+/** The names that stand in the cells. */
+const namesIn = (rows: readonly Row[]): ReadonlySet<string> =>
+  new Set(
+    rows.flatMap(({ cells }) =>
+      COLUMNS.flatMap((column) =>
+        (cells[column]?.rules ?? []).flatMap(({ fields }) =>
+          fields && 'names' in fields ? fields.names : [],
+        ),
+      ),
+    ),
+  )
+
+const abbreviateRow = ({ cells }: Row, letters: Letters): readonly string[] =>
+  COLUMNS.map((column) => {
+    const cell = cells[column]
+    if (!cell) return ''
+    return cell.rules.length > 0 ? abbreviate(cell.rules, cell.operation, letters) : NOTHING
+  })
+
+/** What takes several words, and stands in a row above, is said by the name of that row. */
+const referBack = (
+  rows: readonly Row[],
+  texts: readonly (readonly string[])[],
+): readonly (readonly string[])[] =>
+  texts.map((cells, i) =>
+    cells.map((text, column) => {
+      if (rows[i]?.isInner || !text.includes(' ')) return text
+      const first = texts.findIndex((other, j) => !rows[j]?.isInner && other[column] === text)
+      return first < i ? `as ${rows[first]?.labels[0]}` : text
+    }),
+  )
+
+function toGrid(
+  name: string,
+  rows: readonly Row[],
+  texts: readonly (readonly string[])[],
+): readonly GridRow[] {
+  const lines = rows.map(({ labels, isInner }, i) => ({
+    cells: [isInner ? `  ${labels.join(', ')}` : labels.join(', '), ...(texts[i] ?? [])],
+  }))
+  return [{ isHead: true, cells: [name, ...COLUMNS] }, ...lines]
+}
+
+/** What a table does not show by itself. */
+function remarksOn({ roles }: CollectionMatrix, rows: readonly Row[]): readonly string[] {
+  const isAllShown = rows.every(({ cells: { read, update, delete: removal } }) =>
+    [update, removal].every((cell) => isShown(cell?.rules ?? [], read?.rules ?? [])),
+  )
+  return [
+    ...(roles.length > 1 ? [`several roles: ${roles.map(nameRole).join(', ')}`] : []),
+    ...(isAllShown ? [] : ['update and delete: only what may be read']),
+  ]
+}
+
+/** Which rules say so, as places in the permissions of the collection. */
+function printRules(
+  { name }: CollectionMatrix,
+  rows: readonly Row[],
+  { paint, width }: Place,
+): readonly string[] {
+  const [base] = rows.flatMap(({ cells }) =>
+    COLUMNS.flatMap((column) => (cells[column]?.rules ?? []).flatMap(({ pointers }) => pointers)),
+  )
+  const at = base?.split('/').slice(0, 4).join('/')
+  const texts = rows.map(({ cells }) =>
+    COLUMNS.map((column) => {
+      const cell = cells[column]
+      if (!cell) return ''
+      const pointers = cell.rules.flatMap((rule) =>
+        rule.pointers.map((one) => one.slice((at?.length ?? 0) + 1)),
+      )
+      return toPrintable(pointers.join(' ')) || NOTHING
+    }),
+  )
+  return at === undefined
+    ? []
+    : ['', ...breakText(`said by ${at}/…`, width), ...layOutGrid(toGrid(name, rows, texts), width, paint)]
+}
+
+const printClaims = (claims: readonly MatrixClaim[], { paint, width }: Place): readonly string[] => [
+  paint('bold', 'claims'),
+  ...layOutNotes(
+    claims.map(({ name, from, take, condition: { text, pointers } }) => ({
+      name: `$user.${name}`,
+      text: `${take} of ${from} where ${text}`,
+      pointers,
+    })),
+    width,
+    paint,
+  ),
+]

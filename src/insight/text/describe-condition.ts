@@ -1,0 +1,89 @@
+import { isObject } from '../../json/own-properties.js'
+import { takes } from '../../query/operators.js'
+import { isVariable } from '../../query/variable.js'
+import { toPrintable } from '../../service/start/printable.js'
+import type { JsonObject, WhereConfig } from '../../types.js'
+
+/** A condition of the configuration, as a person reads it. */
+type Reading = string | { readonly kind: 'and' | 'or'; readonly parts: readonly Reading[] }
+
+/**
+ * A valid filter of the configuration on one line, in its own words: `status = "published" and views ≥ 10`.
+ * Variables stand without quotation marks; nothing in it moves the cursor.
+ */
+export const describeCondition = (where: WhereConfig): string => print(readFilter(where))
+
+/** Names and values that a rule forces, on one line. */
+export const describeForced = (set: JsonObject): string =>
+  Object.entries(set)
+    .map(([name, value]) => `${name} := ${describeValue(value)}`)
+    .join(', ')
+
+/** A value of the configuration: JSON, with variables in the place of their texts. */
+export function describeValue(value: unknown): string {
+  if (isVariable(value) && PLAIN.test(value)) return value
+  if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`
+  if (!isObject(value)) return toPrintable(JSON.stringify(value))
+  const members = Object.entries(value).map(([name, inner]) => `${quote(name)}: ${describeValue(inner)}`)
+  return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
+}
+
+/** A host's callers may have fields of any name. */
+const PLAIN = /^\$(?:now|user(?:\.\w+)+)$/
+
+const quote = (text: string): string => toPrintable(JSON.stringify(text))
+
+function readFilter(where: WhereConfig): Reading {
+  const parts = Object.entries(where).flatMap(([name, condition]): readonly Reading[] => {
+    if (name !== '$or' && name !== '$and') return readField(name, condition)
+    const groups = Array.isArray(condition) ? condition.filter(isObject) : []
+    return [join(name === '$or' ? 'or' : 'and', groups.map(readFilter))]
+  })
+  return join('and', parts)
+}
+
+/** Joins conditions without brackets that say nothing. */
+function join(kind: 'and' | 'or', parts: readonly Reading[]): Reading {
+  const flat = parts.flatMap((part) => (typeof part !== 'string' && part.kind === kind ? part.parts : [part]))
+  const [first, ...others] = flat
+  return first !== undefined && others.length === 0 ? first : { kind, parts: flat }
+}
+
+function print(reading: Reading): string {
+  if (typeof reading === 'string') return reading
+  if (reading.parts.length === 0) return 'anything'
+  return reading.parts
+    .map((part) => (typeof part === 'string' || part.parts.length === 0 ? print(part) : `(${print(part)})`))
+    .join(` ${reading.kind} `)
+}
+
+const SIGNS: { readonly [operator: string]: string } = {
+  $eq: '=',
+  $ne: '≠',
+  $gt: '>',
+  $gte: '≥',
+  $lt: '<',
+  $lte: '≤',
+  $in: 'in',
+  $nin: 'not in',
+  $regex: 'matches',
+}
+
+function readField(path: string, condition: unknown): readonly string[] {
+  if (!isObject(condition)) return [describeComparison(path, '$eq', condition)]
+  const end = condition.$options === 'i' ? ' in any case' : ''
+  return Object.entries(condition).flatMap(([operator, operand]) => {
+    if (operator === '$options') return []
+    const said = describeComparison(path, operator, operand)
+    return [takes(operator, 'pattern') ? said + end : said]
+  })
+}
+
+function describeComparison(path: string, operator: string, operand: unknown): string {
+  const isAbsent = (operator === '$eq' && operand === null) || (operator === '$exists' && operand === false)
+  if (isAbsent) return `${path} is missing`
+  if (operator === '$exists' || (operator === '$ne' && operand === null)) return `${path} exists`
+  // A dollar in a pattern is the end of the text.
+  const value = takes(operator, 'pattern') ? quote(String(operand)) : describeValue(operand)
+  return `${path} ${SIGNS[operator] ?? operator} ${value}`
+}

@@ -1,3 +1,6 @@
+import { WIDTH } from '../insight/text/layout.js'
+import { coloured, type Paint, plain } from '../insight/text/paint.js'
+
 /** Prints text for people. */
 export interface Terminal {
   /** Prints a line of the result. */
@@ -6,7 +9,12 @@ export interface Terminal {
   readonly complain: (line: string) => void
   /** Whether results may be coloured: on a terminal, and where nobody objects (no-color.org). */
   readonly isColoured?: boolean
+  /** How wide tables may be, in characters, where that is less than they would be by themselves. */
+  readonly width?: number
 }
+
+/** Tables of fewer characters cannot be read. */
+const NARROW = 60
 
 /**
  * The terminal of this process. After a reader such as `head` closes the pipe, the process continues and
@@ -23,5 +31,19 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, 'stdout'
       if (!isGone) stream.write(`${line}\n`)
     }
   }
-  return { print: open(stdout), complain: open(stderr), isColoured: stdout.isTTY && stdout.hasColors() }
+  return {
+    print: open(stdout),
+    complain: open(stderr),
+    isColoured: stdout.isTTY && stdout.hasColors(),
+    ...(stdout.isTTY && stdout.columns < WIDTH ? { width: Math.max(stdout.columns, NARROW) } : {}),
+  }
 }
+
+/** How text for people looks on a terminal. */
+export const textFor = ({
+  isColoured,
+  width,
+}: Terminal): { readonly paint: Paint; readonly width?: number } => ({
+  paint: isColoured ? coloured : plain,
+  ...(width === undefined ? {} : { width }),
+})

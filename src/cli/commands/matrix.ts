@@ -1,7 +1,25 @@
+import { permissionMatrix } from '../../insight/matrix/permission-matrix.js'
+import { printMarkdown } from '../../insight/matrix/print-markdown.js'
+import { printText } from '../../insight/matrix/print-text.js'
 import type { MatrixArguments } from '../arguments/arguments.js'
-import { FileError } from '../read-json-file.js'
-import type { Terminal } from '../terminal.js'
+import { readJsonFile } from '../read-json-file.js'
+import { type Terminal, textFor } from '../terminal.js'
 
-export async function matrix({ config }: MatrixArguments, _: Terminal): Promise<void> {
-  throw new FileError(`${config}: `)
+/** Prints who may do what in all. Throws `FileError` and `ConfigError`. */
+export async function matrix(
+  { config, format, authenticate, production }: MatrixArguments,
+  terminal: Terminal,
+): Promise<void> {
+  const { print } = terminal
+  const permitted = permissionMatrix(await readJsonFile(config), { authenticate, production })
+  switch (format) {
+    case 'text':
+      return print(printText(permitted, { namesRules: true, ...textFor(terminal) }))
+    case 'markdown':
+      return print(printMarkdown(permitted))
+    case 'json':
+      return print(JSON.stringify(permitted, null, 2))
+    default:
+      return format satisfies never
+  }
 }

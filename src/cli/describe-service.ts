@@ -1,36 +1,37 @@
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
-import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
-import { isAnywhere } from '../query/where.js'
+import { describePermissions } from '../insight/matrix/permission-matrix.js'
+import { printText, type TextOptions } from '../insight/matrix/print-text.js'
+import { EVERYONE } from '../permissions/grants.js'
 
-/** The operations that the service answers. */
-const SERVED: readonly Operation[] = ['read', 'create', 'update', 'delete']
-
-/** Where a service runs. */
+/** A service that runs. */
 interface Running {
+  readonly plan: ServicePlan
+  /** What the plan was compiled from. */
+  readonly config: unknown
   readonly origin: string
   /** Whether tokens are delivered. */
   readonly delivers: boolean
 }
 
-/** Describes a running service: its routes, their permissions, and a command to try. */
-export function describeService({ collections, auth }: ServicePlan, { origin, delivers }: Running): string {
+/** Describes a running service: who may do what, the routes beside the collections', and a command to try. */
+export function describeService({ plan, config, origin, delivers }: Running, text: TextOptions = {}): string {
+  const { collections, auth } = plan
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
     ['/', 'GET lists the collections and operations that its caller may use'],
-    ...all.map((collection) => [`/${collection.name}`, describeOperations(collection)] as const),
+    ...all.flatMap(({ name, hasChanges }) =>
+      hasChanges
+        ? [[`/${name}/changes`, 'GET streams what changes in what its caller may read'] as const]
+        : [],
+    ),
     ['/_batch', 'POST does several operations in one step, or none'],
     ...(auth ? [['/auth', describeAccounts(auth, delivers)] as const] : []),
   ]
   const width = Math.max(...routes.map(([path]) => path.length))
-  const lines = routes.map(([path, about]) => `  ${path.padEnd(width)}  ${about}`)
-  return [...lines, '', `Try: ${exampleOf(all, origin)}`].join('\n')
+  const lines = routes.map(([path, about]) => `${path.padEnd(width)}  ${about}`)
+  const permitted = printText(describePermissions(plan, config), text)
+  return [permitted, lines.join('\n'), `Try: ${exampleOf(all, origin)}`].join('\n\n')
 }
-
-const describeOperations = (collection: Collection): string =>
-  [
-    ...SERVED.map((operation) => `${operation}: ${describeSubjects(collection, operation)}`),
-    ...(collection.hasChanges ? [`changes: as read, at /${collection.name}/changes`] : []),
-  ].join(' · ')
 
 function describeAccounts({ identifier, secret, register, verified }: AuthPlan, delivers: boolean): string {
   const routes = [
@@ -40,21 +41,6 @@ function describeAccounts({ identifier, secret, register, verified }: AuthPlan, 
     ...(delivers && verified ? ['request-verification', 'verify', 'change-identifier'] : []),
   ]
   return `${routes.join(', ')} · with ${identifier.name} and ${secret.name}`
-}
-
-function describeSubjects(collection: Collection, operation: Operation): string {
-  const rules = [...collection.permissions[operation]].flatMap(([, rule]) =>
-    rule ? [describeRule(rule)] : [],
-  )
-  return rules.length > 0 ? rules.join(', ') : 'nobody'
-}
-
-function describeRule({ subject, properties, where, check }: Rule): string {
-  const limits = [
-    ...(isAnywhere(where) && isAnywhere(check) ? [] : ['some documents']),
-    ...(properties.pick === null && properties.omit.size === 0 ? [] : ['some fields']),
-  ]
-  return limits.length > 0 ? `${subject} (${limits.join(', ')})` : subject
 }
 
 function exampleOf(collections: readonly Collection[], origin: string): string {

@@ -16,6 +16,8 @@ export class SeedError extends Error {}
 export interface Started {
   readonly handler: Handler
   readonly plan: ServicePlan
+  /** What the plan was compiled from. */
+  readonly config: unknown
   /** The place of its documents, in words. */
   readonly place: string
 }
@@ -45,7 +47,7 @@ export async function startService(
   const handler = createCollectionService(config, adapter, options)
   try {
     await handler.ready().catch(explainSeed)
-    return { handler, plan, place: describe() }
+    return { handler, plan, config, place: describe() }
   } catch (thrown) {
     // Connections that stay open would keep the process alive.
     await handler.close().catch(() => {})

@@ -6,7 +6,7 @@ import { explain } from '../explain.js'
 import { EVERYWHERE, listen } from '../listen.js'
 import { loadDeliver } from '../load-deliver.js'
 import { type Started, startService } from '../start-service.js'
-import type { Terminal } from '../terminal.js'
+import { type Terminal, textFor } from '../terminal.js'
 import { readState, watchFiles } from '../watch-files.js'
 
 /** A running server. */
@@ -41,8 +41,9 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   const { origin } = listening
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   print(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
-  const running = { origin, delivers: deliver !== undefined }
-  print(describeService(current.plan, running))
+  const describe = (): string =>
+    describeService({ ...current, origin, delivers: deliver !== undefined }, textFor(terminal))
+  print(describe())
 
   const startAnew = async (): Promise<void> => {
     const before = current
@@ -52,7 +53,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
       return complain(`${explain(thrown)}\n\nThe version before goes on being served.`)
     }
     print(`\nServing ${args.config} anew on ${origin}, ${current.place}${describeLoss(args)}\n`)
-    print(describeService(current.plan, running))
+    print(describe())
     await close(before)
   }
   const watching = args.watch ? watchFiles(files, state, startAnew) : undefined

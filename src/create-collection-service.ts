@@ -33,7 +33,7 @@ import { createLogger } from './service/start/logger.js'
 import { createLog, createStore } from './service/store.js'
 import type { StorageAdapter } from './storage.js'
 import type { Hasher } from './types/host.js'
-import type { Caller, Config, Handler, ServiceOptions } from './types.js'
+import type { Caller, Config, Handler, JsonObject, ServiceOptions } from './types.js'
 
 /**
  * Turns a configuration into one handler of web-standard requests. Synchronous: it opens and starts nothing;
@@ -62,6 +62,18 @@ export function createCollectionService<
   config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
   options: OptionsFor<NoInfer<C>, K> = {},
+): Handler<C> {
+  return assembleService(config, adapter, options, AS_IT_IS)
+}
+
+const AS_IT_IS = (service: Service): Service => service
+
+/** The same of a service that `adjust` has changed: of one that says how it judges. */
+export function assembleService<C>(
+  config: C,
+  adapter: StorageAdapter,
+  options: ServiceOptions & { readonly [own in 'hooks' | 'consumers']?: JsonObject },
+  adjust: (service: Service) => Service,
 ): Handler<C> {
   const faults = checkOptions(adapter, options, config)
   const isReadable = faults.every(({ path }) => path !== 'options')
@@ -94,7 +106,7 @@ export function createCollectionService<
     onSettled() {},
     discard() {},
   })
-  const plain: Service = {
+  const plain = adjust({
     plan,
     accounts,
     hasher,
@@ -114,7 +126,7 @@ export function createCollectionService<
     attachments: new Map(
       accounts ? [[accounts.users.name, attachSessions(accounts, deliver !== undefined)]] : [],
     ),
-  }
+  })
   const [log, store] = [createLog(adapter), createStore(adapter, UNHURRIED)]
   const consumers = readConsumers(options.consumers ?? {})
   const life = createLifecycle(

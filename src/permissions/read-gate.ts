@@ -124,7 +124,8 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
 const writeStanding = ({ key, variables }: Standing, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
-function appliesTo(subject: string, caller: KnownCaller | null): boolean {
+/** Whether a caller is such a subject; `owner` is whoever is signed in, of own documents. */
+export function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false
   return subject === SIGNED_IN || subject === OWNER || caller.roles.includes(subject)

@@ -14,11 +14,16 @@ export function selectWriteRules(
   mentions: ReadonlyMap<string, Rule | null>,
   caller: KnownCaller | null,
 ): readonly Rule[] {
-  const subjects = caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER]
-  return subjects
+  return decidingSubjects(mentions, caller)
     .map((subject) => mentions.get(subject))
     .filter((rule) => rule !== null && rule !== undefined)
 }
+
+/** The subjects whose word counts, in the order of their rules. */
+export const decidingSubjects = (
+  mentions: ReadonlyMap<string, Rule | null>,
+  caller: KnownCaller | null,
+): readonly string[] => (caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER])
 
 const STRANGER: readonly string[] = [EVERYONE]
 

@@ -1,7 +1,7 @@
 import type { AuthPlan, Collection } from '../config/plan.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { EVERYONE, type Rule } from '../permissions/grants.js'
-import type { ReadAccess } from '../permissions/read-gate.js'
+import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
+import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { USERS } from '../schema/names.js'
 import type { Call } from './call.js'
@@ -21,6 +21,7 @@ export interface Enquiry {
 
 /** The access for a list or a count. Throws `unauthenticated` or `forbidden`. */
 export function authorizeList(call: Call, collection: Collection): ReadAccess {
+  traceRead(call, collection)
   const access = call.access(collection)
   if (!access) throw denied(call.caller)
   return access
@@ -31,6 +32,7 @@ export function authorizeList(call: Call, collection: Collection): ReadAccess {
  * document exists: `unauthenticated` for an anonymous caller, `not_found` for any other.
  */
 export function authorizeRead(call: Call, collection: Collection): ReadAccess {
+  traceRead(call, collection)
   const access = call.access(collection)
   if (!access) throw call.caller === null ? denied(null) : notFound()
   return access
@@ -58,8 +60,10 @@ export function rulesToCreate(
 
 /** The permit to create. Throws `unauthenticated` or `forbidden`. */
 export function authorizeCreate(call: Call, collection: Collection): Permit {
-  if (isClosedTo(call, collection)) throw registrationClosed()
-  const rules = rulesToCreate(call, collection)
+  const isClosed = isClosedTo(call, collection)
+  const rules = isClosed ? [] : rulesToCreate(call, collection)
+  trace(call, collection, 'create', rules)
+  if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
   return { collection, rules }
 }
@@ -78,12 +82,10 @@ export function authorizeClaim(call: Call, collection: Collection): Permit {
  * The permit to change or delete a document. Without any rule, the document decides between 404 and 403.
  * Throws `unauthenticated` for an anonymous caller whom `*` does not grant the operation.
  */
-export function authorizeWrite(
-  { caller }: Call,
-  collection: Collection,
-  operation: 'update' | 'delete',
-): Permit {
+export function authorizeWrite(call: Call, collection: Collection, operation: 'update' | 'delete'): Permit {
+  const { caller } = call
   const rules = selectWriteRules(collection.permissions[operation], caller)
+  trace(call, collection, operation, rules)
   if (rules.length === 0 && caller === null) throw denied(caller)
   return { collection, rules }
 }
@@ -91,4 +93,14 @@ export function authorizeWrite(
 /** Throws `forbidden` where registration is closed. */
 export function authorizeRegistration({ service: { accounts } }: Call): void {
   if (!accounts?.register) throw registrationClosed()
+}
+
+function trace(call: Call, collection: Collection, operation: Operation, rules: readonly Rule[]): void {
+  call.service.trace?.permits(call, { operation, collection: collection.name, rules })
+}
+
+/** The rules that add up to an access are chosen behind the gate. */
+function traceRead(call: Call, collection: Collection): void {
+  const { service, caller } = call
+  if (service.trace) trace(call, collection, 'read', selectReadRules(collection.permissions, caller))
 }

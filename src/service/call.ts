@@ -12,6 +12,7 @@ import {
   selectNames,
   selectReadRules,
 } from '../permissions/read-gate.js'
+import type { Trace } from '../permissions/trace.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { ReadableNames } from '../query/reading.js'
@@ -59,6 +60,8 @@ export interface Service {
   readonly attachments: ReadonlyMap<string, Attachment>
   /** The hooks of the host; absent where there are none. */
   readonly hooks?: Hooks<Call>
+  /** Hears how requests are judged; absent but for explanations. */
+  readonly trace?: Trace
 }
 
 /** Compiles what a service needs of its rules before the first call. */
@@ -100,10 +103,7 @@ export interface Call extends CallParts, Asking, Following {
   readonly judge: RuleJudge
   /** What the caller may read of a collection; `null` for nothing. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
-  /**
-   * Reads the claims that rules use, each once; a promise where that has to be waited for. A rule whose claims
-   * were not read cannot be used: that throws.
-   */
+  /** Reads the claims of rules, each once; a promise where that takes waiting. What was not read cannot be used. */
   learn(rules: readonly Rule[]): Promise<unknown> | undefined
   /** The same for what the caller may read of a collection. */
   learnToRead(collection: Pick<Collection, 'name'>): Promise<unknown> | undefined

@@ -138,7 +138,7 @@ export function judgeNew(
     judgeReferences: (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable),
   }
   const chosen = runWithin(call, (slice) =>
-    chooseRule(permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
+    chooseRule(call, permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
   )
   return call.isInBatch ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
 }

@@ -9,6 +9,7 @@ import { suggest } from '../../../schema/names.js'
 import type { Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
+import type { Call } from '../../call.js'
 import { invalid, refused } from '../../refusals.js'
 
 /** A rule, and the properties that it keeps of a body. */
@@ -40,6 +41,7 @@ export interface Ignoring {
  * `forbidden`.
  */
 export function* chooseRule<T>(
+  call: Call,
   { collection, rules }: Permit,
   body: JsonObject,
   apply: (trial: Trial) => Sliced<Applied<T>>,
@@ -51,8 +53,11 @@ export function* chooseRule<T>(
   })
   // The sort keeps the order of those that are alike.
   trials.sort((a, b) => Number(b.kept.isWhole) - Number(a.kept.isWhole))
+  const { trace } = call.service
+  trace?.tries(call, body, trials)
   for (const trial of trials) {
     const applied = yield* apply(trial)
+    trace?.tried(trial, applied)
     if (applied.kind === 'fits') return { ignored: listIgnored(body, trial.kept.body), ...applied }
     if (applied.kind === 'invalid' && trial === trials[0]) throw invalid(applied.faults)
   }

@@ -323,7 +323,7 @@ function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   })
 }
 
-const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client']
+const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client', 'insight']
 
 /** Requests and answers of the web below the layer of HTTP. */
 const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>

@@ -1,0 +1,63 @@
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { OPERATIONS, type Operation, OWNER } from '../../permissions/grants.js'
+import type { JsonObject, RuleConfig } from '../../types.js'
+import type { Suggestion } from './explanation.js'
+import { grantPointer, grantsOf, isPlain } from './find-rule.js'
+
+/** Rules of one subject, by operation, that take the place of those it has. */
+export type Rules = { readonly [operation in Operation]?: RuleConfig }
+
+/** The change of a configuration that gives a subject some rules; its others stay. */
+export function patchOf(
+  config: unknown,
+  collection: string,
+  subject: string,
+  rules: Rules,
+): Suggestion['patch'] {
+  const grants = grantsOf(config, collection)
+  const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
+  const hasGrants = Object.keys(grants).length > 0
+  return [
+    hasGrants
+      ? { op: 'add', path: grantPointer(collection, subject), value: grant }
+      : {
+          op: 'add',
+          path: `/collections${toPointerPart(collection)}/permissions`,
+          value: { [subject]: grant },
+        },
+  ]
+}
+
+/** A grant by operation, whatever its form. */
+function expand(grant: unknown, subject: string): JsonObject {
+  if (typeof grant === 'boolean') {
+    const operations = OPERATIONS.filter((operation) => subject !== OWNER || operation !== 'create')
+    return Object.fromEntries(operations.map((operation) => [operation, grant]))
+  }
+  if (!isObject(grant)) return {}
+  if (!isPlain(grant)) return grant
+  const { pick, omit, ...others } = grant
+  return { ...others, read: true, create: { ...(pick ? { pick } : {}), ...(omit ? { omit } : {}) } }
+}
+
+/** A rule without restrictions is `true`. */
+export const shorten = (rules: Rules): Suggestion['rules'] =>
+  Object.fromEntries(
+    Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
+  )
+
+/** Applies the patch of a suggestion to a configuration, which stays as it is. */
+export function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
+  const names = path
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return put(config, names, value)
+}
+
+function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObject): unknown {
+  if (name === undefined) return value
+  const object = isObject(target) ? target : {}
+  return { ...object, [name]: put(readOwn(object, name), rest, value) }
+}

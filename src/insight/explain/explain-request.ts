@@ -1,0 +1,75 @@
+import { parseTimestamp } from '../../fields/timestamp.js'
+import type { InsightOptions } from '../options.js'
+import type { ExplainedRequest, Explanation } from './explanation.js'
+import { findMissing } from './find-missing.js'
+import { judgeOperations, listSubjects } from './judge-operations.js'
+import { runRequest } from './run-request.js'
+import { type Compare, suggestGrant } from './suggest-grant.js'
+
+/**
+ * Explains why a request is answered as it is (CONTRACT.md §8, "`explain`"): it is sent to a service of this
+ * configuration, in memory, which says how it judges. So the answer is always the handler's. Where a right is missing,
+ * it suggests the first grant that would have let the request through.
+ *
+ * @param config pure JSON
+ * @param request who asks for what; `documents` are what is stored, `path` begins below the base path
+ * @throws `ConfigError` for a wrong configuration, `ServiceError` for documents that cannot be stored, `TypeError` for
+ * a request that cannot be sent, or one below `/auth`, which is not explained
+ *
+ * @example
+ * ```ts
+ * const { answer, missing, suggestion } = await explainRequest(config, {
+ *   caller: { id: 'ann', roles: ['editor'] },
+ *   method: 'PATCH',
+ *   path: '/articles/01890163-8694-7000-8000-000000000001',
+ *   body: { title: 'New' },
+ *   documents: { articles: [{ _id: '01890163-8694-7000-8000-000000000001', title: 'Old' }] },
+ * })
+ * ```
+ */
+export const explainRequest = (
+  config: unknown,
+  request: ExplainedRequest,
+  options: InsightOptions = {},
+): Promise<Explanation> => explainWith(config, request, options, () => null)
+
+/** The same, with what says how two configurations differ. */
+export async function explainWith(
+  config: unknown,
+  request: ExplainedRequest,
+  options: InsightOptions,
+  compare: Compare,
+): Promise<Explanation> {
+  const { caller, method, path } = request
+  checkPath(path)
+  const run = await runRequest(config, { ...request, now: readTime(request.now) }, options)
+  const missing = findMissing(run)
+  return {
+    request: { method, path, caller },
+    subjects: listSubjects(caller),
+    answer: run.answer,
+    ...judgeOperations(run),
+    missing: missing && {
+      operation: missing.operation,
+      collection: missing.collection,
+      document: missing.document,
+    },
+    suggestion: missing && (await suggestGrant({ run, missing, options, compare })),
+  }
+}
+
+function checkPath(path: string): void {
+  if (!path.startsWith('/')) throw new TypeError(`a path begins with a slash, found ${JSON.stringify(path)}`)
+  const [, first] = /^\/+([^/?#]*)/.exec(path) ?? []
+  if (first === 'auth')
+    throw new TypeError(
+      'what is below /auth is not explained: there, a secret or a token decides, and no rule',
+    )
+}
+
+function readTime(now: ExplainedRequest['now'] = Date.now()): number {
+  const text = typeof now === 'string' ? parseTimestamp(now) : undefined
+  const time = text === undefined ? now : Date.parse(text)
+  if (typeof time === 'number' && Number.isFinite(time)) return time
+  throw new TypeError('now takes milliseconds since 1970, or a timestamp')
+}

@@ -1,0 +1,38 @@
+import type { MissingRight } from './explanation.js'
+import { type Place, placesOf } from './places.js'
+import type { Run } from './run-request.js'
+
+/** A right that was missing, and where it was asked for. */
+export interface Missing extends MissingRight {
+  readonly place: Place
+}
+
+/** The right without which a request was refused: 401, 403, or the 404 of a document that exists. */
+export function findMissing(run: Run): Missing | null {
+  const place = placesOf(run).at(-1)
+  if (!place) return null
+  const { operation, id } = place
+  const { code } = run.answer
+  const collection = operation.collection.name
+  if (code === 'unauthenticated' || code === 'forbidden')
+    return { operation: operation.operation, collection, document: id, place }
+  return code === 'not_found' && id !== null && isThere(run, place, id)
+    ? { operation: 'read', collection, document: id, place }
+    : null
+}
+
+/** Whether a document existed when it was asked for. */
+function isThere(run: Run, { operation, place }: Place, id: string): boolean {
+  const look = operation.looks.findLast(({ document }) => document._id === id)
+  if (look) return !look.holds
+  const { name } = operation.collection
+  // Nothing was looked at, so nobody grants anything: what was stored decides, and what a batch did before.
+  const earlier =
+    place === '' ? [] : placesOf(run).filter((other) => other.place !== place && other.id === id)
+  const last = earlier.findLast((other) => other.operation.collection.name === name && isDecisive(other))
+  if (last) return last.method !== 'DELETE'
+  return run.stored.get(name)?.some(({ _id }) => _id === id) ?? false
+}
+
+const isDecisive = ({ method, operation }: Place): boolean =>
+  method === 'DELETE' || operation.operation === 'create'

@@ -1,0 +1,115 @@
+import type { Collection } from '../../config/plan.js'
+import { matches } from '../../filter/matches.js'
+import { compilePath, isObject } from '../../json/own-properties.js'
+import { createReport } from '../../json/report.js'
+import type { Asking } from '../../permissions/caller.js'
+import type { ClaimTypes } from '../../query/claims/claim-types.js'
+import { isOperator, OPTIONS } from '../../query/operators.js'
+import { type Binding, bindValue, findVariables } from '../../query/variable.js'
+import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
+import type { JsonObject, OperatorName, WhereConfig } from '../../types.js'
+import type { Condition, JudgedComparison } from './explanation.js'
+
+/** A document, and who is judged on it. */
+export interface Judging {
+  readonly collection: Collection
+  readonly claims: { keys(): Iterable<string> }
+  readonly asking: Asking
+  readonly document: JsonObject
+}
+
+/**
+ * Judges a condition of the configuration on a document, part by part: each comparison by itself, as the service
+ * parses, binds and evaluates it.
+ */
+export function judgeCondition(where: WhereConfig, pointer: string, judging: Judging): Condition {
+  const parts = Object.entries(where).map(([name, asked]) => judgeEntry(name, asked, pointer, judging))
+  return all(parts, pointer)
+}
+
+function judgeEntry(name: string, asked: unknown, outer: string, judging: Judging): Condition {
+  const pointer = `${outer}/${name}`
+  if ((name === '$or' || name === '$and') && Array.isArray(asked)) {
+    const parts = asked.map((group, i) => judgeCondition(group, `${pointer}/${i}`, judging))
+    return name === '$and'
+      ? all(parts, pointer)
+      : { kind: 'any', pointer, holds: parts.some(({ holds }) => holds), parts }
+  }
+  if (!isObject(asked))
+    return judgeComparison({ field: name, operator: '$eq', operand: asked }, pointer, judging)
+  const parts = Object.entries(asked).flatMap(([operator, operand]): Condition[] =>
+    isOperator(operator)
+      ? [
+          judgeComparison(
+            { field: name, operator, operand, options: asked[OPTIONS] },
+            `${pointer}/${operator}`,
+            judging,
+          ),
+        ]
+      : [],
+  )
+  return all(parts, pointer)
+}
+
+/** Of one part there is nothing to join. */
+function all(parts: readonly Condition[], pointer: string): Condition {
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
+}
+
+interface Comparison {
+  readonly field: string
+  readonly operator: OperatorName
+  readonly operand: unknown
+  readonly options?: unknown
+}
+
+/** Judges one comparison with one document. */
+export function judgeComparison(
+  { field, operator, operand, options }: Comparison,
+  pointer: string,
+  { collection, claims, asking, document }: Judging,
+): JudgedComparison {
+  const written = {
+    [field]: { [operator]: operand, ...(options === undefined ? {} : { [OPTIONS]: options }) },
+  }
+  let isLacking = false
+  const filter = bindWhere(parseWhere(written, scopeOf(collection, claims), UNHEARD), asking.binding, () => {
+    isLacking = true
+  })
+  const found = compilePath(field)(document)
+  const bound = operator === '$regex' ? undefined : bindOperand(operand, operator, asking.binding)
+  return {
+    kind: 'comparison',
+    ...{ pointer, holds: matches(filter, document), field, operator, operand },
+    ...(bound ? { bound: bound.value } : {}),
+    isLacking,
+    ...(found === undefined ? {} : { found }),
+  }
+}
+
+const bindOperand = (
+  operand: unknown,
+  operator: OperatorName,
+  binding: Binding,
+): { readonly value: unknown } | undefined =>
+  findVariables(operand).length === 0
+    ? undefined
+    : bindValue(operand, binding, operator === '$in' ? 'some' : 'all')
+
+/** The configuration was compiled: it has no faults. */
+const UNHEARD = createReport<[message: string]>(() => true)
+
+const scopeOf = ({ paths, parsePattern }: Collection, claims: Judging['claims']): WhereScope => ({
+  ...{ paths, parsePattern, judgeVariable: () => undefined, isUnsure: () => false },
+  claims: new Map(Array.from(claims.keys(), (name): [string, null] => [name, null])) satisfies ClaimTypes,
+})
+
+/** The fields that a condition names, in its order, each once. */
+export function fieldsIn(where: WhereConfig): readonly string[] {
+  const names = Object.entries(where).flatMap(([name, asked]): readonly string[] =>
+    (name === '$or' || name === '$and') && Array.isArray(asked) ? asked.flatMap(fieldsIn) : [name],
+  )
+  return [...new Set(names)]
+}

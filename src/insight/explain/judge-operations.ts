@@ -1,0 +1,193 @@
+import type { Asking, KnownCaller } from '../../permissions/caller.js'
+import { EVERYONE, isRole, type Operation, OWNER, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import { appliesTo } from '../../permissions/read-gate.js'
+import { decidingSubjects } from '../../permissions/write-rules.js'
+import { bindValue, findVariables } from '../../query/variable.js'
+import type { StoredDocument } from '../../storage.js'
+import type { Caller, WhereConfig } from '../../types.js'
+import { droppedFrom, hiddenIn } from './dropped.js'
+import type { Condition, JudgedRule, Judgement } from './explanation.js'
+import { findRule, type WrittenRule } from './find-rule.js'
+import { judgeComparison, judgeCondition } from './judge-condition.js'
+import { type Place, placesOf } from './places.js'
+import type { RecordedBody, RecordedOperation } from './recorder.js'
+import type { Run } from './run-request.js'
+
+/** The most judgements: a list may have many documents, and a bulk many bodies. */
+const MOST = 20
+
+/** What was judged, in the order in which it was, and whether something was left out. */
+export function judgeOperations(run: Run): {
+  readonly judgements: readonly Judgement[]
+  readonly isCut: boolean
+} {
+  const judgements = placesOf(run).flatMap((place) => judgeOperation(run, place))
+  const most = judgements.slice(0, MOST)
+  return { judgements: most, isCut: judgements.length > most.length }
+}
+
+function judgeOperation(run: Run, { operation: recorded, place, id }: Place): readonly Judgement[] {
+  const { operation, collection, looks, fits, bodies, rules } = recorded
+  const at = { run, recorded, place }
+  if (operation === 'create')
+    return bodies.length === 0
+      ? [judgeWrite(at, null, null)]
+      : bodies.map((body, i) =>
+          judgeWrite(bodies.length > 1 ? { ...at, place: `/documents/${i}` } : at, null, body),
+        )
+  if (id === null) {
+    const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
+    return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
+  }
+  const look = looks.findLast(({ document }) => document._id === id)
+  if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
+  // Only an anonymous caller is refused without a look at the document.
+  const reading =
+    look || fits.length > 0 || run.answer.status === 404 ? [judgeRead(at, look?.document ?? null)] : []
+  // What may not be read is not changed.
+  if (reading.length > 0 && !look?.holds) return reading
+  return [...reading, judgeWrite(at, look?.document ?? null, bodies.at(-1) ?? null)]
+}
+
+interface At {
+  readonly run: Run
+  readonly recorded: RecordedOperation
+  readonly place: string
+}
+
+/** A rule with nothing to say about it yet. */
+const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
+
+function judgeRead(at: At, document: StoredDocument | null): Judgement {
+  const { run, recorded } = at
+  const { collection, asking } = recorded
+  const { read } = collection.permissions
+  const rules = subjectsOf(asking.caller, read.keys(), 'read').map((subject): JudgedRule => {
+    const written = findRule(run.config, collection.name, subject, 'read')
+    const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
+    const rule = read.get(subject)
+    if (!written || !rule) return { ...bare, verdict: written ? 'refused' : 'silent' }
+    if (!document) return { ...bare, verdict: 'open' }
+    const where = judgeWhere(at, rule, written, document)
+    if (where?.holds === false) return { ...bare, verdict: 'where', where }
+    return { ...bare, verdict: 'granted', where, dropped: hiddenIn(collection, document, rule, written) }
+  })
+  return judgementOf(at, 'read', document, rules)
+}
+
+function judgementOf(
+  { recorded: { collection }, place }: At,
+  operation: Operation,
+  document: StoredDocument | null,
+  rules: readonly JudgedRule[],
+): Judgement {
+  const isGranted = rules.some(({ verdict }) => verdict === 'granted' || verdict === 'open')
+  return { operation, collection: collection.name, place, document: document?._id ?? null, isGranted, rules }
+}
+
+function judgeWrite(at: At, document: StoredDocument | null, body: RecordedBody | null): Judgement {
+  const { run, recorded } = at
+  const { operation, collection, asking } = recorded
+  const mentions = collection.permissions[operation]
+  const deciding = decidingSubjects(mentions, asking.caller)
+  const rules = subjectsOf(asking.caller, mentions.keys(), operation).map((subject): JudgedRule => {
+    const written = findRule(run.config, collection.name, subject, operation)
+    const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
+    const rule = mentions.get(subject)
+    if (!written || rule === undefined) return { ...bare, verdict: 'silent' }
+    if (!deciding.includes(subject)) return { ...bare, verdict: 'outranked' }
+    if (!rule || !recorded.rules.includes(rule)) return { ...bare, verdict: 'refused' }
+    const fit = recorded.fits.findLast((one) => one.rule === rule)
+    const where = fit ? judgeWhere(at, rule, written, fit.document) : null
+    if (fit && !fit.holds) return { ...bare, verdict: 'where', where }
+    if (operation === 'delete') return { ...bare, verdict: fit ? 'granted' : 'open', where }
+    return { ...bare, where, ...judgeAttempt(at, rule, written, body) }
+  })
+  return judgementOf(at, operation, document, rules)
+}
+
+type OfAttempt = Pick<JudgedRule, 'verdict'> & Partial<JudgedRule>
+
+/** What came of a body under a rule. */
+function judgeAttempt(
+  { run: { plan }, recorded: { collection, operation } }: At,
+  rule: Rule,
+  written: WrittenRule,
+  body: RecordedBody | null,
+): OfAttempt {
+  const attempt = body?.attempts.find((one) => one.rule === rule)
+  if (!body || !attempt) return { verdict: 'open' }
+  const { outcome, checked, kept } = attempt
+  const dropped = droppedFrom(collection, body.body, kept.body, { rule, written })
+  if (!outcome) return { verdict: 'granted-before', dropped }
+  const place = placeOfCheck(written, operation)
+  const check =
+    checked && place
+      ? judgeCondition(place.check, place.pointer, { collection, claims: plan.claims, ...checked })
+      : null
+  if (outcome.kind === 'fits') return { verdict: 'granted', dropped, check }
+  if (outcome.kind === 'invalid') return { verdict: 'faults', dropped, faults: outcome.faults ?? [] }
+  return checked && !checked.holds
+    ? { verdict: 'check', dropped, check }
+    : { verdict: 'set', dropped, lacking: findLacking(rule, body.asking) }
+}
+
+/** The `check` of a rule; that of an update defaults to its `where` (CONTRACT.md §5). */
+export function placeOfCheck(
+  { rule, pointer }: WrittenRule,
+  operation: Operation,
+): { readonly check: WhereConfig; readonly pointer: string } | null {
+  if (rule?.check) return { check: rule.check, pointer: `${pointer}/check` }
+  return rule?.where && operation === 'update' ? { check: rule.where, pointer: `${pointer}/where` } : null
+}
+
+/** The variables without which a rule's `set` cannot be made; all of them where one has another form. */
+function findLacking({ set }: Rule, asking: Asking): readonly string[] {
+  const variables = [...new Set(findVariables([...set.values()]))]
+  const lacking = variables.filter((variable) => bindValue(variable, asking.binding) === undefined)
+  return lacking.length > 0 ? lacking : variables
+}
+
+/** What a caller is for an operation, in the order in which its rules count. */
+function subjectsOf(
+  caller: KnownCaller | null,
+  mentioned: Iterable<string>,
+  operation: Operation,
+): readonly string[] {
+  const known = [...mentioned].filter((subject) => isRole(subject) && appliesTo(subject, caller))
+  const roles = [...new Set([...known, ...(caller?.roles ?? []).filter(isRole)])]
+  const others = operation === 'create' ? [SIGNED_IN, EVERYONE] : [SIGNED_IN, EVERYONE, OWNER]
+  return [...roles, ...others.filter((subject) => appliesTo(subject, caller))]
+}
+
+/** All that a caller is, as far as a configuration is concerned. */
+export const listSubjects = (caller: Caller | null): readonly string[] =>
+  subjectsOf(caller && { id: caller.id, roles: caller.roles ?? [], fields: {} }, [], 'read')
+
+/** What a rule asks of a stored document; `null` for nothing. */
+function judgeWhere(
+  { run: { plan }, recorded }: At,
+  compiled: Rule,
+  { rule, pointer }: WrittenRule,
+  document: StoredDocument,
+): Condition | null {
+  const { subject } = compiled
+  const { collection } = recorded
+  // A write reads its claims anew.
+  const asking = recorded.fits.at(-1)?.asking ?? recorded.looks.at(-1)?.asking ?? recorded.asking
+  const judging = { collection, claims: plan.claims, asking, document }
+  const parts: Condition[] = []
+  if (subject === OWNER)
+    parts.push(
+      judgeComparison({ field: 'createdBy', operator: '$eq', operand: '$user._id' }, pointer, judging),
+    )
+  if (rule?.where) parts.push(judgeCondition(rule.where, `${pointer}/where`, judging))
+  const isHiding = collection.permissions.read.get(subject) === compiled && !isRole(subject)
+  if (isHiding && plan.auth?.requiresVerified && collection.verifiedField !== null) {
+    const asked = { field: collection.verifiedField, operator: '$exists', operand: true } as const
+    parts.push(judgeComparison(asked, '/auth/requireVerified', judging))
+  }
+  const [only] = parts
+  if (parts.length < 2) return only ?? null
+  return { kind: 'all', pointer, holds: parts.every(({ holds }) => holds), parts }
+}

@@ -1,0 +1,118 @@
+import type { Collection } from '../../config/plan.js'
+import type { Asking } from '../../permissions/caller.js'
+import type { Rule } from '../../permissions/grants.js'
+import type { ReadGate } from '../../permissions/read-gate.js'
+import type { Attempted, Outcome, Permitted, Trace } from '../../permissions/trace.js'
+import type { Service } from '../../service/call.js'
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+
+/** A condition that was asked of a document, and for whom. */
+interface Asked {
+  readonly asking: Asking
+  readonly holds: boolean
+}
+
+/** A document that was looked at, and whether it may be read. */
+export interface Look extends Asked {
+  readonly document: StoredDocument
+}
+
+/** The `where` of a rule for writing, on a stored document. */
+export interface Fit extends Asked {
+  readonly rule: Rule
+  readonly document: StoredDocument
+}
+
+/** A body under one rule. */
+export interface RecordedAttempt extends Attempted {
+  /** Absent for a rule that was not needed any more. */
+  outcome?: Outcome
+  /** The document as it would be stored, where the rule's `check` was asked. */
+  checked?: Asked & { readonly document: JsonObject }
+}
+
+/** A body, and the rules that it was tried under, in this order. */
+export interface RecordedBody {
+  readonly asking: Asking
+  readonly body: JsonObject
+  readonly attempts: readonly RecordedAttempt[]
+}
+
+/** All that was asked for one operation. */
+export interface RecordedOperation extends Omit<Permitted, 'collection'> {
+  readonly collection: Collection
+  readonly asking: Asking
+  readonly looks: Look[]
+  readonly fits: Fit[]
+  readonly bodies: RecordedBody[]
+}
+
+/** What a service said while it judged one request. */
+export interface Recorder {
+  readonly operations: readonly RecordedOperation[]
+  /** The same service, which says what it does. */
+  readonly record: (service: Service) => Service
+}
+
+/** Creates the recorder of one request. It hears the gates, the judges of rules and the choice among them. */
+export function createRecorder(): Recorder {
+  const operations: RecordedOperation[] = []
+  return { operations, record: (service) => recordService(service, operations) }
+}
+
+function recordService(service: Service, operations: RecordedOperation[]): Service {
+  const { collections } = service.plan
+  const current = (): RecordedOperation | undefined => operations.at(-1)
+  let attempts: readonly RecordedAttempt[] = []
+  const attemptAt = (rule: Rule): RecordedAttempt | undefined => attempts.find((one) => one.rule === rule)
+  const trace: Trace = {
+    permits(asking, { operation, collection: name, rules }) {
+      const collection = collections.get(name)
+      if (collection)
+        operations.push({ operation, collection, rules, asking, looks: [], fits: [], bodies: [] })
+    },
+    tries(asking, body, attempted) {
+      attempts = attempted.map(({ rule, kept }) => ({ rule, kept }))
+      current()?.bodies.push({ asking, body, attempts })
+    },
+    tried({ rule }, outcome) {
+      const attempt = attemptAt(rule)
+      if (attempt) attempt.outcome = outcome
+    },
+  }
+  const listen =
+    (name: string, gate: ReadGate): ReadGate =>
+    (asking) => {
+      const access = gate(asking)
+      if (!access) return null
+      const isReadable = (document: StoredDocument): boolean => {
+        const holds = access.isReadable(document)
+        const operation = current()
+        if (operation?.collection.name === name) operation.looks.push({ asking, document, holds })
+        return holds
+      }
+      return Object.create(access, { isReadable: { value: isReadable } })
+    }
+  return {
+    ...service,
+    trace,
+    gates: new Map([...service.gates].map(([name, gate]) => [name, listen(name, gate)])),
+    createRuleJudge(asking) {
+      const judge = service.createRuleJudge(asking)
+      return {
+        appliesTo(rule, document) {
+          const holds = judge.appliesTo(rule, document)
+          current()?.fits.push({ asking, rule, document, holds })
+          return holds
+        },
+        admits(rule, document) {
+          const holds = judge.admits(rule, document)
+          const attempt = attemptAt(rule)
+          if (attempt) attempt.checked = { asking, document, holds }
+          return holds
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { createMemoryAdapter } from '../../adapters/memory/memory-adapter.js'
+import { assembleService } from '../../create-collection-service.js'
+import { everything } from '../../filter/filter.js'
+import { isObject } from '../../json/own-properties.js'
+import type { Service } from '../../service/call.js'
+import type { ListQuery, StoredDocument } from '../../storage.js'
+import type { Hasher, Logger } from '../../types/host.js'
+import type { InsightOptions } from '../options.js'
+import type { ExplainedAnswer, ExplainedRequest } from './explanation.js'
+import { createRecorder, type RecordedOperation } from './recorder.js'
+
+/** A request that is sent again and again, at one time. */
+export type TimedRequest = Omit<ExplainedRequest, 'now'> & { readonly now: number }
+
+/** A request that a service has answered, and how it came to that. */
+export interface Run {
+  readonly request: TimedRequest
+  readonly config: unknown
+  readonly plan: Service['plan']
+  readonly answer: ExplainedAnswer
+  readonly operations: readonly RecordedOperation[]
+  /** What was stored before, by collection. */
+  readonly stored: ReadonlyMap<string, readonly StoredDocument[]>
+}
+
+/**
+ * Sends a request to a service of this configuration, over its own documents, as `handler.as(caller)` would answer.
+ * Throws `ConfigError`, and `ServiceError` for documents that cannot be stored.
+ */
+export async function runRequest(
+  config: unknown,
+  request: TimedRequest,
+  { authenticate = false, production = false }: InsightOptions,
+): Promise<Run> {
+  const recorder = createRecorder()
+  const services: Service[] = []
+  const adapter = createMemoryAdapter({ documents: request.documents ?? {} })
+  const handler = assembleService(
+    config,
+    adapter,
+    {
+      ...{ production, hasher: NO_HASHER, logger: SILENT, now: () => request.now, deliver() {} },
+      ...(authenticate ? { authenticate: () => null } : {}),
+    },
+    (service) => {
+      services.push(service)
+      return recorder.record(service)
+    },
+  )
+  const [service] = services
+  if (!service) throw new Error('the service was not assembled')
+  try {
+    await handler.ready()
+    const stored = new Map<string, readonly StoredDocument[]>()
+    for (const name of Object.keys(request.documents ?? {}))
+      stored.set(name, await adapter.list(name, EVERYTHING))
+    const response = await handler.as(request.caller)(toRequest(request))
+    const answer = await readAnswer(response)
+    return { request, config, plan: service.plan, answer, operations: [...recorder.operations], stored }
+  } finally {
+    await handler.close()
+  }
+}
+
+const EVERYTHING: ListQuery = { filter: everything, sort: [], skip: 0, limit: null }
+
+const SILENT: Logger = { info() {}, warn() {}, error() {} }
+
+/** No answer shows a hash, and nobody logs in. */
+const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => false }
+
+function toRequest({ method, path, body, headers }: TimedRequest): Request {
+  const sent = new Headers(headers)
+  if (body !== undefined && !sent.has('content-type')) sent.set('content-type', 'application/json')
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return new Request(`http://localhost${path}`, {
+    method,
+    headers: sent,
+    ...(body === undefined ? {} : { body: text }),
+  })
+}
+
+async function readAnswer(response: Response): Promise<ExplainedAnswer> {
+  const { status } = response
+  const headers = Object.fromEntries(response.headers)
+  const body = await readBody(response)
+  const problem = status >= 400 && isObject(body) ? body : {}
+  const ignored = headers['ignored-properties']
+  return {
+    status,
+    headers,
+    body,
+    code: typeof problem.code === 'string' ? problem.code : null,
+    detail: typeof problem.detail === 'string' ? problem.detail : null,
+    errors: Array.isArray(problem.errors) ? problem.errors : [],
+    // The list of strings of a header is that of JSON, for names have nothing to escape.
+    ignored: ignored === undefined ? [] : JSON.parse(`[${ignored}]`),
+  }
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  if (response.headers.get('content-type') === 'text/event-stream') {
+    // It has no end.
+    await response.body?.cancel()
+    return undefined
+  }
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text)
+}

@@ -1,0 +1,193 @@
+import { ConfigError } from '../../errors.js'
+import { readOwn } from '../../json/own-properties.js'
+import { EVERYONE, isRole, type Operation, OWNER, SIGNED_IN } from '../../permissions/grants.js'
+import type { InsightOptions } from '../options.js'
+import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
+import type { Suggestion } from './explanation.js'
+import { findMissing, type Missing } from './find-missing.js'
+import { findRule, grantsOf } from './find-rule.js'
+import { placesOf } from './places.js'
+import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
+import { type Run, runRequest } from './run-request.js'
+
+/** Says what two configurations answer differently: `comparePermissions`. */
+export type Compare = (before: unknown, after: unknown, options: InsightOptions) => unknown
+
+/** A grant to one subject that may let the request through. */
+interface Candidate {
+  readonly rules: Rules
+  readonly names: readonly string[]
+  readonly conditions: number
+}
+
+/** The most conditions that a candidate adds: nobody reads a rule with more. */
+const MOST_CONDITIONS = 4
+/** The most candidates that are tried for one subject. */
+const MOST_CANDIDATES = 200
+
+/** What a suggestion is sought for. */
+export interface Refused {
+  readonly run: Run
+  readonly missing: Missing
+  readonly options: InsightOptions
+  readonly compare: Compare
+}
+
+/**
+ * Finds the first grant that would have let a request through (CONTRACT.md §8, "`explain`"): by subject, then with the
+ * fewest names, then with the fewest conditions added. Each candidate is tried: it is put into the configuration, and
+ * the handler asked again.
+ */
+export async function suggestGrant(refused: Refused): Promise<Suggestion | null> {
+  const { run, missing, options, compare } = refused
+  for (const subject of candidateSubjects(run, missing)) {
+    const found = await searchFor(subject, refused)
+    if (!found) continue
+    const { collection } = missing
+    const patch = patchOf(run.config, collection, subject, found.rules)
+    const diff = compare(run.config, applyPatch(run.config, patch), options)
+    return {
+      ...{
+        collection,
+        subject,
+        rules: shorten(found.rules),
+        names: found.names,
+        conditions: found.conditions,
+      },
+      ...{ patch, diff },
+    }
+  }
+  return null
+}
+
+/** `owner` of an own document, the caller's roles in the configuration's order, `user`, `*`. */
+function candidateSubjects(run: Run, { collection, document, place }: Missing): readonly string[] {
+  const { caller } = place.operation.asking
+  if (caller === null) return [EVERYONE]
+  const stored = run.stored.get(collection)?.find(({ _id }) => _id === document)
+  const isOwn = stored !== undefined && readOwn(stored, 'createdBy') === caller.id
+  const named = Object.keys(grantsOf(run.config, collection)).filter((name) => caller.roles.includes(name))
+  const roles = [...new Set([...named, ...caller.roles])].filter(isRole)
+  return [...(isOwn ? [OWNER] : []), ...roles, SIGNED_IN, EVERYONE]
+}
+
+/** Tries candidates, those with the fewest additions first. */
+async function searchFor(
+  subject: string,
+  { run, missing, options }: Refused,
+): Promise<Candidate | undefined> {
+  const first = { rules: {}, names: [], conditions: 0 }
+  const open: Candidate[] = [...nextCandidates(subject, first, run, missing.collection)]
+  const known = new Set<string>()
+  for (let tried = 0; tried < MOST_CANDIDATES; ) {
+    const candidate = takeFirst(open)
+    if (!candidate) return undefined
+    const key = JSON.stringify(candidate.rules)
+    if (known.has(key) || candidate.conditions > MOST_CONDITIONS) continue
+    known.add(key)
+    tried += 1
+    const patch = patchOf(run.config, missing.collection, subject, candidate.rules)
+    const again = await tryRun(applyPatch(run.config, patch), run, options)
+    if (!again) continue
+    if (isThrough(again)) return candidate
+    open.push(...nextCandidates(subject, candidate, again, missing.collection))
+  }
+  return undefined
+}
+
+/** Takes the one with the fewest names, then with the fewest conditions, then the earliest. */
+function takeFirst(open: Candidate[]): Candidate | undefined {
+  let first = 0
+  for (const [i, { names, conditions }] of open.entries()) {
+    const best = open[first]
+    const order = best && (names.length - best.names.length || conditions - best.conditions)
+    if (order !== undefined && order < 0) first = i
+  }
+  return open.splice(first, 1)[0]
+}
+
+/** Runs the request under another configuration; `undefined` where that is none. */
+async function tryRun(config: unknown, { request }: Run, options: InsightOptions): Promise<Run | undefined> {
+  try {
+    return await runRequest(config, request, options)
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return undefined
+    throw thrown
+  }
+}
+
+/** Whether a request was answered, and nothing dropped that a rule could keep. */
+export const isThrough = ({ answer: { status }, operations }: Run): boolean =>
+  ((status >= 200 && status < 300) || status === 304) &&
+  operations.every(({ collection, bodies }) => bodies.every((body) => isWhole(collection, body)))
+
+/** The candidates that add one thing more to one that failed: a missing right, or a part of a rule. */
+function* nextCandidates(
+  subject: string,
+  candidate: Candidate,
+  run: Run,
+  collection: string,
+): Generator<Candidate> {
+  const missing = findMissing(run)
+  if (missing && missing.collection !== collection) return
+  if (missing && !(missing.operation in candidate.rules)) {
+    yield* addRight(subject, candidate, run, missing)
+    return
+  }
+  for (const operation of Object.keys(candidate.rules) as Operation[]) {
+    const rule = candidate.rules[operation]
+    if (rule)
+      for (const repaired of repairsOf(run, collection, { subject, operation, rule }))
+        yield join(candidate, operation, repaired)
+  }
+}
+
+/** A subject's own rule is repaired, never replaced: nobody loses a right. Else it gets the one that decided so far. */
+function* addRight(
+  subject: string,
+  candidate: Candidate,
+  run: Run,
+  { operation, collection, place }: Missing,
+): Generator<Candidate> {
+  // Nobody owns what does not exist yet.
+  if (subject === OWNER && operation === 'create') return
+  const own = findRule(run.config, collection, subject, operation)?.rule
+  if (own) {
+    for (const repaired of repairsOf(run, collection, { subject, operation, rule: own }))
+      yield join(candidate, operation, repaired)
+    return
+  }
+  const rule = forSubject(subject, operation, findDecisive(run.config, place, operation))
+  yield join(candidate, operation, { rule, names: [], conditions: 0 })
+}
+
+const forSubject = (_: string, operation: Operation, rule: ReturnType<typeof findDecisive>) =>
+  rule ?? freshRule(operation)
+
+function* repairsOf(
+  run: Run,
+  collection: string,
+  {
+    subject,
+    operation,
+    rule,
+  }: { readonly subject: string; readonly operation: Operation; readonly rule: Repaired['rule'] },
+): Generator<Repaired> {
+  for (const place of placesOf(run)) {
+    const recorded = place.operation
+    const compiled = recorded.collection.permissions[operation].get(subject)
+    const isAsked = recorded.operation === operation || (operation === 'read' && place.id !== null)
+    if (compiled && isAsked && recorded.collection.name === collection)
+      yield* repairRule(place, { operation, rule, compiled })
+  }
+}
+
+const join = (
+  candidate: Candidate,
+  operation: Operation,
+  { rule, names, conditions }: Repaired,
+): Candidate => ({
+  rules: { ...candidate.rules, [operation]: rule },
+  names: [...new Set([...candidate.names, ...names])],
+  conditions: candidate.conditions + conditions,
+})

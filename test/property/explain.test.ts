@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
+import { explainRequest } from '../../src/insight/explain/explain-request.js'
+import type { Condition, Explanation } from '../../src/insight/explain/explanation.js'
+import { type Asked, askeds } from '../support/explained-requests.js'
+import fc from '../support/fast-check.js'
+
+// CONTRACT.md §8, "Explain"
+
+const isLong = process.env.LONG !== undefined
+const RUNS = isLong ? 20_000 : 300
+
+const silent = { info() {}, warn() {}, error() {} }
+const hasher = { hash: async () => 'hashed', verify: async () => false }
+
+interface Answered {
+  readonly status: number
+  readonly code: unknown
+  readonly fields: unknown
+  readonly ignored: unknown
+  readonly body: unknown
+}
+
+/** What a service of its own answers. */
+async function ask(config: unknown, { request }: Asked): Promise<Answered> {
+  const { documents, caller, method, path, body, headers, now } = request
+  const handler = createCollectionService(config as Asked['config'], createMemoryAdapter({ documents }), {
+    ...{ hasher, logger: silent, production: false, now: () => Number(now) },
+    authenticate: () => null,
+  })
+  const response = await handler.as(caller)(
+    new Request(`http://service.test${path}`, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  )
+  const answered = response.status === 204 || response.status === 304 ? undefined : await response.json()
+  return toAnswered(response.status, answered, response.headers.get('ignored-properties') ?? undefined)
+}
+
+const isRandom = (key: string): boolean => key === 'requestId' || key === 'etag' || key === 'location'
+
+/** What is random in an answer is left out: the `_id`s of what was made, too. */
+function toAnswered(status: number, body: unknown, ignored: string | undefined): Answered {
+  const { code, errors } = (body ?? {}) as { code?: unknown; errors?: { path: string; code: string }[] }
+  return {
+    ...{ status, code, ignored },
+    fields: errors?.map((fault) => [fault.path, fault.code]),
+    body: JSON.parse(
+      JSON.stringify(body ?? null, (key, value) =>
+        isRandom(key) || (key === '_id' && !String(value).startsWith('0190163d')) ? null : value,
+      ),
+    ),
+  }
+}
+
+const readExplained = ({ answer }: Explanation): Answered =>
+  toAnswered(answer.status, answer.body, answer.headers['ignored-properties'])
+
+/** Every condition holds as its parts do, and decides about its rule. */
+function checkConditions({ judgements }: Explanation): void {
+  const check = (condition: Condition): boolean => {
+    if (condition.kind === 'comparison') return condition.holds
+    const parts = condition.parts.map(check)
+    const holds = condition.kind === 'all' ? parts.every(Boolean) : parts.some(Boolean)
+    expect(condition.holds).toBe(holds)
+    return holds
+  }
+  for (const { rules } of judgements) {
+    for (const { verdict, where, check: asked } of rules) {
+      if (where) expect(check(where)).toBe(verdict !== 'where')
+      if (asked) expect(check(asked)).toBe(verdict !== 'check')
+    }
+  }
+}
+
+/** What is said of each operation agrees with the answer. */
+function checkVerdicts({ answer, judgements, missing }: Explanation): void {
+  const refused = judgements.filter(({ isGranted }) => !isGranted)
+  if (
+    answer.status < 300 &&
+    answer.code === null &&
+    !judgements.every(({ operation }) => operation === 'read')
+  )
+    expect(refused).toEqual([])
+  if (missing) expect(judgements.at(-1)?.isGranted).toBe(false)
+}
+
+test('the answer is the handler’s, and what is said of it is true; a suggestion lets the request through', async () => {
+  const seen = { denied: 0, suggested: 0 }
+  await fc.assert(
+    fc.asyncProperty(askeds, async (asked) => {
+      const explanation = await explainRequest(asked.config, asked.request, { authenticate: true })
+      expect(readExplained(explanation)).toEqual(await ask(asked.config, asked))
+      checkConditions(explanation)
+      checkVerdicts(explanation)
+      const { missing, suggestion } = explanation
+      if (missing) seen.denied += 1
+      if (!suggestion) return
+      seen.suggested += 1
+      const [{ path, value }] = suggestion.patch
+      const granted = structuredClone(asked.config)
+      put(granted, path, value)
+      const { status } = await ask(granted, asked)
+      expect(status === 304 || (status >= 200 && status < 300), `${status}`).toBe(true)
+    }),
+    { numRuns: RUNS },
+  )
+  console.log(seen)
+})
+
+/** RFC 6902, `add`. */
+function put(target: unknown, pointer: string, value: unknown): void {
+  const names = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const last = names.pop() ?? ''
+  const parent = names.reduce((at, name) => (at as { [name: string]: unknown })[name], target)
+  ;(parent as { [name: string]: unknown })[last] = value
+}

@@ -33,12 +33,12 @@ export const explainRequest = (
   options: InsightOptions = {},
 ): Promise<Explanation> => explainWith(config, request, options, () => null)
 
-/** The same, with what says how two configurations differ. */
+/** The same, with what says how two configurations differ; `null` for no suggestion. */
 export async function explainWith(
   config: unknown,
   request: ExplainedRequest,
   options: InsightOptions,
-  compare: Compare,
+  compare: Compare | null,
 ): Promise<Explanation> {
   const { caller, method, path } = request
   checkPath(path)
@@ -54,7 +54,7 @@ export async function explainWith(
       collection: missing.collection,
       document: missing.document,
     },
-    suggestion: missing && (await suggestGrant({ run, missing, options, compare })),
+    suggestion: missing && compare && (await suggestGrant({ run, missing, options, compare })),
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser'
+import { findTextFault } from '../json/json-text.js'
 
 /** A file that cannot be used; the message says which and why. */
 export class FileError extends Error {}
@@ -33,29 +33,7 @@ async function readText(path: string): Promise<string> {
 
 /** The first fault of a JSON text, with its place: in its syntax, or a repeated key. */
 export function findFault(text: string): string | undefined {
-  const objects: Set<string>[] = []
-  let fault: string | undefined
-  const note = (message: string, line: number, column: number): void => {
-    fault ??= `${message} at line ${line + 1}, column ${column + 1}`
-  }
-  const visitor: JSONVisitor = {
-    onObjectBegin: () => void objects.push(new Set()),
-    onObjectEnd: () => void objects.pop(),
-    onObjectProperty(name, ...[, , line, column]) {
-      const names = objects.at(-1)
-      if (names?.has(name)) note(`the key ${JSON.stringify(name)} twice in one object`, line, column)
-      names?.add(name)
-    },
-    onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
-  }
-  try {
-    visit(text, visitor, { disallowComments: true })
-  } catch {
-    // The parser recurses as deep as the text.
-    return 'more levels than can be read'
-  }
-  return fault
+  const fault = findTextFault(text)
+  if (fault?.line === undefined) return fault?.message
+  return `${fault.message} at line ${fault.line}, column ${fault.column}`
 }
-
-/** `CommaExpected` as `comma expected`. */
-const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()

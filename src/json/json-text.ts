@@ -1,0 +1,67 @@
+import { type JSONPath, type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser'
+import { toPointerPart } from './pointer.js'
+
+/** A place in a text; both are counted from 1. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
+/** Why a text is not JSON, and where; without a place where it has too many levels. */
+export interface TextFault extends Partial<TextPlace> {
+  readonly message: string
+}
+
+/** The first fault of a JSON text: in its syntax, or a key that occurs twice in one object. */
+export function findTextFault(text: string): TextFault | undefined {
+  const objects: Set<string>[] = []
+  let fault: TextFault | undefined
+  const note = (message: string, line: number, column: number): void => {
+    fault ??= { message, line: line + 1, column: column + 1 }
+  }
+  const visitor: JSONVisitor = {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectEnd: () => void objects.pop(),
+    onObjectProperty(name, ...[, , line, column]) {
+      const names = objects.at(-1)
+      if (names?.has(name)) note(`the key ${JSON.stringify(name)} twice in one object`, line, column)
+      names?.add(name)
+    },
+    onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
+  }
+  try {
+    visit(text, visitor, { disallowComments: true })
+  } catch {
+    // The parser recurses as deep as the text.
+    return { message: 'more levels than can be read' }
+  }
+  return fault
+}
+
+/** `CommaExpected` as `comma expected`. */
+const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()
+
+/**
+ * Finds the places of the values of a JSON text: that of the key, or of the element. The place of what is not
+ * there is that of the nearest value around it.
+ */
+export function locatePointers(text: string): (pointer: string) => TextPlace {
+  const places = new Map<string, TextPlace>()
+  const note = (path: JSONPath, line: number, column: number): void => {
+    const pointer = path.map(toPointerPart).join('')
+    if (!places.has(pointer)) places.set(pointer, { line: line + 1, column: column + 1 })
+  }
+  visit(text, {
+    onObjectProperty: (name, ...[, , line, column, path]) => note([...path(), name], line, column),
+    onObjectBegin: (...[, , line, column, path]) => note(path(), line, column),
+    onArrayBegin: (...[, , line, column, path]) => note(path(), line, column),
+    onLiteralValue: (_, ...[, , line, column, path]) => note(path(), line, column),
+  })
+  return (pointer) => {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const place = places.get(at)
+      if (place) return place
+    }
+    return places.get('') ?? { line: 1, column: 1 }
+  }
+}

@@ -92,7 +92,7 @@ export function assembleService<C>(
     faults,
   })
   const logger = createLogger(options.logger)
-  for (const warning of plan.warnings) logger.warn(warning)
+  for (const { path, message } of plan.warnings) logger.warn(`${path}: ${message}`)
 
   const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
   const accounts = isHostsAlone ? null : plan.auth

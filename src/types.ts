@@ -135,6 +135,8 @@ export interface Limits {
  */
 export interface Config extends Commented {
   readonly $schema?: string
+  /** The findings of `check` that are meant so: `"<code> <pointer>"`, and ` - ` with the reason. */
+  readonly $ignore?: readonly string[]
   readonly collections: { readonly [name: string]: CollectionConfig }
   readonly auth?: AuthConfig
   readonly limits?: Partial<Limits> & Commented

@@ -2,11 +2,11 @@ import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { checkCase } from '../fields/names.js'
-import type { Filter } from '../filter/filter.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
-import { type ConfigReport, createReport, reportTo } from '../json/report.js'
+import { type ConfigReport, createReport, reportTo, type WarningReport } from '../json/report.js'
 import { EVERYONE, OWNER } from '../permissions/grants.js'
+import { demandField, type Where } from '../query/where.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { IndexPlan } from '../storage.js'
@@ -22,7 +22,7 @@ import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge, withoutClaims } from './judge-variable.js'
-import type { Collection, LoggedPlan, ServicePlan } from './plan.js'
+import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.js'
 import { compileReferences } from './references/compile-references.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
@@ -81,17 +81,14 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   checkLimits(limits, report.at('limits'))
   const { hasDeliver = true } = options
   checkRequireVerified({ config: auth, auth: plan.auth, isUnsure, hasDeliver, faults: [...faults] }, report)
-  const warnings: string[] = []
-  const warn: ConfigReport = createReport((path, message) => warnings.push(`${path}: ${message}`) > 0)
+  const warnings: ConfigWarning[] = []
+  const warn: WarningReport = createReport(
+    (path, code, message) => warnings.push({ code, path, message }) > 0,
+  )
   for (const { name } of findOpenDoors(collections, isUnsure, faults)) {
-    const place = (options.production ? report : warn)
-      .at('collections')
-      .at(name)
-      .at('permissions')
-      .at(EVERYONE)
-    place.fault(
-      `${OPEN_DOOR}${options.production ? ', which production refuses' : '; production refuses that'}`,
-    )
+    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(EVERYONE)}`
+    if (options.production) report.within(at).fault(`${OPEN_DOOR}, which production refuses`)
+    else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; production refuses that`)
   }
   if (faults.length > 0) throw new ConfigError(faults)
   findWarnings(written, plan, options, warn)
@@ -151,9 +148,9 @@ const BY_CREATOR: IndexPlan = {
 }
 
 /** Matches the documents that have a field. */
-function presenceOf(fields: readonly Field[], name: string | null): Filter | null {
-  const ref = fields.find((field) => field.name === name)?.ref
-  return ref ? { kind: 'present', field: ref } : null
+function presenceOf(fields: readonly Field[], name: string | null): Where | null {
+  const field = fields.find((one) => one.name === name)
+  return field ? demandField(field) : null
 }
 
 /** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */
@@ -171,7 +168,7 @@ function compileLog(
   const claimed = Array.from(claims.values(), ({ from }) => from)
   return {
     collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),
-    configuration: JSON.stringify(config),
+    configuration: JSON.stringify({ ...config, $schema: undefined, $ignore: undefined }),
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Field } from '../fields/field-type.js'
-import type { Filter } from '../filter/filter.js'
 import { readOwn } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
@@ -32,7 +31,7 @@ export interface RuleScope extends WhereScope {
   /** The field that the service alone writes. */
   readonly verifiedField: string | null
   /** What a document must meet before anyone but a role reads it; `null` for nothing. */
-  readonly shownIf: Filter | null
+  readonly shownIf: Where | null
 }
 
 /** Resolves the grants of a collection into one table by operation (CONTRACT.md §5). */

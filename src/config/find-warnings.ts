@@ -1,4 +1,4 @@
-import type { ConfigReport } from '../json/report.js'
+import type { WarningReport } from '../json/report.js'
 import {
   EVERYONE,
   includesProperty,
@@ -19,8 +19,8 @@ import { warnOfReferences } from './references/find-warnings.js'
 export function findWarnings(
   written: Config['collections'],
   plan: Pick<ServicePlan, 'collections' | 'auth' | 'limits' | 'matches' | 'referrers'>,
-  options: { readonly production: boolean },
-  report: ConfigReport,
+  options: { readonly production: boolean; readonly hasAuthenticate: boolean },
+  report: WarningReport,
 ): void {
   const { collections, auth } = plan
   if (auth) warnOfIdentifier(auth, report)
@@ -33,20 +33,20 @@ export function findWarnings(
     if (config) warnOfPlainForm(config, collection, place)
     warnOfUnfillable(collection, auth, place)
     warnOfLesserRights(collection, place)
-    warnOfUnknownRoles(collection, collections.get(USERS), place)
+    // A host's callers may have any role.
+    if (!options.hasAuthenticate) warnOfUnknownRoles(collection, collections.get(USERS), place)
   }
 }
 
-function warnOfIdentifier({ identifier }: AuthPlan, report: ConfigReport): void {
+function warnOfIdentifier({ identifier }: AuthPlan, report: WarningReport): void {
   const { definition, name } = identifier
   if (definition.type !== 'string' || definition.lowercase) return
   const place = report.at('collections').at(USERS).at('schema').at(name)
-  place.fault('without "lowercase", Ann@… and ann@… are different accounts')
+  place.fault('case_sensitive_identifier', 'without "lowercase", Ann@… and ann@… are different accounts')
 }
 
-/** Without a limit, anyone could ask for whole collections again and again. */
 /** Warns of owners who may change the secret by a mere update. */
-function warnOfOpenSecret({ users, secret }: AuthPlan, report: ConfigReport): void {
+function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): void {
   const rule = users.permissions.update.get(OWNER)
   if (!rule || !acceptsProperty(rule, secret.name, users.roleField)) return
   report
@@ -55,30 +55,36 @@ function warnOfOpenSecret({ users, secret }: AuthPlan, report: ConfigReport): vo
     .at('permissions')
     .at(OWNER)
     .fault(
+      'open_secret',
       `accepts a new ${secret.name} without the present one; leave it out with omit: POST /auth/change-secret asks for it`,
     )
 }
 
+/** Without a limit, anyone could ask for whole collections again and again. */
 function warnOfUnlimited(
   { collections, limits }: Pick<ServicePlan, 'collections' | 'limits'>,
-  report: ConfigReport,
+  report: WarningReport,
 ): void {
   if (limits.defaultLimit !== null || limits.maxLimit !== null) return
   const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
   const names = open.map(({ name }) => name).join(', ')
-  if (open.length > 0) report.fault(`without maxLimit or defaultLimit, anyone may list all of ${names}`)
+  if (open.length > 0)
+    report.fault('unlimited_list', `without maxLimit or defaultLimit, anyone may list all of ${names}`)
 }
 
-function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: ConfigReport): void {
+function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report: WarningReport): void {
   if (name !== USERS) return
   for (const [subject, grant] of Object.entries(config.permissions ?? {})) {
     if (typeof grant === 'object' && (Object.hasOwn(grant, 'pick') || Object.hasOwn(grant, 'omit')))
-      report.at('permissions').at(subject).fault(`the plain form lets ${subject} read every account`)
+      report
+        .at('permissions')
+        .at(subject)
+        .fault('plain_form_on_users', `the plain form lets ${subject} read every account`)
   }
 }
 
 /** Warns of a required field that no rule for creating accepts or sets. */
-function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: ConfigReport): void {
+function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: WarningReport): void {
   const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
   if (rules.length === 0) return
   const credentials =
@@ -89,14 +95,18 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
       ('default' in definition && definition.default !== undefined) ||
       credentials.includes(name) ||
       rules.some((rule) => rule.set.has(name) || includesProperty(rule.properties, name))
-    if (!isFilled) report.at('schema').at(name).fault('is required, but nobody who creates can fill it')
+    if (!isFilled)
+      report
+        .at('schema')
+        .at(name)
+        .fault('unfillable_field', 'is required, but nobody who creates can fill it')
   }
 }
 
 const WRITES: readonly Operation[] = ['create', 'update', 'delete']
 
 /** The most specific subject decides a write, so a grant to it may take away what everyone has. */
-function warnOfLesserRights({ permissions, fields }: Collection, report: ConfigReport): void {
+function warnOfLesserRights({ permissions, fields }: Collection, report: WarningReport): void {
   const names = fields.map(({ name }) => name)
   for (const operation of WRITES) {
     const everyone = permissions[operation].get(EVERYONE)
@@ -105,12 +115,13 @@ function warnOfLesserRights({ permissions, fields }: Collection, report: ConfigR
       if (subject !== SIGNED_IN && !isRole(subject)) continue
       if (rule !== null && !isNarrower(rule, everyone, names)) continue
       const message = `${subject} may ${operation} less than * may, for the most specific subject decides`
-      report.at('permissions').at(subject).fault(message)
+      report.at('permissions').at(subject).fault('less_than_everyone', message)
     }
   }
 }
 
-function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
+/** Whether a rule accepts less than another, or under a condition where the other has none. */
+export function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boolean {
   const lacks = names.some(
     (name) =>
       includesProperty(everyone.properties, name) &&
@@ -127,7 +138,7 @@ function isNarrower(rule: Rule, everyone: Rule, names: readonly string[]): boole
 function warnOfUnknownRoles(
   { permissions }: Collection,
   users: Collection | undefined,
-  report: ConfigReport,
+  report: WarningReport,
 ): void {
   const definition = users?.fields.find(({ name }) => name === users.roleField)?.definition
   const holder = definition?.type === 'array' ? definition.items : definition
@@ -138,6 +149,6 @@ function warnOfUnknownRoles(
       report
         .at('permissions')
         .at(subject)
-        .fault(`the role field does not allow ${JSON.stringify(subject)}`)
+        .fault('impossible_role', `the role field does not allow ${JSON.stringify(subject)}`)
   }
 }

@@ -98,6 +98,15 @@ export interface LoggedPlan {
   readonly configuration: string
 }
 
+/** What a configuration permits, but a running service should not have. */
+export interface ConfigWarning {
+  /** Stable, lower_snake (CONTRACT.md §8, "Check"). */
+  readonly code: string
+  /** A JSON pointer into the configuration. */
+  readonly path: string
+  readonly message: string
+}
+
 /** A configuration, compiled and immutable. */
 export interface ServicePlan {
   readonly collections: ReadonlyMap<string, Collection>
@@ -111,5 +120,5 @@ export interface ServicePlan {
   /** What the storage keeps a log of; `null` where no collection has `changes`. */
   readonly log: LoggedPlan | null
   /** What the configuration permits, but a running service should not have. */
-  readonly warnings: readonly string[]
+  readonly warnings: readonly ConfigWarning[]
 }

@@ -16,6 +16,9 @@ export interface Report<What extends readonly string[]> {
 /** The report of a configuration. */
 export type ConfigReport = Report<[message: string]>
 
+/** The report of what a configuration permits but its author may not have meant. The code is stable. */
+export type WarningReport = Report<[code: string, message: string]>
+
 /** The report of a document. */
 export type BodyReport = Report<[code: string, message: string]>
 

@@ -54,5 +54,8 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
 /** What the start will warn of. */
 function describeWarnings({ config }: Imported): string {
   const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
-  return ['It is as open as json-server:', ...warnings].join('\n  ')
+  return [
+    'It is as open as json-server:',
+    ...warnings.map(({ path, message }) => `${path}: ${message}`),
+  ].join('\n  ')
 }

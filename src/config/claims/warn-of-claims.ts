@@ -1,6 +1,6 @@
 import type { Field } from '../../fields/field-type.js'
 import { isEqualJson } from '../../json/equality.js'
-import type { ConfigReport } from '../../json/report.js'
+import type { WarningReport } from '../../json/report.js'
 import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import type { Demand, Ways } from '../../query/claims/demands.js'
@@ -20,7 +20,7 @@ interface Judged extends Pick<ClaimConfig, 'take'> {
 export function warnOfClaims(
   written: { readonly [name: string]: ClaimConfig },
   { claims, collections, matches }: Pick<ServicePlan, 'claims' | 'collections' | 'matches'>,
-  report: ConfigReport,
+  report: WarningReport,
 ): void {
   for (const claim of claims.values()) {
     const collection = collections.get(claim.from)
@@ -34,10 +34,12 @@ export function warnOfClaims(
     warnOfScan(judged, place)
     for (const subject of subjectsOf(judged, givesItself))
       place.fault(
+        'self_given_claim',
         `${subject} may give itself this claim in ${claim.from}: a check of ${take} by a claim keeps it from that, or a reference with a match`,
       )
     for (const subject of subjectsOf(judged, givesOthers))
       place.fault(
+        'unbounded_claim',
         `${subject} may create any number of these documents in ${claim.from} for another, of which only the oldest count`,
       )
   }
@@ -46,7 +48,7 @@ export function warnOfClaims(
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
 /** Warns of a `where` for which every document has to be looked at. */
-function warnOfScan({ claim, collection }: Judged, place: ConfigReport): void {
+function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways
   const fixed = first.filter(
@@ -62,7 +64,9 @@ function warnOfScan({ claim, collection }: Judged, place: ConfigReport): void {
     names.length > 0
       ? `${claim.from} could have "indexes": [{ "fields": ${JSON.stringify(names)} }]`
       : `it could ask for one value of an indexed field of ${claim.from}`
-  place.at('where').fault(`no index answers this, which is asked for again and again; ${mend}`)
+  place
+    .at('where')
+    .fault('claim_without_index', `no index answers this, which is asked for again and again; ${mend}`)
 }
 
 type Judge = (judged: Judged, rule: Rule, operation: 'create' | 'update') => boolean

@@ -1,5 +1,5 @@
 import type { Field } from '../../fields/field-type.js'
-import type { ConfigReport } from '../../json/report.js'
+import type { WarningReport } from '../../json/report.js'
 import type { Rule } from '../../permissions/grants.js'
 import { claimIn, findVariables, USER } from '../../query/variable.js'
 import type { Where } from '../../query/where.js'
@@ -10,7 +10,7 @@ import type { Claim, Collection, ServicePlan } from '../plan.js'
 export function warnOfRules(
   written: AuthConfig & { readonly requireVerified?: boolean },
   plan: Pick<ServicePlan, 'claims' | 'collections' | 'auth'>,
-  report: ConfigReport,
+  report: WarningReport,
 ): void {
   const { claims, collections, auth } = plan
   const identifier = auth && written.requireVerified !== true ? `${USER}${auth.identifier.name}` : undefined
@@ -18,14 +18,14 @@ export function warnOfRules(
     const place = report.at('collections').at(collection.name).at('permissions')
     for (const [subject, rules] of rulesBySubject(collection)) {
       if (rules.some((rule) => identifier !== undefined && namesVariable(rule, identifier)))
-        place.at(subject).fault(`${identifier} ${UNVERIFIED}`)
+        place.at(subject).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
       const loose = new Set(rules.flatMap((rule) => findLoose(rule, collection, plan, written)))
-      for (const message of loose) place.at(subject).fault(message)
+      for (const message of loose) place.at(subject).fault('reusable_id', message)
     }
   }
   for (const { name, where } of claims.values()) {
     if (identifier !== undefined && variablesOf(where).includes(identifier))
-      report.at('auth').at('claims').at(name).fault(`${identifier} ${UNVERIFIED}`)
+      report.at('auth').at('claims').at(name).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../json/own-properties.js'
-import type { ConfigReport } from '../../json/report.js'
+import type { WarningReport } from '../../json/report.js'
 import { EVERYONE, includesProperty, type Rule, SIGNED_IN } from '../../permissions/grants.js'
 import { isAnywhere } from '../../query/where.js'
 import type { CollectionConfig, Config } from '../../types.js'
@@ -9,7 +9,7 @@ import type { Collection, Referrer, ServicePlan } from '../plan.js'
 export function warnOfReferences(
   written: Config['collections'],
   { collections, matches, referrers }: Pick<ServicePlan, 'collections' | 'matches' | 'referrers'>,
-  report: ConfigReport,
+  report: WarningReport,
 ): void {
   const places = report.at('collections')
   for (const match of [...matches.from.values()].flat()) {
@@ -22,6 +22,7 @@ export function warnOfReferences(
     for (const { there } of match.pairs)
       for (const subject of findBlind(target, there.path))
         schema.fault(
+          'match_tells',
           `${subject} may read documents of ${match.target}, but not their ${there.path}, which "match" tells`,
         )
   }
@@ -48,7 +49,7 @@ function findBlind({ permissions }: Collection, field: string): readonly string[
 }
 
 /** Warns of rules that a missing reference satisfies: a delete would let them hold for more documents. */
-function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: ConfigReport): void {
+function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: WarningReport): void {
   for (const [subject, grant] of Object.entries(permissions)) {
     if (!isObject(grant)) continue
     for (const [operation, rule] of Object.entries(grant)) {
@@ -60,7 +61,10 @@ function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, re
             .at(operation)
             .at(part)
             .at(path)
-            .fault('holds without the reference too, and "unset" takes it away when its target is deleted')
+            .fault(
+              'unset_widens',
+              'holds without the reference too, and "unset" takes it away when its target is deleted',
+            )
     }
   }
 }

@@ -151,6 +151,14 @@ export const CONFIG_SCHEMA: JsonSchema = object(
       'Where this schema lies, for editors; the service ignores it.',
       './node_modules/collection-service/dist/config.schema.json',
     ),
+    $ignore: {
+      type: 'array',
+      items: { type: 'string', pattern: '^[a-z_]+ (?:/.*)?$' },
+      uniqueItems: true,
+      description:
+        'What `check` finds and is meant so: "<code> <pointer>", then " - " and the reason, if you like. The service ignores it.',
+      ...examples(['read_without_index /collections/notes/permissions/user/read - there are few']),
+    },
     collections: mapOf(COLLECTION, {
       names: { pattern: COLLECTION_NAME, not: { enum: RESERVED_COLLECTION_NAMES } },
       description: 'The collections, by name: /<name> serves each. "users" holds the accounts.',

@@ -11,20 +11,31 @@ export interface Demand {
    * `present`: any; `other`: whatever else.
    */
   readonly kind: 'value' | 'caller' | 'values' | 'claim' | 'present' | 'other'
+  /** The condition as it is written. */
+  readonly operator: string
+  readonly operand: unknown
   /** The variable, where the condition compares with one. */
   readonly variable?: string
   /** The only values that the field may have, where the configuration names them. */
   readonly literals?: readonly unknown[]
 }
 
-/** The ways in which a document can match: in each of them, it meets all of these. For warnings alone. */
+/**
+ * The ways in which a document can match: in each of them, it meets all of these. Beyond 64 ways nothing is known,
+ * and it is one way without demands. For warnings and findings alone.
+ */
 export type Ways = readonly (readonly Demand[])[]
 
-/** Nothing is known of what matches. */
+/** Everything matches, or nothing is known of what does. */
 export const ANY_WAY: Ways = [[]]
 
 /** Beyond this number, nothing is known. */
 const MAX_WAYS = 64
+
+/** The ways of what demands a field. */
+export const presentWays = ({ path, items }: Field): Ways => [
+  [{ path, isList: items !== null, kind: 'present', operator: '$exists', operand: true }],
+]
 
 /** The ways of several filters, joined. */
 export function joinWays(all: readonly Ways[], by: 'and' | 'or'): Ways {
@@ -46,12 +57,12 @@ export function waysOf(
   isClaim: (variable: string) => boolean,
 ): Ways {
   const variable = isVariable(operand) ? { variable: operand } : {}
-  const written = operator === '$eq' ? [operand] : operator === '$in' && Array.isArray(operand) ? operand : []
-  const areLiterals = written.length > 0 && findVariables(written).length === 0
-  const literals = areLiterals ? { literals: written } : {}
-  return [
-    [{ path, isList: items !== null, kind: kindOf(operator, operand, isClaim), ...variable, ...literals }],
-  ]
+  const values = operator === '$eq' ? [operand] : operator === '$in' && Array.isArray(operand) ? operand : []
+  const areLiterals = values.length > 0 && findVariables(values).length === 0
+  const literals = areLiterals ? { literals: values } : {}
+  const written = { operator, operand }
+  const kind = kindOf(operator, operand, isClaim)
+  return [[{ path, isList: items !== null, kind, ...written, ...variable, ...literals }]]
 }
 
 function kindOf(operator: string, operand: unknown, isClaim: (variable: string) => boolean): Demand['kind'] {

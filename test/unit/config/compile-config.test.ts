@@ -311,7 +311,9 @@ describe('a configuration of the right shape is refused', () => {
         collections: { users: { schema: accounts, permissions: { [subject]: { pick: ['email'] } } } },
       }
       const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
-      expect(warnings).toEqual([expect.stringContaining(`/collections/users/permissions/${subject}`)])
+      expect(warnings.map(({ code, path }) => [code, path])).toEqual([
+        ['plain_form_on_users', `/collections/users/permissions/${subject}`],
+      ])
       expect(
         compileConfig(permissions({ [subject]: { pick: ['text'] } }), {
           production: false,

@@ -1,3 +1,6 @@
+export { checkConfig } from './check/check-config.js'
+export type { FindingCode, Level } from './check/codes.js'
+export type { Finding } from './check/finding.js'
 export { permissionMatrix } from './matrix/permission-matrix.js'
 export type {
   CallerMatrix,

@@ -1,0 +1,104 @@
+import { ConfigError } from '../../errors.js'
+import { findTextFault, locatePointers } from '../../json/json-text.js'
+import { isObject } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { compileForInsight } from '../compile.js'
+import type { InsightOptions } from '../options.js'
+import { CODES, type FindingCode, type Level } from './codes.js'
+import type { Finding } from './finding.js'
+import { CHECKS } from './findings/all.js'
+import { isSilencing, readSilences } from './ignore.js'
+import { createScope } from './scope.js'
+
+/**
+ * Finds what is wrong with a configuration, and what is legal and almost surely wrong (CONTRACT.md §8, "Check").
+ * Never throws; nothing is opened or started. `findings` are in the order of the configuration, those at one place in
+ * that of their level. Those that its `$ignore` names are left out; an error cannot be silenced.
+ *
+ * @param config the configuration, or its text: then each finding has a line and a column
+ *
+ * @example
+ * ```ts
+ * import { checkConfig } from 'collection-service/insight'
+ *
+ * const findings = checkConfig({ collections: { notes: { schema: {}, permissions: { '*': true } } } })
+ * findings.map(({ code, pointer }) => `${code} ${pointer}`)
+ * // ['open_to_everyone /collections/notes/permissions/*', 'public_list /collections/notes/permissions/*']
+ * ```
+ */
+export function checkConfig(config: unknown, options: InsightOptions = {}): readonly Finding[] {
+  if (typeof config !== 'string') return findAll(config, options)
+  const text = config.replace(/^\ufeff/, '')
+  const fault = findTextFault(text)
+  if (fault) {
+    const { message, line = 1, column = 1 } = fault
+    return [{ ...create('invalid_json', '', `the text is not JSON: ${message}`), line, column }]
+  }
+  const value: unknown = JSON.parse(text)
+  const locate = locatePointers(text)
+  return findAll(value, options).map((finding) => ({ ...finding, ...locate(finding.pointer) }))
+}
+
+const create = (
+  code: FindingCode,
+  pointer: string,
+  message: string,
+  { mend, level }: { readonly mend?: string | undefined; readonly level?: Level } = {},
+): Finding => ({
+  code,
+  level: level ?? CODES[code].level,
+  pointer,
+  message,
+  mend: mend ?? CODES[code].mend,
+})
+
+function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
+  const findings: Finding[] = []
+  try {
+    const plan = compileForInsight(config, options)
+    for (const { code, path, message } of plan.warnings) findings.push(create(asCode(code), path, message))
+    const scope = createScope(config, plan, options.authenticate ?? false)
+    for (const check of CHECKS)
+      check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown
+    // What else there may be is not known before these are corrected.
+    return thrown.faults.map(({ path, message }) => create('invalid_config', path, message))
+  }
+  const silences = readSilences(config)
+  const unused = silences.flatMap((silence, i) =>
+    findings.some((finding) => isSilencing(silence, finding))
+      ? []
+      : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding')],
+  )
+  const heard = findings.filter((one) => !silences.some((silence) => isSilencing(silence, one)))
+  return sort([...heard, ...unused], config)
+}
+
+/** The codes of warnings at start are among those of findings; a test says so. */
+const asCode = (code: string): FindingCode => code as FindingCode
+
+const LEVELS: readonly Level[] = ['error', 'warning', 'note']
+
+function sort(findings: readonly Finding[], config: unknown): readonly Finding[] {
+  const order = new Map(listPointers(config).map((pointer, i) => [pointer, i]))
+  const placeOf = ({ pointer }: Finding): number => {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const place = order.get(at)
+      if (place !== undefined) return place
+    }
+    return -1
+  }
+  return [...findings].sort(
+    (a, b) => placeOf(a) - placeOf(b) || LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level),
+  )
+}
+
+/** The pointers of all that is in a value, in its order. */
+function listPointers(value: unknown, at = ''): readonly string[] {
+  const inner = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : []
+  return inner.flatMap(([name, one]) => {
+    const pointer = at + toPointerPart(name)
+    return [pointer, ...listPointers(one, pointer)]
+  })
+}

@@ -1,0 +1,65 @@
+/** How grave a finding is: with an error nothing starts, a warning is almost surely a mistake, a note may be meant. */
+export type Level = 'error' | 'warning' | 'note'
+
+interface Kind {
+  readonly level: Level
+  /** What can be done about it. */
+  readonly mend: string
+}
+
+/** Every code of a finding (CONTRACT.md §8, "Check"). Codes are stable. */
+export const CODES = {
+  invalid_json: { level: 'error', mend: 'Correct the text.' },
+  invalid_config: { level: 'error', mend: 'Correct it: a service does not start with it.' },
+  open_to_everyone: { level: 'warning', mend: 'Grant single operations, or give this to a role.' },
+  case_sensitive_identifier: { level: 'warning', mend: 'Add "lowercase": true.' },
+  open_secret: { level: 'warning', mend: 'Leave the secret out with "omit".' },
+  unlimited_list: { level: 'warning', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
+  plain_form_on_users: { level: 'warning', mend: 'Write { "create": … }, and what may be read.' },
+  unfillable_field: {
+    level: 'warning',
+    mend: 'Let the rule accept it, "set" it, give it a default, or do not require it.',
+  },
+  less_than_everyone: { level: 'warning', mend: 'Grant it what "*" has, or take it from "*" too.' },
+  impossible_role: { level: 'warning', mend: 'Correct the name, or let the role field hold it.' },
+  match_tells: { level: 'warning', mend: 'Let them read the field, or not the document.' },
+  unset_widens: { level: 'warning', mend: 'Demand that the field is there, or choose another "onDelete".' },
+  claim_without_index: { level: 'warning', mend: 'Add an index that begins with what the claim asks for.' },
+  self_given_claim: {
+    level: 'warning',
+    mend: 'Demand a claim of theirs in "check", or a reference with a "match".',
+  },
+  unbounded_claim: { level: 'warning', mend: 'Add a unique index over the subject and what is taken.' },
+  unverified_identifier: { level: 'warning', mend: 'Set auth.requireVerified.' },
+  reusable_id: { level: 'warning', mend: 'Make the field a reference.' },
+  never_matches: { level: 'warning', mend: 'Correct the condition, or leave the rule out.' },
+  never_runs: { level: 'warning', mend: 'Leave the rule out, or narrow the one that goes first.' },
+  unreadable_target: { level: 'warning', mend: 'Grant it to read these documents too.' },
+  writes_role: {
+    level: 'warning',
+    mend: 'Leave the role field to a role, or say in "check" which values it may have.',
+  },
+  writes_user_field: {
+    level: 'warning',
+    mend: 'Leave the field to a role, or say in "check" what it may become.',
+  },
+  writes_own_condition: { level: 'warning', mend: 'Demand it in "check" too, or leave the field out.' },
+  moves_out_of_sight: {
+    level: 'warning',
+    mend: 'Say in "check" what the field may become, or leave it out.',
+  },
+  unsettable_field: { level: 'warning', mend: 'Let a rule accept it, or "set" it, or leave the field out.' },
+  unmeetable_check: {
+    level: 'warning',
+    mend: 'Correct the condition, or let the rule accept what it asks for.',
+  },
+  unreadable_reference: { level: 'warning', mend: 'Grant it to read the target, or leave the field out.' },
+  read_without_index: { level: 'warning', mend: 'Add "index": true to a field that the condition compares.' },
+  unused_ignore: { level: 'warning', mend: 'Leave the line out.' },
+  public_list: { level: 'note', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
+  readable_identifier: { level: 'note', mend: 'Leave the identifier out with "omit".' },
+  less_than_user: { level: 'note', mend: 'Grant the role what "user" has, unless it is meant so.' },
+} as const satisfies { readonly [code: string]: Kind }
+
+/** The code of a finding. */
+export type FindingCode = keyof typeof CODES

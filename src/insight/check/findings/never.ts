@@ -1,0 +1,100 @@
+import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
+import { goesFirst } from '../implies.js'
+import { isPossible } from '../satisfy.js'
+import { type Check, collectSubjects, needsCaller, type Placed, type Scope, waysOfRule } from '../scope.js'
+
+/** Subjects that nobody can be; the start knows of some. */
+export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, canSignIn }, note) => {
+  for (const collection of plan.collections.values()) {
+    for (const subject of collectSubjects(collection)) {
+      const pointer = place(collection, subject)
+      if (
+        canBe(subject) ||
+        plan.warnings.some(({ code, path }) => code === 'impossible_role' && path === pointer)
+      )
+        continue
+      const reason = canSignIn
+        ? 'the role field cannot hold it'
+        : 'nobody can sign in: "users" keeps no accounts, and no host says who calls'
+      if (isRole(subject))
+        note(
+          'impossible_role',
+          pointer,
+          `nobody can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
+        )
+      else
+        note(
+          'never_runs',
+          pointer,
+          reason,
+          'Give "users" an identifier and a secret, or check with --authenticate.',
+        )
+    }
+  }
+}
+
+const noRole = (reason: string, roleField: string | null | undefined): string =>
+  reason.startsWith('the role field') && roleField === null ? 'auth.roleField names no field' : reason
+
+/** Conditions that no document meets. */
+export const findUnmatched: Check = (scope, note) => {
+  for (const placed of scope.rules)
+    if (!isMatched(scope, placed))
+      note('never_matches', pointTo(placed, 'where'), describeUnmatched(scope, placed))
+}
+
+/** Whether a rule applies to any document. */
+export const isMatched = (scope: Scope, placed: Placed): boolean =>
+  isPossible(waysOfRule(placed.rule), scope.situate(placed))
+
+function describeUnmatched(scope: Scope, placed: Placed): string {
+  const { isLacking: _, ...anyone } = scope.situate(placed)
+  return isPossible(waysOfRule(placed.rule), anyone)
+    ? 'it compares with the caller, but whoever it is for is not signed in'
+    : 'no document that this configuration accepts meets the condition'
+}
+
+/** The place of a part of a rule. A grant of `true` has none. */
+export const pointTo = ({ pointer, rule, operation }: Placed, part: 'where' | 'check'): string =>
+  pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
+    ? `${pointer}/${part}`
+    : pointer
+
+/** Rules behind others that take whatever they would. */
+export const findUnreached: Check = (scope, note) => {
+  for (const placed of scope.rules) {
+    const reason = findReason(scope, placed)
+    if (reason !== undefined) note('never_runs', placed.pointer, reason)
+  }
+}
+
+function findReason(scope: Scope, placed: Placed): string | undefined {
+  const { plan, authenticate } = scope
+  const { collection, operation, subject, rule } = placed
+  const { auth } = plan
+  if (scope.isForAnonymous(placed)) {
+    if (needsCaller(scope, rule)) return '"set" names the caller, but it runs for the anonymous alone'
+    const isRegistration = operation === 'create' && auth?.users === collection && !authenticate
+    if (isRegistration && !auth.register)
+      return 'registration is closed, and who is signed in has the rule of "user"'
+  }
+  if (subject !== OWNER || operation === 'create' || operation === 'read') return undefined
+  const first = findFirst(scope, placed)
+  return first.length > 0 && first.every((other) => other !== null && goesFirst(other, placed))
+    ? `${first.map((other) => other?.subject).join(', ')} may ${operation} all of this already, and ${first.length > 1 ? 'go' : 'goes'} first`
+    : undefined
+}
+
+/** What is tried before `owner`, for each kind of caller; `null` for nothing. */
+function findFirst(scope: Scope, { collection, operation }: Placed): readonly (Placed | null)[] {
+  const mentions = collection.permissions[operation]
+  const common = mentions.has(SIGNED_IN) ? SIGNED_IN : EVERYONE
+  const subjects = [common, ...[...mentions.keys()].filter((one) => isRole(one) && scope.isPossible(one))]
+  return subjects.map(
+    (subject) =>
+      scope.rules.find(
+        (other) =>
+          other.collection === collection && other.operation === operation && other.subject === subject,
+      ) ?? null,
+  )
+}

@@ -1,0 +1,105 @@
+import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
+import { USER, userPathOf } from '../../../query/variable.js'
+import { isAnywhere } from '../../../query/where.js'
+import { USERS } from '../../../schema/names.js'
+import { mayChange } from '../implies.js'
+import { variablesIn } from '../satisfy.js'
+import { type Check, collectSubjects, type Placed, type Scope } from '../scope.js'
+import { isMatched } from './never.js'
+
+/** Whether a rule's `check` says something of a field, whatever else holds. */
+const isChecked = ({ rule }: Placed, path: string): boolean =>
+  rule.check.ways.every((way) =>
+    way.some((demand) => demand.path === path || demand.path.startsWith(`${path}.`)),
+  ) ||
+  // Beyond what can be listed, nothing is known.
+  (!isAnywhere(rule.check) && rule.check.ways.some((way) => way.length === 0))
+
+/** Whether a rule gives a field of a new or a stored document a value of its caller's choice. */
+const mayGive = (placed: Placed, name: string): boolean =>
+  placed.operation === 'create' || placed.operation === 'update' ? mayChange(placed, name) : false
+
+/** Rules by which a subject chooses roles. */
+export const findRoleWriters: Check = (scope, note) => {
+  const { plan } = scope
+  const users = plan.collections.get(USERS)
+  const roleField = users?.roleField
+  if (!users || !roleField) return
+  const roles = new Set(
+    [...plan.collections.values()].flatMap((one) => [...collectSubjects(one)]).filter(isRole),
+  )
+  for (const placed of scope.rules) {
+    const { collection, rule, subject } = placed
+    if (collection !== users || !rule.properties.pick?.has(roleField)) continue
+    const hasOthers = [...roles].some((role) => role !== subject)
+    if (!mayGive(placed, roleField) || isChecked(placed, roleField) || !hasOthers) continue
+    note('writes_role', placed.pointer, `${subject} may write ${roleField}, and so choose any role`)
+  }
+}
+
+/** Rules by which callers change what rules believe of them. */
+export const findUserFieldWriters: Check = (scope, note) => {
+  const users = scope.plan.collections.get(USERS)
+  if (scope.authenticate || !users) return
+  const read = collectUserFields(scope)
+  for (const placed of scope.rules) {
+    const { collection, subject, operation } = placed
+    if (collection !== users || isRole(subject) || !isSelf(scope, placed)) continue
+    for (const name of read) {
+      if (!mayGive(placed, name) || isChecked(placed, name)) continue
+      const verb = operation === 'create' ? 'give an account any' : 'change its own'
+      note(
+        'writes_user_field',
+        placed.pointer,
+        `${subject} may ${verb} ${name}, which rules read as ${USER}${name}`,
+      )
+    }
+  }
+}
+
+/** Whether a rule can be about an account of the caller. */
+const isSelf = ({ plan }: Scope, { operation, subject }: Placed): boolean =>
+  operation === 'create'
+    ? subject !== EVERYONE || plan.auth?.register === true
+    : [EVERYONE, SIGNED_IN, OWNER].includes(subject)
+
+/** The fields of `users` with which rules and claims compare. */
+function collectUserFields({ plan, rules }: Scope): ReadonlySet<string> {
+  const wheres = [
+    ...rules.flatMap(({ rule }) => [rule.where, rule.check]),
+    ...[...plan.claims.values()].map(({ where }) => where),
+  ]
+  const paths = wheres
+    .flatMap((where) => (where.kind === 'bound' ? where.variables : []))
+    .flatMap((variable) => userPathOf(variable)?.split('.')[0] ?? [])
+  const known = [plan.auth?.identifier.name, plan.collections.get(USERS)?.roleField, '_id']
+  return new Set(paths.filter((name) => !plan.claims.has(name) && !known.includes(name)))
+}
+
+/** Updates that may change what makes them allowed. */
+export const findOwnConditionWriters: Check = (scope, note) => {
+  for (const placed of scope.rules) {
+    if (placed.operation !== 'update' || !isMatched(scope, placed)) continue
+    const own = findOwnConditions(placed)
+    if (own.length === 0) continue
+    note(
+      'writes_own_condition',
+      placed.pointer,
+      `${placed.subject} may change ${own.join(', ')}, by which the rule says whose documents these are`,
+    )
+  }
+}
+
+/** The fields that a rule compares with its caller, and that it lets its caller change to anything. */
+export function findOwnConditions(placed: Placed): readonly string[] {
+  const { rule } = placed
+  if (rule.check === rule.where) return []
+  const compared = rule.where.ways
+    .flat()
+    .filter(
+      (demand) =>
+        ['$eq', '$in'].includes(demand.operator) && variablesIn(demand).some((one) => one.startsWith(USER)),
+    )
+  const paths = [...new Set(compared.map(({ path }) => path))]
+  return paths.filter((path) => mayChange(placed, path) && !isChecked(placed, path))
+}

@@ -1,0 +1,50 @@
+import { isEqualJson } from '../../json/equality.js'
+import { includesProperty, type PropertySet } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import { isAnywhere, type Where } from '../../query/where.js'
+import type { Placed } from './scope.js'
+import { waysOfRule } from './scope.js'
+
+/** Whether a document that meets one condition certainly meets the other. */
+function implies(ways: Where['ways'], other: Where): boolean {
+  if (isAnywhere(other)) return true
+  // A way without demands stands for what is not known.
+  const isKnown = other.ways.every((way) => way.length > 0)
+  return (
+    isKnown &&
+    ways.every((way) =>
+      other.ways.some((wanted) =>
+        wanted.every((demand) => way.some((mine) => isEqualJson({ ...mine }, { ...demand }))),
+      ),
+    )
+  )
+}
+
+/** Whether a rule that goes first certainly takes whatever another would. */
+export function goesFirst({ rule: first, operation, collection }: Placed, { rule }: Placed): boolean {
+  if (!implies(waysOfRule(rule), first.where)) return false
+  if (operation === 'delete') return true
+  const names = collection.fields.map(({ name }) => name)
+  const takes = (name: string): boolean => acceptsProperty(first, name, collection.roleField)
+  const isAsWide =
+    names.every(
+      (name) => takes(name) || !(acceptsProperty(rule, name, collection.roleField) || rule.set.has(name)),
+    ) &&
+    (!collection.additionalProperties || isAsOpen(first.properties, rule.properties))
+  return isAsWide && isAnywhere(first.check) && first.set.size === 0
+}
+
+/** Whether a set includes every undeclared property that another does. */
+const isAsOpen = (wide: PropertySet, narrow: PropertySet): boolean =>
+  narrow.pick === null
+    ? wide.pick === null && [...wide.omit].every((name) => narrow.omit.has(name))
+    : [...narrow.pick].every((name) => !includesProperty(narrow, name) || includesProperty(wide, name))
+
+/** Whether a rule may change a field of a stored document. */
+export function mayChange({ rule, collection, operation }: Placed, path: string): boolean {
+  const [top = ''] = path.split('.')
+  const field = collection.fields.find(({ name }) => name === top)
+  if (!field || top === collection.verifiedField || rule.set.has(top)) return false
+  if (operation === 'update' && field.definition.immutable) return false
+  return acceptsProperty(rule, top, collection.roleField)
+}

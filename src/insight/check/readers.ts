@@ -1,0 +1,40 @@
+import type { Collection } from '../../config/plan.js'
+import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../permissions/grants.js'
+import { goesFirst } from './implies.js'
+import type { Placed, Scope } from './scope.js'
+
+/**
+ * The rules by which somebody under a rule may read documents of a collection: those of all subjects that such
+ * a caller may be.
+ */
+export function findReaders(scope: Scope, writer: Placed, target: Collection): readonly Placed[] {
+  return scope.rules.filter(
+    (reader) =>
+      reader.collection === target && reader.operation === 'read' && mayBeToo(scope, writer, reader.subject),
+  )
+}
+
+/** Whether a caller under a rule may also be another subject. */
+function mayBeToo(scope: Scope, writer: Placed, subject: string): boolean {
+  if (subject === EVERYONE || subject === writer.subject) return true
+  if (scope.isForAnonymous(writer)) return false
+  if (!isRole(subject)) return true
+  if (isRole(writer.subject)) return scope.hasSeveralRoles
+  const { collection, operation } = writer
+  const own = collection.permissions[operation].get(subject)
+  // Where a role is mentioned, neither `user` nor `*` counts for it, and `owner` comes after it.
+  if (own === undefined) return true
+  if (writer.subject !== OWNER) return false
+  return own === null || !goesFirst({ ...writer, subject, rule: own }, writer)
+}
+
+/** The rules by which a caller who is nothing but the subject of a rule reads documents, perhaps its own. */
+export const findLeastReaders = (scope: Scope, { collection, subject }: Placed): readonly Placed[] =>
+  scope.rules.filter(
+    (reader) =>
+      reader.collection === collection &&
+      reader.operation === 'read' &&
+      (reader.subject === EVERYONE ||
+        reader.subject === subject ||
+        (subject !== EVERYONE && (reader.subject === SIGNED_IN || reader.subject === OWNER))),
+  )

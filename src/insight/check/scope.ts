@@ -1,0 +1,142 @@
+import type { Collection, ServicePlan } from '../../config/plan.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
+import { EVERYONE, isRole, OPERATIONS, type Operation, OWNER, type Rule } from '../../permissions/grants.js'
+import type { Demand, Ways } from '../../query/claims/demands.js'
+import { findVariables, USER, USER_ID, userPathOf } from '../../query/variable.js'
+import { USERS } from '../../schema/names.js'
+import { normalise } from '../../schema/normalise.js'
+import type { FindingCode } from './codes.js'
+import type { Situation } from './satisfy.js'
+
+/** A rule, and where it stands. */
+export interface Placed {
+  readonly collection: Collection
+  readonly operation: Operation
+  readonly subject: string
+  readonly rule: Rule
+  /** A JSON pointer to it, or to the grant that it comes from. */
+  readonly pointer: string
+}
+
+/** A configuration, and what its callers can be. */
+export interface Scope {
+  readonly plan: ServicePlan
+  /** The rules that somebody can have. */
+  readonly rules: readonly Placed[]
+  /** The place of what a subject is granted. */
+  readonly place: (collection: Collection, subject: string, operation?: Operation) => string
+  /** Whether the host says who calls. */
+  readonly authenticate: boolean
+  /** Whether anybody can be signed in. */
+  readonly canSignIn: boolean
+  /** Whether one caller may have several roles. */
+  readonly hasSeveralRoles: boolean
+  /** Whether anybody can have this role, or be this subject. */
+  readonly isPossible: (subject: string) => boolean
+  /** What is known of documents, and of callers to whom a rule applies. */
+  readonly situate: (placed: Placed) => Situation
+  /** Whether only the anonymous can have a rule. */
+  readonly isForAnonymous: (placed: Pick<Placed, 'collection' | 'operation' | 'subject'>) => boolean
+}
+
+/** Notes a finding; its mend is that of the code where none is given. */
+export type Note = (code: FindingCode, pointer: string, message: string, mend?: string) => void
+
+/** Looks for findings of a kind. */
+export type Check = (scope: Scope, note: Note) => void
+
+/** Prepares a configuration that can start. */
+export function createScope(config: unknown, plan: ServicePlan, authenticate: boolean): Scope {
+  const canSignIn = authenticate || plan.auth !== null
+  const isPossible = (subject: string): boolean =>
+    subject === EVERYONE || (canSignIn && (!isRole(subject) || authenticate || canHaveRole(plan, subject)))
+  const place: Scope['place'] = ({ name }, subject, operation) => {
+    const at = `/collections${toPointerPart(name)}/permissions${toPointerPart(subject)}`
+    const grant = read(config, ['collections', name, 'permissions', subject])
+    return operation !== undefined && isObject(grant) && Object.hasOwn(grant, operation)
+      ? `${at}/${operation}`
+      : at
+  }
+  const isForAnonymous: Scope['isForAnonymous'] = ({ collection, operation, subject }) =>
+    subject === EVERYONE &&
+    (!canSignIn || (operation !== 'read' && collection.permissions[operation].has('user')))
+  const isLacking = (variable: string): boolean => isOfCaller(plan, variable)
+  return {
+    plan,
+    place,
+    authenticate,
+    canSignIn,
+    hasSeveralRoles: authenticate || plan.collections.get(USERS)?.fields.some(isRoleList(plan)) === true,
+    isPossible,
+    isForAnonymous,
+    situate: (placed) => {
+      const { paths, validate } = placed.collection
+      return { paths, validate, ...(isForAnonymous(placed) ? { isLacking } : {}) }
+    },
+    rules: [...plan.collections.values()].flatMap((collection) =>
+      [...collectSubjects(collection)].filter(isPossible).flatMap((subject) =>
+        OPERATIONS.flatMap((operation): Placed[] => {
+          const rule = collection.permissions[operation].get(subject)
+          const pointer = place(collection, subject, operation)
+          return rule ? [{ collection, operation, subject, rule, pointer }] : []
+        }),
+      ),
+    ),
+  }
+}
+
+/** The subjects that a collection mentions. */
+export const collectSubjects = ({ permissions }: Collection): ReadonlySet<string> =>
+  new Set(Object.values(permissions).flatMap((rules) => [...rules.keys()]))
+
+const read = (value: unknown, names: readonly string[]): unknown =>
+  names.reduce((inner, name) => (isObject(inner) ? readOwn(inner, name) : undefined), value)
+
+const roleFieldOf = ({ collections }: ServicePlan) => {
+  const users = collections.get(USERS)
+  const field = users?.fields.find(({ name }) => name === users.roleField)
+  return users && field ? { users, field } : undefined
+}
+
+/** Whether the role field can hold a role. */
+function canHaveRole(plan: ServicePlan, role: string): boolean {
+  const found = roleFieldOf(plan)
+  if (!found) return false
+  const { users, field } = found
+  if (normalise(field.items ?? field, role) !== role) return false
+  const at = toPointerPart(field.name) + (field.items ? '/0' : '')
+  const body = { [field.name]: field.items ? [role] : role }
+  return users.validate(body, { limit: 1, isRelevant: ({ path }) => path === at }).length === 0
+}
+
+const isRoleList =
+  (plan: ServicePlan) =>
+  ({ name, items }: { readonly name: string; readonly items: unknown }): boolean =>
+    items !== null && name === plan.collections.get(USERS)?.roleField
+
+/** Whether a variable stands for nothing where nobody is signed in. */
+function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
+  if (!variable.startsWith(USER)) return false
+  const claim = claims.get(userPathOf(variable) ?? '')
+  if (!claim) return true
+  return claim.where.kind === 'bound' && claim.where.variables.some((inner) => inner.startsWith(USER))
+}
+
+/** Whether a rule's `set` needs a caller who is signed in. */
+export const needsCaller = ({ plan }: Pick<Scope, 'plan'>, { set }: Rule): boolean =>
+  findVariables([...set.values()]).some((variable) => isOfCaller(plan, variable))
+
+/** What `owner` demands beside its `where`. */
+export const OWN: Demand = {
+  path: 'createdBy',
+  isList: false,
+  kind: 'caller',
+  operator: '$eq',
+  operand: USER_ID,
+  variable: USER_ID,
+}
+
+/** The ways in which a rule applies to a document, with what its subject demands. */
+export const waysOfRule = ({ subject, where }: Rule): Ways =>
+  subject === OWNER ? where.ways.map((way) => [...way, OWN]) : where.ways

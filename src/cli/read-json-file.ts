@@ -9,7 +9,7 @@ export class FileError extends Error {}
  * value would be lost.
  */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const text = (await readText(path)).replace(/^\ufeff/, '')
+  const text = (await readTextFile(path)).replace(/^\ufeff/, '')
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -22,7 +22,8 @@ export async function readJsonFile(path: string): Promise<unknown> {
   return value
 }
 
-async function readText(path: string): Promise<string> {
+/** Reads a file of text. Throws `FileError`. */
+export async function readTextFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {

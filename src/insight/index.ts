@@ -1,5 +1,12 @@
 export { checkConfig } from './check/check-config.js'
 export type { FindingCode, Level } from './check/codes.js'
+export {
+  checkData,
+  type StoredCount,
+  type StoredDocuments,
+  type StoredReport,
+} from './check/data/check-data.js'
+export type { Twins } from './check/data/twins.js'
 export type { Finding } from './check/finding.js'
 export { permissionMatrix } from './matrix/permission-matrix.js'
 export type {

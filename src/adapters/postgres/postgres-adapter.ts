@@ -11,7 +11,7 @@ import { createWatch } from './connection/watch.js'
 import { createMissing } from './create-missing.js'
 import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
-import { createPostgresDialect } from './postgres-dialect.js'
+import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
 import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
@@ -33,8 +33,6 @@ export interface PostgresAdapterOptions {
    */
   readonly migrate?: boolean
 }
-
-const DEFAULT_SCHEMA = 'collection_service'
 
 /**
  * Creates an adapter that keeps documents in PostgreSQL 12 or later, through `pg`, which the host installs: a

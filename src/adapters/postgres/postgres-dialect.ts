@@ -3,6 +3,9 @@ import { quoteName, type SqlDialect, STRUCTURES, type Value } from '../sql/diale
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 import { printRegex } from './print-regex.js'
 
+/** Where the tables lie, unless somebody says otherwise. */
+export const DEFAULT_SCHEMA = 'collection_service'
+
 /** Quotes a text as in the SQL standard. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 

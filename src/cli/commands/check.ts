@@ -1,7 +1,76 @@
+import { checkConfig } from '../../insight/check/check-config.js'
+import { checkData, type StoredReport } from '../../insight/check/data/check-data.js'
+import type { Finding } from '../../insight/check/finding.js'
+import {
+  isSuited,
+  printFindings,
+  printFindingsAsMarkdown,
+  printReports,
+  printReportsAsMarkdown,
+} from '../../insight/check/print-findings.js'
+import { coloured, plain } from '../../insight/text/paint.js'
 import type { CheckArguments } from '../arguments/arguments.js'
-import { FileError } from '../read-json-file.js'
+import { StorageError } from '../create-storage.js'
+import { readExisting } from '../existing-storage.js'
+import { FileError, readTextFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
-export async function check({ config }: CheckArguments, _: Terminal): Promise<number> {
-  throw new FileError(`${config}: `)
+/**
+ * Prints what is wrong with a configuration, and with stored documents under it. The exit code is 1 where there is an
+ * error, a warning or such a document, 2 where something cannot be read, else 0.
+ */
+export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
+  try {
+    const text = await readTextFile(args.config)
+    const findings = checkConfig(text, args)
+    const isReadable = !findings.some(({ code }) => code === 'invalid_json')
+    const isSound = !findings.some(({ level }) => level === 'error')
+    const { storage } = args
+    const reports =
+      storage && isSound
+        ? await readExisting(storage, (documents) =>
+            checkData(JSON.parse(withoutMark(text)), documents, args),
+          )
+        : undefined
+    for (const line of linesOf(args, terminal, { findings, reports })) terminal.print(line)
+    if (!isReadable) return 2
+    return findings.every(({ level }) => level === 'note') && (reports ?? []).every(isSuited) ? 0 : 1
+  } catch (thrown) {
+    if (!(thrown instanceof FileError) && !(thrown instanceof StorageError)) throw thrown
+    terminal.complain(thrown.message)
+    return 2
+  }
 }
+
+const withoutMark = (text: string): string => text.replace(/^\ufeff/, '')
+
+interface Found {
+  readonly findings: readonly Finding[]
+  readonly reports: readonly StoredReport[] | undefined
+}
+
+const linesOf = (
+  { config, format, storage }: CheckArguments,
+  { isColoured = false }: Terminal,
+  { findings, reports }: Found,
+): readonly string[] => {
+  const paint = isColoured ? coloured : plain
+  const unread = storage && !reports ? ['The documents were not read: correct the errors first.'] : []
+  switch (format) {
+    case 'json':
+      return [JSON.stringify({ findings, ...(reports ? { documents: reports } : {}) }, null, 2)]
+    case 'markdown':
+      return join(
+        printFindingsAsMarkdown(findings, config),
+        reports ? printReportsAsMarkdown(reports) : unread,
+      )
+    case 'text':
+      return join(printFindings(findings, config, paint), reports ? printReports(reports, paint) : unread)
+    default:
+      return format satisfies never
+  }
+}
+
+/** Two parts with an empty line between them. */
+const join = (first: readonly string[], second: readonly string[]): readonly string[] =>
+  second.length > 0 ? [...first, '', ...second] : first

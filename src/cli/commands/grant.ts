@@ -1,13 +1,13 @@
-import { access } from 'node:fs/promises'
 import { compileConfig } from '../../config/compile-config.js'
 import type { StorageAdapter } from '../../index.js'
 import { findRoles, grantRole } from '../../service/accounts/grant-role.js'
 import { findVerifiable, grantVerified } from '../../service/accounts/grant-verified.js'
 import { UNHURRIED } from '../../service/deadline.js'
 import { createStore } from '../../service/store.js'
-import type { GrantArguments, StorageArguments } from '../arguments/arguments.js'
+import type { GrantArguments } from '../arguments/arguments.js'
 import { createStorage } from '../create-storage.js'
-import { FileError, readJsonFile } from '../read-json-file.js'
+import { refuseNewFile } from '../existing-storage.js'
+import { readJsonFile } from '../read-json-file.js'
 
 /**
  * Gives a registered user a role, or verifies it, or both, also while other processes serve the same storage. Throws `FileError`,
@@ -35,14 +35,6 @@ export async function grant(
       const { isNew } = await grantVerified(store, verifiable, identifier, clock)
       print(`${identifier} ${isNew ? 'is now' : 'was already'} verified.`)
     }
-  })
-}
-
-/** Opening the storage would create a misspelt file, without any users. */
-async function refuseNewFile(storage: StorageArguments): Promise<void> {
-  if (storage.kind !== 'file') return
-  await access(storage.file).catch(() => {
-    throw new FileError(`there is no file ${storage.file}`)
   })
 }
 

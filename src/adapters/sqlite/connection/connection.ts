@@ -66,6 +66,17 @@ export const openReader = (file: string): Promise<Connection> =>
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
 
+/**
+ * Opens a file that exists, for reading only, and leaves it as it is. What has not yet been brought from its log
+ * into the file stays there; without a log, none is left behind.
+ */
+export const openExisting = (file: string, hasLog: boolean): Promise<Connection> =>
+  open(file, hasLog ? { readonly: true } : { fileMustExist: true }, async (database) => {
+    database.pragma('query_only = ON')
+    database.pragma(`cache_size = -${READER_CACHE}`)
+    await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
+  })
+
 async function open(
   file: string,
   options: BetterSqlite3.Options,

@@ -1,0 +1,32 @@
+import type { SqlEngine } from '../sql/engine.js'
+import type { ExistingDocuments } from '../sql/existing-documents.js'
+import { createStatements } from '../sql/statements.js'
+import { createConnections } from './connection/connections.js'
+import { createPool } from './connection/pool.js'
+import { createWatch } from './connection/watch.js'
+import { isTooLong, isUndefined, takenBy } from './faults.js'
+import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
+import { createReads } from './read/reads.js'
+
+/** Connects to PostgreSQL and only reads: nothing is created. Rejects as the adapter does where it does not answer. */
+export async function readExistingDatabase(
+  connectionString: string,
+  schema: string = DEFAULT_SCHEMA,
+): Promise<ExistingDocuments> {
+  const dialect = createPostgresDialect(schema)
+  const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
+  const watch = createWatch()
+  const connections = createConnections(await createPool(connectionString), watch)
+  const { list } = createReads({ engine, use: connections.use, watch, indexesOf: () => [] })
+  return {
+    async list(collection, query) {
+      try {
+        return await list(collection, query)
+      } catch (thrown) {
+        if (isUndefined(thrown)) return []
+        throw thrown
+      }
+    },
+    close: () => connections.close(),
+  }
+}

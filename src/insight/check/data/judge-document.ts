@@ -1,0 +1,69 @@
+import type { Collection } from '../../../config/plan.js'
+import type { Fault } from '../../../errors.js'
+import { compileFilter, type Predicate } from '../../../filter/matches.js'
+import { toPointerPart } from '../../../json/pointer.js'
+import { OWNER } from '../../../permissions/grants.js'
+import type { Demand } from '../../../query/claims/demands.js'
+import { buildCondition } from '../../../query/condition.js'
+import { isOperator } from '../../../query/operators.js'
+import { readFields, readHash } from '../../../service/write/stored-document.js'
+import type { StoredDocument } from '../../../storage.js'
+import { variablesIn } from '../satisfy.js'
+import type { Placed, Scope } from '../scope.js'
+
+/** Says of stored documents what a configuration would find. */
+export interface DocumentJudge {
+  isInvalid(document: StoredDocument): boolean
+  isCut(document: StoredDocument): boolean
+  isUnreadable(document: StoredDocument): boolean
+}
+
+const UNDECLARED = 'unknown_property'
+
+/** Creates the judge of a collection's documents. */
+export function createJudge(scope: Scope, collection: Collection): DocumentJudge {
+  const { hashes, validate } = collection
+  const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
+  const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
+    validate(readFields(document), { limit: 1, isRelevant }).length > 0
+  const readers = scope.rules
+    .filter((placed) => placed.collection === collection && placed.operation === 'read')
+    .map(compileReader)
+  return {
+    // A hash lies apart from the fields.
+    isInvalid: (document) =>
+      find(document, ({ path, code }) => {
+        const secret = places.get(path)
+        const isKept = code === 'required' && secret !== undefined && readHash(document, secret) !== undefined
+        return code !== UNDECLARED && !isKept
+      }),
+    isCut: (document) => find(document, ({ code }) => code === UNDECLARED),
+    isUnreadable: (document) => readers.length > 0 && !readers.some((mayRead) => mayRead(document)),
+  }
+}
+
+/** Whether somebody may read a document by a rule: a caller may have any values. */
+function compileReader({ rule, subject, collection }: Placed): Predicate {
+  const { where } = rule
+  const isMet: Predicate =
+    where.kind === 'fixed' ? compileFilter(where.filter) : compileWays(where.ways, collection)
+  return subject === OWNER ? (document) => typeof document.createdBy === 'string' && isMet(document) : isMet
+}
+
+function compileWays(ways: readonly (readonly Demand[])[], collection: Collection): Predicate {
+  const compiled = ways.map((way) => way.map((demand) => compileDemand(demand, collection)))
+  return (document) => compiled.some((way) => way.every((isMet) => isMet(document)))
+}
+
+const ANY: Predicate = () => true
+
+function compileDemand(demand: Demand, { paths }: Collection): Predicate {
+  const { operator, operand, path } = demand
+  const field = paths.get(path)
+  if (!field?.ref || !isOperator(operator) || operator === '$regex') return ANY
+  if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
+  // What is compared with a caller has to be there.
+  return operator === '$ne' || operator === '$nin' || Array.isArray(operand)
+    ? ANY
+    : compileFilter({ kind: 'present', field: field.ref })
+}

@@ -21,4 +21,19 @@ export type {
 } from './matrix/types.js'
 export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
 export type { ApiDocument } from '../openapi/describe-service.js'
+export { explainRequest } from './explain/explain-request.js'
+export type {
+  Condition as JudgedCondition,
+  Dropped as DroppedProperty,
+  ExplainedAnswer,
+  ExplainedRequest,
+  Explanation,
+  JudgedComparison,
+  JudgedGroup,
+  JudgedRule,
+  Judgement,
+  MissingRight,
+  Suggestion,
+  Verdict as RuleVerdict,
+} from './explain/explanation.js'
 export type { InsightOptions } from './options.js'

@@ -59,24 +59,28 @@ export function rulesToCreate(
 }
 
 /** The permit to create. Throws `unauthenticated` or `forbidden`. */
-export function authorizeCreate(call: Call, collection: Collection): Permit {
-  const isClosed = isClosedTo(call, collection)
-  const rules = isClosed ? [] : rulesToCreate(call, collection)
-  trace(call, collection, 'create', rules)
-  if (isClosed) throw registrationClosed()
-  if (rules.length === 0) throw denied(call.caller)
-  return { collection, rules }
-}
+export const authorizeCreate = (call: Call, collection: Collection): Permit =>
+  permitToCreate(call, collection, false)
 
 /**
  * The permit to create with an `_id` of the client's choice. Throws `unauthenticated` or `forbidden`, and
  * always `forbidden` on `users`: an account's `_id` is an identity, which nobody may choose.
  */
-export function authorizeClaim(call: Call, collection: Collection): Permit {
-  const permit = authorizeCreate(call, collection)
-  if (collection.name === USERS) throw idGiven()
-  return permit
+export const authorizeClaim = (call: Call, collection: Collection): Permit =>
+  permitToCreate(call, collection, collection.name === USERS)
+
+/** Without `isBarred`, the rules decide. */
+function permitToCreate(call: Call, collection: Collection, isBarred: boolean): Permit {
+  const isClosed = isClosedTo(call, collection)
+  const rules = isClosed ? NO_RULES : rulesToCreate(call, collection)
+  trace(call, collection, 'create', isBarred ? NO_RULES : rules)
+  if (isClosed) throw registrationClosed()
+  if (rules.length === 0) throw denied(call.caller)
+  if (isBarred) throw idGiven()
+  return { collection, rules }
 }
+
+const NO_RULES: readonly Rule[] = []
 
 /**
  * The permit to change or delete a document. Without any rule, the document decides between 404 and 403.

@@ -35,7 +35,9 @@ export async function findEarlier(asked: Asked, explanation: Explanation): Promi
     const isSuggested = subject === suggestion?.subject
     for await (const grant of grantsTo(subject, missing.collection, asked, explanation)) {
       if (isSuggested && !isBefore(grant, suggestion)) continue
-      const { answer } = await explain(asked, grant.config)
+      const tried = await tryExplain(asked, grant.config)
+      if (!tried) continue
+      const { answer } = tried
       const dropped = answer.ignored.filter((name) => isDeclared(grant.config, missing.collection, name))
       const isAnswered = answer.status === 304 || (answer.status >= 200 && answer.status < 300)
       if (isAnswered && dropped.length === 0) return { subject, ...grant }

@@ -4,7 +4,7 @@ import type { ExplainedRequest, Explanation } from './explanation.js'
 import { findMissing } from './find-missing.js'
 import { judgeOperations, listSubjects } from './judge-operations.js'
 import { runRequest } from './run-request.js'
-import { type Compare, suggestGrant } from './suggest-grant.js'
+import { type Compare, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
  * Explains why a request is answered as it is (CONTRACT.md §8, "`explain`"): it is sent to a service of this

@@ -100,7 +100,7 @@ export interface JudgedRule {
 export interface Dropped {
   readonly name: string
   readonly by: string | null
-  readonly why: 'pick' | 'omit' | 'set' | 'role' | 'hash' | 'service'
+  readonly why: 'pick' | 'omit' | 'set' | 'role' | 'service'
 }
 
 /** A condition, judged on one document. */

@@ -23,7 +23,7 @@ export function findMissing(run: Run): Missing | null {
 
 /** Whether a document existed when it was asked for. */
 function isThere(run: Run, { operation, place }: Place, id: string): boolean {
-  const look = operation.looks.findLast(({ document }) => document._id === id)
+  const look = operation.looks.find(({ document }) => document._id === id)
   if (look) return !look.holds
   const { name } = operation.collection
   // Nothing was looked at, so nobody grants anything: what was stored decides, and what a batch did before.

@@ -39,7 +39,8 @@ function judgeOperation(run: Run, { operation: recorded, place, id }: Place): re
     const stored = rules.length > 0 ? (run.stored.get(collection.name) ?? []) : []
     return stored.length === 0 ? [judgeRead(at, null)] : stored.map((document) => judgeRead(at, document))
   }
-  const look = looks.findLast(({ document }) => document._id === id)
+  // The first: what a write leaves behind is looked at, too.
+  const look = looks.find(({ document }) => document._id === id)
   if (operation === 'read') return [judgeRead(at, look?.document ?? null)]
   // Only an anonymous caller is refused without a look at the document.
   const reading =

@@ -1,9 +1,9 @@
-import { isObject, readOwn } from '../../json/own-properties.js'
-import { toPointerPart } from '../../json/pointer.js'
-import { OPERATIONS, type Operation, OWNER } from '../../permissions/grants.js'
-import type { JsonObject, RuleConfig } from '../../types.js'
-import type { Suggestion } from './explanation.js'
-import { grantPointer, grantsOf, isPlain } from './find-rule.js'
+import { isObject, readOwn } from '../../../json/own-properties.js'
+import { toPointerPart } from '../../../json/pointer.js'
+import { OPERATIONS, type Operation, OWNER } from '../../../permissions/grants.js'
+import type { JsonObject, RuleConfig } from '../../../types.js'
+import type { Suggestion } from '../explanation.js'
+import { grantPointer, grantsOf, isPlain } from '../find-rule.js'
 
 /** Rules of one subject, by operation, that take the place of those it has. */
 export type Rules = { readonly [operation in Operation]?: RuleConfig }

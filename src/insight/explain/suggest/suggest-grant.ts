@@ -1,14 +1,14 @@
-import { ConfigError } from '../../errors.js'
-import { readOwn } from '../../json/own-properties.js'
-import { EVERYONE, isRole, type Operation, OWNER, SIGNED_IN } from '../../permissions/grants.js'
-import type { InsightOptions } from '../options.js'
+import { ConfigError } from '../../../errors.js'
+import { readOwn } from '../../../json/own-properties.js'
+import { EVERYONE, isRole, type Operation, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
+import type { InsightOptions } from '../../options.js'
+import type { Suggestion } from '../explanation.js'
+import { findMissing, type Missing } from '../find-missing.js'
+import { findRule, grantsOf } from '../find-rule.js'
+import { placesOf } from '../places.js'
+import { type Run, runRequest } from '../run-request.js'
 import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
-import type { Suggestion } from './explanation.js'
-import { findMissing, type Missing } from './find-missing.js'
-import { findRule, grantsOf } from './find-rule.js'
-import { placesOf } from './places.js'
 import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
-import { type Run, runRequest } from './run-request.js'
 
 /** Says what two configurations answer differently: `comparePermissions`. */
 export type Compare = (before: unknown, after: unknown, options: InsightOptions) => unknown

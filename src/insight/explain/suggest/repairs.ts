@@ -1,14 +1,14 @@
-import type { Collection } from '../../config/plan.js'
-import { compilePath } from '../../json/own-properties.js'
-import type { Operation, Rule } from '../../permissions/grants.js'
-import { selectReadRules } from '../../permissions/read-gate.js'
-import type { JsonObject, RuleConfig, WhereConfig } from '../../types.js'
-import { isKeepable } from './dropped.js'
-import { findRule } from './find-rule.js'
-import { fieldsIn } from './judge-condition.js'
-import { placeOfCheck } from './judge-operations.js'
-import type { Place } from './places.js'
-import type { RecordedAttempt, RecordedBody } from './recorder.js'
+import type { Collection } from '../../../config/plan.js'
+import { compilePath } from '../../../json/own-properties.js'
+import type { Operation, Rule } from '../../../permissions/grants.js'
+import { selectReadRules } from '../../../permissions/read-gate.js'
+import type { JsonObject, RuleConfig, WhereConfig } from '../../../types.js'
+import { isKeepable } from '../dropped.js'
+import { findRule } from '../find-rule.js'
+import { fieldsIn } from '../judge-condition.js'
+import { placeOfCheck } from '../judge-operations.js'
+import type { Place } from '../places.js'
+import type { RecordedAttempt, RecordedBody } from '../recorder.js'
 
 /** A rule that comes nearer to letting a request through. */
 export interface Repaired {
@@ -27,11 +27,11 @@ interface Broken {
 }
 
 /** The next forms of a rule under which an operation was refused, or that dropped something. */
-export function* repairRule({ operation: recorded }: Place, broken: Broken): Generator<Repaired> {
+export function* repairRule({ operation: recorded, id }: Place, broken: Broken): Generator<Repaired> {
   const { operation, rule, compiled } = broken
   const { collection } = recorded
   if (operation === 'read') {
-    const look = recorded.looks.at(-1)
+    const look = recorded.looks.find(({ document }) => document._id === id)
     if (look && !look.holds) yield* widen(rule, 'where', rule.where, look.document)
     return
   }

@@ -1,0 +1,128 @@
+import { isObject } from '../../../json/own-properties.js'
+import { WIDTH, wrap } from '../../text/layout.js'
+import { type Paint, plain } from '../../text/paint.js'
+import type { TreeLine } from '../../text/tree-line.js'
+import type { ExplainedAnswer, Explanation, Suggestion } from '../explanation.js'
+import { grantPointer } from '../find-rule.js'
+import { describeJudgement } from './describe-judgement.js'
+
+/** Prints an explanation as text of at most 100 columns, but for words that are wider. */
+export function printExplanation(explanation: Explanation, paint: Paint = plain): string {
+  const blocks = [
+    [paint('bold', describeRequest(explanation)), describeAnswer(explanation.answer)],
+    ...explanation.judgements.map((judgement) =>
+      describeJudgement(judgement).flatMap((line) => printLine(line, paint)),
+    ),
+    ...(explanation.isCut ? [['…']] : []),
+    ...describeSuggestion(explanation).map(({ words, rules }) => [
+      ...words,
+      ...rules.flatMap(({ pointer, json }) => [
+        `  ${paint('dim', pointer)}`,
+        ...json.map((line) => `    ${line}`),
+      ]),
+    ]),
+  ]
+  return blocks.map((lines) => lines.join('\n')).join('\n\n')
+}
+
+/** The same as Markdown. */
+export function printExplanationMarkdown(explanation: Explanation): string {
+  const blocks = [
+    [`### \`${describeRequest(explanation)}\``],
+    [describeAnswer(explanation.answer)],
+    explanation.judgements.flatMap((judgement) => describeJudgement(judgement).map(toItem)),
+    ...(explanation.isCut ? [['…']] : []),
+    ...describeSuggestion(explanation).map(({ words, rules }) => [
+      ...words,
+      ...rules.flatMap(({ pointer, json }) => ['', `\`${pointer}\``, '', '```json', ...json, '```']),
+    ]),
+  ]
+  return blocks.map((lines) => lines.join('\n')).join('\n\n')
+}
+
+function describeRequest({ request, subjects }: Explanation): string {
+  const { method, path, caller } = request
+  return `${method} ${path} as ${caller === null ? 'anonymous' : `${caller.id} (${subjects.join(', ')})`}`
+}
+
+function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer): string {
+  const what = code === null ? '' : ` ${code}`
+  const said = detail === null ? '' : `: ${detail}`
+  const dropped = ignored.length > 0 ? `, ignored: ${ignored.join(', ')}` : ''
+  return wrap(`${status}${what}${said}${dropped}`, WIDTH).join('\n  ')
+}
+
+const markOf = ({ isGood }: TreeLine): string => (isGood === undefined ? '·' : isGood ? '✓' : '✗')
+
+function printLine(line: TreeLine, paint: Paint): readonly string[] {
+  const { depth, isGood, text, pointer } = line
+  const margin = ' '.repeat(depth * 2)
+  const [first = '', ...others] = wrap(text, WIDTH - depth * 2 - 2)
+  const mark = isGood === undefined ? '·' : paint(isGood ? 'green' : 'red', markOf(line))
+  const written = `${margin}${mark} ${depth === 0 ? paint('bold', first) : first}`
+  const rest = others.map((one) => `${margin}  ${one}`)
+  if (!pointer) return [written, ...rest]
+  const isRoomy = others.length === 0 && margin.length + 2 + first.length + 2 + pointer.length <= WIDTH
+  if (isRoomy) return [`${written}  ${paint('dim', pointer)}`]
+  return [written, ...rest, `${margin}  ${paint('dim', pointer)}`]
+}
+
+const toItem = (line: TreeLine): string =>
+  `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` \`${line.pointer}\`` : ''}`
+
+/** What has a meaning in Markdown stands for itself. */
+const toMarkdown = (text: string): string => text.replace(/[\\`*_[\]<>|]/g, '\\$&')
+
+/** What would have let the request through: words, and each rule at its place. */
+interface Advice {
+  readonly words: readonly string[]
+  readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]
+}
+
+function describeSuggestion({ missing, suggestion }: Explanation): readonly Advice[] {
+  if (!missing) return []
+  const right = `The right to ${missing.operation} ${missing.collection} is missing`
+  if (!suggestion) return [{ words: wrap(`${right}; no grant alone lets this through.`, WIDTH), rules: [] }]
+  const { collection, subject, rules } = suggestion
+  return [
+    {
+      words: wrap(`${right}. This would have let it through${describeAdditions(suggestion)}:`, WIDTH),
+      rules: Object.entries(rules).map(([operation, rule]) => ({
+        pointer: `${grantPointer(collection, subject)}/${operation}`,
+        json: printJson(rule, WIDTH - 4),
+      })),
+    },
+  ]
+}
+
+function describeAdditions({ names, conditions }: Suggestion): string {
+  const more = conditions > 1 ? 'cases' : 'case'
+  const added = [
+    ...(names.length > 0 ? [`accepts ${names.join(', ')} besides`] : []),
+    ...(conditions > 0 ? [`holds in ${conditions} more ${more}`] : []),
+  ]
+  return added.length > 0 ? `; it ${added.join(', and ')}` : ''
+}
+
+/** JSON on one line where it fits, else with its members on lines of their own. */
+function printJson(value: unknown, width: number): readonly string[] {
+  const short = printShort(value)
+  if (short.length <= width || typeof value !== 'object' || value === null) return [short]
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const members = Object.entries(value).map(([name, one]) => {
+    const [first = '', ...rest] = printJson(one, width - 2 - (Array.isArray(value) ? 0 : name.length + 4))
+    return [Array.isArray(value) ? first : `${JSON.stringify(name)}: ${first}`, ...rest]
+  })
+  const lines = members.flatMap((member, i) => {
+    const comma = i < members.length - 1 ? ',' : ''
+    return member.map((line, j) => `  ${line}${j === member.length - 1 ? comma : ''}`)
+  })
+  return [open ?? '', ...lines, close ?? '']
+}
+
+function printShort(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(printShort).join(', ')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${printShort(one)}`)
+  return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
+}

@@ -1,0 +1,110 @@
+import { explainRequest, explainWith } from '../insight/explain/explain-request.js'
+import type { ExplainedRequest, Explanation } from '../insight/explain/explanation.js'
+import { printExplanation } from '../insight/explain/print/print-explanation.js'
+import type { InsightOptions } from '../insight/options.js'
+import { isObject } from '../json/own-properties.js'
+import type { Caller } from '../types.js'
+
+/** What a request brings along, and what it meets. */
+export interface ExpectOptions
+  extends InsightOptions,
+    Pick<ExplainedRequest, 'body' | 'headers' | 'documents' | 'now'> {
+  /** The properties of the body that may be dropped. Default: none. */
+  readonly ignored?: readonly string[]
+}
+
+/** What a request was answered. */
+export interface ExpectedAnswer {
+  readonly status: number
+  readonly body: unknown
+  /** The properties of the body that were dropped, sorted. */
+  readonly ignored: readonly string[]
+}
+
+/** What is asked for; `path` may hold a query. */
+type Asked = readonly [method: string, path: string, options?: ExpectOptions]
+
+/**
+ * Expects a request to be allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with nothing of
+ * the body dropped but what `ignored` names. Throws an error that explains the answer where it is another, and
+ * `ConfigError` for a wrong configuration.
+ *
+ * @param config the configuration, as `createCollectionService` takes it
+ * @param caller as `handler.as()` takes it; `null` is an anonymous one
+ *
+ * @example
+ * ```ts
+ * const ann = { id: 'ann', roles: ['editor'] }
+ * await expectAllowed(config, ann, 'PATCH', `/articles/${_id}`, {
+ *   body: { title: 'New' },
+ *   documents: { articles: [{ _id, title: 'Old' }] },
+ * })
+ * ```
+ */
+export async function expectAllowed(
+  config: unknown,
+  caller: Caller | null,
+  ...asked: Asked
+): Promise<ExpectedAnswer> {
+  const answer = readAnswer(await ask(config, caller, asked, explainShortly))
+  const { status, ignored } = answer
+  const [, , { ignored: expected = [] } = {}] = asked
+  const lost = ignored.filter((name) => !expected.includes(name))
+  const isAnswered = (status >= 200 && status < 300) || status === 304
+  if (!isAnswered || lost.length > 0) {
+    const what = isAnswered ? `allowed, and whole: ${lost.join(', ')} dropped` : 'allowed'
+    fail(what, await ask(config, caller, asked, explainRequest))
+  }
+  return answer
+}
+
+/**
+ * Expects a request to be denied: answered 401, 403, or the 404 of a document that exists. Any other refusal, of a
+ * mistyped body or path for example, fails too. Throws as `expectAllowed` does.
+ *
+ * @example
+ * ```ts
+ * await expectDenied(config, null, 'POST', '/articles', { body: { title: 'New' } })
+ * ```
+ */
+export async function expectDenied(
+  config: unknown,
+  caller: Caller | null,
+  ...asked: Asked
+): Promise<ExpectedAnswer> {
+  const explanation = await ask(config, caller, asked, explainShortly)
+  const answer = readAnswer(explanation)
+  const { status } = answer
+  if (status !== 401 && status !== 403 && !(status === 404 && explanation.missing))
+    fail('denied', explanation)
+  return answer
+}
+
+/** The same as `explainRequest`, without what would have helped: a test that passes does not need it. */
+const explainShortly: typeof explainRequest = (config, request, options = {}) =>
+  explainWith(config, request, options, null)
+
+function ask(
+  config: unknown,
+  caller: Caller | null,
+  [method, path, options = {}]: Asked,
+  explain: typeof explainRequest,
+): Promise<Explanation> {
+  const { ignored: _, authenticate = false, production = false, ...request } = options
+  return explain(config, { caller, method, path, ...request }, { authenticate, production })
+}
+
+/** The header does not name all that was dropped, and a batch tells it with each of its results. */
+function readAnswer({ answer: { status, body, ignored }, judgements }: Explanation): ExpectedAnswer {
+  const results = isObject(body) && Array.isArray(body.results) ? body.results : []
+  const told = results.flatMap((result) => (isObject(result) ? (result.ignored ?? []) : []))
+  const dropped = judgements
+    .filter(({ operation }) => operation !== 'read')
+    .flatMap(({ rules }) => rules.filter(({ verdict }) => verdict === 'granted'))
+    .flatMap((rule) => rule.dropped.map(({ name }) => name))
+  return { status, body, ignored: [...new Set([...ignored, ...told.map(String), ...dropped])].sort() }
+}
+
+function fail(what: string, explanation: Explanation): never {
+  throw new Error(`This was expected to be ${what}.\n\n${printExplanation(explanation)}`)
+}

@@ -85,7 +85,7 @@ function checkVerdicts({ answer, judgements, missing }: Explanation): void {
     !judgements.every(({ operation }) => operation === 'read')
   )
     expect(refused).toEqual([])
-  if (missing) expect(judgements.at(-1)?.isGranted).toBe(false)
+  if (missing) expect(refused.length).toBeGreaterThan(0)
 }
 
 test('the answer is the handler’s, and what is said of it is true; a suggestion lets the request through', async () => {
@@ -123,7 +123,7 @@ test('no candidate before the suggested one lets the request through', async () 
       if (explanation.missing) refused += 1
       expect(await findEarlier(asked, explanation)).toBeUndefined()
     }),
-    { numRuns: isLong ? 2000 : 40 },
+    { numRuns: isLong ? 1000 : 40 },
   )
   expect(refused).toBeGreaterThan(5)
 })

@@ -1,3 +1,5 @@
+export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
+export type { ApiDocument } from '../openapi/describe-service.js'
 export { checkConfig } from './check/check-config.js'
 export type { FindingCode, Level } from './check/codes.js'
 export {
@@ -8,19 +10,6 @@ export {
 } from './check/data/check-data.js'
 export type { Twins } from './check/data/twins.js'
 export type { Finding } from './check/finding.js'
-export { permissionMatrix } from './matrix/permission-matrix.js'
-export type {
-  CallerMatrix,
-  CollectionMatrix,
-  MatrixCaller,
-  MatrixClaim,
-  MatrixCondition,
-  MatrixFields,
-  MatrixRule,
-  PermissionMatrix,
-} from './matrix/types.js'
-export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
-export type { ApiDocument } from '../openapi/describe-service.js'
 export { explainRequest } from './explain/explain-request.js'
 export type {
   Condition as JudgedCondition,
@@ -36,4 +25,15 @@ export type {
   Suggestion,
   Verdict as RuleVerdict,
 } from './explain/explanation.js'
+export { permissionMatrix } from './matrix/permission-matrix.js'
+export type {
+  CallerMatrix,
+  CollectionMatrix,
+  MatrixCaller,
+  MatrixClaim,
+  MatrixCondition,
+  MatrixFields,
+  MatrixRule,
+  PermissionMatrix,
+} from './matrix/types.js'
 export type { InsightOptions } from './options.js'

@@ -29,6 +29,7 @@ const config = defineConfig({
       permissions: { '*': { read: true, create: true, delete: true } },
     },
   },
+  limits: { maxLimit: 100 },
 })
 
 export const service = createCollectionService(config, createMemoryAdapter(), {

@@ -16,6 +16,7 @@ const config = defineConfig({
       permissions: { '*': { read: { omit: ['notes'] }, create: true, update: true, delete: true } },
     },
   },
+  limits: { maxLimit: 100 },
 })
 
 const [, secret] = /^whsec_(.+)$/.exec(WEBHOOK_SECRET) ?? []

@@ -1,0 +1,90 @@
+import { readdir, readFile } from 'node:fs/promises'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { checkConfig } from '../../src/insight/index.js'
+
+// CONTRACT.md §8, "Check"
+
+const root = new URL('../../', import.meta.url)
+const readText = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
+
+const WITHIN = ['examples/', 'src/cli/commands/templates/']
+const paths = (
+  await Promise.all(
+    WITHIN.map(async (folder) =>
+      (await readdir(new URL(folder, root), { recursive: true })).map((path) => folder + path),
+    ),
+  )
+).flat()
+
+const find = (config: unknown, authenticate = false): readonly string[] =>
+  [false, true].flatMap((production) =>
+    checkConfig(config, { authenticate, production }).map(
+      ({ level, code, pointer, message }) => `${level} ${code} ${pointer} ${message}`,
+    ),
+  )
+
+describe('check is silent on', () => {
+  const files = paths.filter((path) => path.endsWith('config.json'))
+  test('several files', () => expect(files.length).toBeGreaterThan(4))
+  test.each(files)('%s', async (path) => expect(find(await readText(path))).toEqual([]))
+})
+
+/** Whether a node is `{ collections: { … } }`. */
+const isConfig = (node: ts.Node): node is ts.ObjectLiteralExpression =>
+  ts.isObjectLiteralExpression(node) &&
+  node.properties.some(
+    (one) =>
+      ts.isPropertyAssignment(one) &&
+      one.name.getText() === 'collections' &&
+      ts.isObjectLiteralExpression(one.initializer),
+  )
+
+/** The configurations that a program holds, with the objects that it names. */
+function readConfigs(text: string): readonly unknown[] {
+  const source = ts.createSourceFile('example.ts', text, ts.ScriptTarget.ES2022, true)
+  const found: string[] = []
+  const named: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (isConfig(node)) found.push(node.getText())
+    else ts.forEachChild(node, visit)
+  }
+  visit(source)
+  for (const statement of source.statements) {
+    if (!ts.isVariableStatement(statement)) continue
+    const isObject = statement.declarationList.declarations.every(({ initializer }) => {
+      const inner = initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer
+      return inner !== undefined && ts.isObjectLiteralExpression(inner) && !isConfig(inner)
+    })
+    if (isObject) named.push(statement.getText())
+  }
+  // What is made of an imported configuration is checked with it.
+  const whole = found.filter((config) => !config.includes('...'))
+  return whole.map((config) => {
+    const program = ts.transpile(`${named.join('\n')}\nreturn (${config})`, {
+      target: ts.ScriptTarget.ES2022,
+    })
+    return new Function(program)()
+  })
+}
+
+describe('check is silent on what', () => {
+  const HOSTED = /\bauthenticate\b/
+  const programs = paths.filter((path) => /\.(?:ts|tsx|cjs)$/.test(path))
+  test.each([...programs, 'README.md'])('%s configures', async (path) => {
+    const text = await readText(path)
+    const blocks = path.endsWith('.md')
+      ? [...text.matchAll(/^```(?:js|ts)\n(.*?)^```$/gms)].map(([, block = '']) => block)
+      : [text]
+    for (const block of blocks)
+      for (const config of readConfigs(block)) expect(find(config, HOSTED.test(block))).toEqual([])
+  })
+
+  test('in the README is found', async () => {
+    const [first = '', ...others] = [
+      ...(await readText('README.md')).matchAll(/^```(?:js|ts)\n(.*?)^```$/gms),
+    ].map(([, block = '']) => block)
+    expect(readConfigs(first)).toHaveLength(1)
+    expect(others.flatMap(readConfigs)).toHaveLength(1)
+  })
+})

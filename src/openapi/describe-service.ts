@@ -4,6 +4,7 @@ import { isIn } from '../http/routes/find-route.js'
 import type { Method, Route } from '../http/routes/route.js'
 import { ROUTES } from '../http/routes/table.js'
 import type { JsonSchema } from '../json/json-schema.js'
+import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
 import { OF_COLLECTIONS } from './operations/collections.js'
 import type { DescribeOperation, Operation, OperationPlace } from './operations/operation.js'
@@ -23,26 +24,62 @@ export interface ApiDocument {
 }
 
 /** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
-export function describeService(service: Described, reader: Reader, prefix = ''): ApiDocument {
+export const describeService = (service: Described, reader: Reader, prefix = ''): ApiDocument =>
+  runAtOnce((slice) => describeInSlices(service, reader, prefix, slice))
+
+/** The same in slices: a configuration may have many fields. */
+export function* describeInSlices(
+  service: Described,
+  reader: Reader,
+  prefix: string,
+  slice: Slice,
+): Sliced<ApiDocument> {
   const scope = createScope(service, reader)
-  const described = ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
-    placesOf(route, service).flatMap(([path, place]) => {
+  const paths: [path: string, methods: JsonSchema][] = []
+  for (const route of ROUTES.filter((one) => isThere(one, service)))
+    for (const [path, place] of placesOf(route, service)) {
       const methods = describeMethods(scope, route, path, place)
-      return methods.length > 0 ? [[path, Object.fromEntries(methods)]] : []
-    }),
+      if (methods.length > 0) paths.push([path, Object.fromEntries(methods)])
+      slice.left -= DESCRIBE * (place.collection?.paths.size ?? 1)
+      if (slice.left <= 0) yield
+    }
+  const components = yield* scope.components.makeFor(
+    paths.map(([, methods]) => methods),
+    slice,
   )
-  const paths = Object.fromEntries(described)
   const securitySchemes = describeSecurity(service)
   return {
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    paths,
+    paths: Object.fromEntries(paths) as ApiDocument['paths'],
     components: {
-      ...scope.components.makeFor(paths),
+      ...components,
       ...(Object.keys(securitySchemes).length > 0 ? { securitySchemes } : {}),
     },
   }
+}
+
+/** The steps of describing a path of a query. */
+const DESCRIBE = 400
+
+/** Writes a document as JSON. */
+export function* writeInSlices({ paths, components, ...rest }: ApiDocument, slice: Slice): Sliced<string> {
+  const write = function* (entries: { readonly [name: string]: unknown }): Sliced<string> {
+    const texts: string[] = []
+    for (const [name, value] of Object.entries(entries)) {
+      const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+      texts.push(text)
+      slice.left -= stepsToWrite(text.length)
+      if (slice.left <= 0) yield
+    }
+    return `{${texts.join()}}`
+  }
+  const kinds: string[] = []
+  for (const [kind, byName] of Object.entries(components))
+    kinds.push(`${JSON.stringify(kind)}:${yield* write(byName)}`)
+  const written = yield* write(paths)
+  return `${JSON.stringify(rest).slice(0, -1)},"paths":${written},"components":{${kinds.join()}}}`
 }
 
 const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, problems are \`application/problem+json\` with a stable \`code\`.

@@ -17,11 +17,13 @@ export const referToParameters = (
   names: readonly ParameterName[],
 ): readonly JsonSchema[] =>
   names.flatMap((name) =>
-    DESCRIPTIONS[name](scope, collection).map((parameter) =>
-      scope.components.refer('parameters', keyOf(collection, parameter), () => ({
-        ...parameter,
-        in: 'query',
-      })),
+    scope.parametersOf(collection, name, () =>
+      DESCRIPTIONS[name](scope, collection).map((parameter) =>
+        scope.components.refer('parameters', keyOf(collection, parameter), () => ({
+          ...parameter,
+          in: 'query',
+        })),
+      ),
     ),
   )
 

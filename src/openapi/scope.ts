@@ -4,6 +4,7 @@ import type { Field } from '../fields/field-type.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import { namesOf } from '../permissions/read-access.js'
 import { targetOf } from '../query/compile-expand.js'
+import type { ParameterName } from '../query/raw-query.js'
 import type { ReadableNames } from '../query/reading.js'
 import { USERS } from '../schema/names.js'
 import type { Service } from '../service/call.js'
@@ -30,6 +31,12 @@ export interface Scope {
   rights(collection: Collection): Rights
   /** What the reader may read of a collection; empty for nothing. */
   names(collection: Collection): ReadableNames
+  /** References to what stands for a parameter of the query language, which several routes take. */
+  parametersOf(
+    collection: Collection,
+    name: ParameterName,
+    make: () => readonly JsonSchema[],
+  ): readonly JsonSchema[]
   /** The collection to which a field refers, if the reader may read it. */
   findTarget(field: Field): Collection | undefined
 }
@@ -38,12 +45,14 @@ export interface Scope {
 export function createScope(service: Described, reader: Reader): Scope {
   const rights = new Map<Collection, Rights>()
   const names = new Map<Collection, ReadableNames>()
+  const parameters = new Map<string, readonly JsonSchema[]>()
   const scope: Scope = {
     service,
     reader,
     components: createComponents(),
     rights: (collection) => remember(rights, collection, () => findRights(service, collection, reader)),
     names: (collection) => remember(names, collection, () => findNames(collection, scope.rights(collection))),
+    parametersOf: ({ name: collection }, name, make) => remember(parameters, `${collection}.${name}`, make),
     findTarget(field) {
       const isAccount = service.accounts !== null && field.path === 'createdBy'
       const target = service.plan.collections.get((isAccount ? USERS : targetOf(field)) ?? '')

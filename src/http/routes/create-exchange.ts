@@ -1,4 +1,5 @@
 import type { KnownCaller } from '../../permissions/caller.js'
+import type { KeptText } from '../../permissions/kept-texts.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
@@ -13,17 +14,16 @@ import { checkMediaType, parseInTurn } from '../body.js'
 import type { Routes } from './find-route.js'
 import type { Endpoint, Exchange, Place } from './route.js'
 
-/** To whom a service is described, and where it is found. */
-export interface Asked {
-  readonly caller: KnownCaller | null
+/** Where a service is found. */
+export interface Found {
   /** The part of the URL's path before the service's own paths. */
   readonly prefix: string
   /** Whether the routes of accounts are there. */
   readonly hasAccountRoutes: boolean
 }
 
-/** Describes a service to a caller: an OpenAPI document, in JSON. */
-export type Describe = (asked: Asked) => string
+/** Describes a service to the caller of a request: an OpenAPI document, in JSON. */
+export type Describe = (call: Call, found: Found) => MaybePromise<KeptText>
 
 /** What all exchanges of a handler share. */
 export interface ExchangeOptions {
@@ -90,10 +90,10 @@ class RequestExchange implements Exchange {
     return this.#options.streams
   }
 
-  get describe(): (() => string) | undefined {
+  get describe(): Exchange['describe'] {
     const { describe, hasAccountRoutes } = this.#options
     const { call, prefix } = this
-    return describe && (() => describe({ caller: call.caller, prefix, hasAccountRoutes }))
+    return describe && (() => describe(call, { prefix, hasAccountRoutes }))
   }
 
   get askHost(): (() => Promise<KnownCaller | null>) | undefined {

@@ -1,3 +1,4 @@
+import { whenReady } from '../../promises.js'
 import { notFound, unexpected } from '../../service/refusals.js'
 import { etagOfText, isKnown, isMatched } from '../etag.js'
 import { answerText } from './answers.js'
@@ -8,10 +9,11 @@ export const openapi: Endpoint = {
   run(exchange) {
     exchange.refuseQuery()
     if (!exchange.describe) throw notFound()
-    const text = exchange.describe()
-    const etag = etagOfText(text)
-    if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
-    if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
-    return answerText(200, text, { etag })
+    return whenReady(exchange.describe(), (document) => {
+      const etag = etagOfText(document)
+      if (!isMatched(exchange.header('if-match'), etag)) throw unexpected()
+      if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
+      return answerText(200, document.bytes, { etag })
+    })
   },
 }

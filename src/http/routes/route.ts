@@ -1,6 +1,7 @@
 import type { AuthPlan, Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import type { KnownCaller } from '../../permissions/caller.js'
+import type { KeptText } from '../../permissions/kept-texts.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import type { ParameterName } from '../../query/raw-query.js'
@@ -43,7 +44,7 @@ export interface Exchange {
   /** The streams of changes; absent where no collection has any. */
   readonly streams?: ChangeStreams | undefined
   /** Describes the service to the caller, in JSON; absent where it does not describe itself. */
-  readonly describe?: (() => string) | undefined
+  readonly describe?: (() => MaybePromise<KeptText>) | undefined
   /** Asks the host again who sends the request; absent where the host has no say in it. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */

@@ -22,6 +22,18 @@ export type Where =
       /** Calls `onLack` for each condition that is false because of what the caller lacks. */
       readonly bind: (binding: Binding, onLack?: () => void) => Filter
       readonly ways: Ways
+      /** What it is made of, for those who read it without a caller. */
+      readonly parts: BoundParts
+    }
+
+/** The filters that a bound one joins, or its one condition with a variable. */
+export type BoundParts =
+  | { readonly kind: 'and' | 'or'; readonly wheres: readonly Where[] }
+  | {
+      readonly kind: 'condition'
+      readonly field: Field
+      readonly operator: OperatorName
+      readonly operand: unknown
     }
 
 /** The `where` of a rule without one. */
@@ -85,6 +97,7 @@ function join(parts: readonly Where[], by: 'and' | 'or'): Where {
     variables: parts.flatMap((part) => (part.kind === 'bound' ? part.variables : [])),
     bind: (binding, onLack) => combine(parts.map((part) => bindWhere(part, binding, onLack))),
     ways,
+    parts: { kind: by, wheres: parts },
   }
 }
 
@@ -159,7 +172,7 @@ function parseCondition(
     if (!filter) onLack?.()
     return filter ?? nothing
   }
-  return { kind: 'bound', variables, bind, ways }
+  return { kind: 'bound', variables, bind, ways, parts: { kind: 'condition', field, operator, operand } }
 }
 
 const isList = (operator: OperatorName): boolean => takes(operator, 'list')

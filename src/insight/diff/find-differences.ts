@@ -1,0 +1,177 @@
+import type { Rule } from '../../permissions/grants.js'
+import { selectReadRules } from '../../permissions/read-gate.js'
+import { selectWriteRules } from '../../permissions/write-rules.js'
+import type { NameClass } from './model/classes.js'
+import { chooseRule, isRefusal, type Outcome, type Stored, type Write } from './model/decide-write.js'
+import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
+import { keyOfRule } from './model/rule-keys.js'
+import { storedKey } from './model/sources.js'
+import type { Sides } from './model/universe.js'
+import { isSame, isThere } from './model/values.js'
+import type { Ask } from './solver/explore.js'
+import type { DocumentOperation, Kind } from './types.js'
+
+/** What is compared: an operation, for one kind of caller. */
+export interface Comparing {
+  readonly sides: Sides
+  readonly operation: DocumentOperation
+  readonly asker: Asker
+  readonly classes: readonly NameClass[]
+  /** By side, whether documents here are accounts of the service. */
+  readonly areAccounts: readonly [before: boolean, after: boolean]
+  /** Whether registration is closed, so that nobody creates an account without being signed in. */
+  readonly areClosed: readonly [before: boolean, after: boolean]
+}
+
+/** A difference that one run has found. */
+export interface Found {
+  readonly kind: Kind
+  /** What it is about: the whole answer, or one class of names. */
+  readonly about: 'whole' | NameClass
+}
+
+/** Tells of a difference. */
+export type Tell = (found: Found) => void
+
+/** Whether a difference is new; what is known need not be found again. */
+export type IsNew = (about: Found['about']) => boolean
+
+/** One question whose runs find differences. */
+export type Question = (ask: Ask, tell: Tell) => void
+
+/** The questions that together show every difference of an operation for a kind of caller. */
+export function listQuestions(comparing: Comparing): readonly Question[] {
+  if (comparing.operation === 'read')
+    return [
+      (ask, tell) => compareStatus(comparing, ask, tell),
+      ...comparing.classes.map(
+        (names): Question =>
+          (ask, tell) =>
+            compareShown(comparing, names, { ask, tell }),
+      ),
+    ]
+  return [(ask, tell) => compareWrites(comparing, ask, tell)]
+}
+
+const isSameRule = (rule: Rule, others: readonly Rule[]): boolean =>
+  others.some((other) => keyOfRule(other) === keyOfRule(rule))
+
+/** Whether one of the rules applies that only one side has; where it does on both, nothing differs. */
+function isTold(before: Sight, after: Sight, isAsked: (rule: Rule) => boolean): readonly [boolean, boolean] {
+  const rulesOf = (sight: Sight, other: Sight) =>
+    sight.readers.filter((rule) => isAsked(rule) && !isSameRule(rule, other.readers))
+  const own = rulesOf(before, after).some(before.appliesTo)
+  const others = rulesOf(after, before).some(after.appliesTo)
+  if (own === others) return [true, true]
+  const shared = before.readers.filter((rule) => isAsked(rule) && isSameRule(rule, after.readers))
+  return shared.some(before.appliesTo) ? [true, true] : [own, others]
+}
+
+const KIND_BY_LOSS = { true: 'narrowing', false: 'widening' } as const
+
+const sightsOf = ({ sides, asker }: Comparing, ask: Ask): readonly [Sight, Sight] => [
+  createSight(sides.before, asker, ask),
+  createSight(sides.after, asker, ask),
+]
+
+/** Whether the document can be read at all, and what is answered where it cannot. */
+function compareStatus(comparing: Comparing, ask: Ask, tell: Tell): void {
+  const [before, after] = sightsOf(comparing, ask)
+  const [was, is] = isTold(before, after, () => true)
+  if (was !== is) tell({ kind: KIND_BY_LOSS[`${was}`], about: 'whole' })
+  if (was !== is) return
+  if (comparing.asker !== null || (before.readers.length === 0) === (after.readers.length === 0)) return
+  // An anonymous caller is told apart from one who only sees nothing here.
+  if (!before.isReadable() && !after.isReadable()) tell({ kind: 'changed', about: 'whole' })
+}
+
+interface Telling {
+  readonly ask: Ask
+  readonly tell: Tell
+}
+
+/** Whether some names of a document can be read that can be read before and after. */
+function compareShown(comparing: Comparing, names: NameClass, { ask, tell }: Telling): void {
+  const [before, after] = sightsOf(comparing, ask)
+  const [name] = names
+  const isAsked = ({ properties: { pick, omit } }: Rule): boolean =>
+    (pick === null || pick.has(name)) && !omit.has(name)
+  const isHash = comparing.sides.before.fields.some((field) => field.name === name && field.type === 'hash')
+  if (isHash) return
+  const [was, is] = isTold(before, after, isAsked)
+  if (was === is || !before.isReadable() || !after.isReadable()) return
+  if (isThere(ask, { kind: 'variable', key: storedKey(name) }))
+    tell({ kind: KIND_BY_LOSS[`${was}`], about: names })
+}
+
+/** What a write answers and leaves behind. */
+function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
+  const was = decide(comparing, 0, ask)
+  const is = decide(comparing, 1, ask)
+  if (isRefusal(was) && isRefusal(is)) {
+    if (was !== is) tell({ kind: 'changed', about: 'whole' })
+  } else if (isRefusal(was)) tell({ kind: 'widening', about: 'whole' })
+  else if (isRefusal(is)) tell({ kind: 'narrowing', about: 'whole' })
+  else for (const names of comparing.classes) compareStored(names, { was, is }, { ask, tell })
+}
+
+interface Both {
+  readonly was: Stored
+  readonly is: Stored
+}
+
+function compareStored(names: NameClass, { was, is }: Both, { ask, tell }: Telling): void {
+  const [name] = names
+  const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
+  if (isGivenBefore !== isGivenAfter) {
+    if (!isSettled(name, { was, is }, ask))
+      tell({ kind: isGivenBefore ? 'narrowing' : 'widening', about: names })
+  } else if (!isSame(ask, was.sourceOf(name), is.sourceOf(name))) tell({ kind: 'changed', about: names })
+}
+
+/** Whether a name that only one side takes from the body is the same in the end, and not even ignored. */
+const isSettled = (name: string, { was, is }: Both, ask: Ask): boolean =>
+  was.isKept(name) === is.isKept(name) && isSame(ask, was.sourceOf(name), is.sourceOf(name))
+
+const DENIED = (asker: Asker): Refusal => (asker === null ? '401' : '403')
+
+/** The outcome of a write under one side. */
+function decide({ sides, operation, asker, ...rest }: Comparing, side: 0 | 1, ask: Ask): Outcome {
+  const collection = side === 0 ? sides.before : sides.after
+  const sight = createSight(collection, asker, ask)
+  const own = operation === 'patch' || operation === 'put' ? 'update' : operation
+  if (own === 'read') throw new Error('a read is no write')
+  const rules = selectWriteRules(collection.permissions[own], asker)
+  const write: Omit<Write, 'mode'> = {
+    sight,
+    isSignedIn: asker !== null,
+    names: rest.classes.map(([name]) => name),
+    isAccount: rest.areAccounts[side],
+  }
+  if (operation === 'create') {
+    if (asker === null && rest.areClosed[side]) return '403'
+    return rules.length === 0 ? DENIED(asker) : chooseRule({ ...write, mode: 'create' }, rules)
+  }
+  if (rules.length === 0 && asker === null) return '401'
+  if (!sight.isReadable()) return '404'
+  if (operation === 'delete') return rules.some(sight.appliesTo) ? GONE : DENIED(asker)
+  if (rules.length === 0) return '403'
+  return chooseRule({ ...write, mode: operation === 'put' ? 'put' : 'patch' }, rules)
+}
+
+const GONE: Stored = {
+  isGiven: () => false,
+  isKept: () => false,
+  sourceOf: () => ({ kind: 'fixed', value: undefined }),
+}
+
+/** The rules that a kind of caller meets: where they are the same, so are the answers. */
+export function standingOf({ sides, operation, asker }: Comparing): readonly [string, string] {
+  const own = operation === 'patch' || operation === 'put' ? 'update' : operation
+  const keyOf = ({ permissions }: Sides['before']): string => {
+    const written = own === 'read' ? [] : selectWriteRules(permissions[own], asker)
+    const read = own === 'create' ? [] : selectReadRules(permissions, asker)
+    return JSON.stringify([written.map(keyOfRule), read.map(keyOfRule)])
+  }
+  return [keyOf(sides.before), keyOf(sides.after)]
+}

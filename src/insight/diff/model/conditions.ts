@@ -1,0 +1,258 @@
+import type { Field } from '../../../fields/field-type.js'
+import type { FieldRef, Filter, Leaf, Scalar } from '../../../filter/filter.js'
+import { compileFilter, type Predicate } from '../../../filter/matches.js'
+import { isObject } from '../../../json/own-properties.js'
+import { buildCondition, ConditionFault } from '../../../query/condition.js'
+import { operatorOf } from '../../../query/operators.js'
+import { isVariable } from '../../../query/variable.js'
+import type { BoundParts, Where } from '../../../query/where.js'
+import type { JsonObject, OperatorName } from '../../../types.js'
+import type { Ask } from '../solver/explore.js'
+import { isList, isOpaque, type Value } from '../solver/variable.js'
+import { type Source, type Sources, sourceOfVariable } from './sources.js'
+
+/** Whether a condition holds for a document of which only the sources of its values are known. */
+export function whereHolds(ask: Ask, where: Where, sources: Sources): boolean {
+  if (where.kind === 'fixed') return filterHolds(ask, where.filter, sources)
+  return partsHold(ask, where.parts, sources)
+}
+
+function partsHold(ask: Ask, parts: BoundParts, sources: Sources): boolean {
+  switch (parts.kind) {
+    case 'and':
+      return parts.wheres.every((where) => whereHolds(ask, where, sources))
+    case 'or':
+      return parts.wheres.some((where) => whereHolds(ask, where, sources))
+    case 'condition':
+      return conditionHolds(ask, parts, sources)
+    default:
+      return parts satisfies never
+  }
+}
+
+type Condition = Extract<BoundParts, { readonly kind: 'condition' }>
+
+/** A condition that names what a caller has, or the time: false wherever that does not fit. */
+function conditionHolds(ask: Ask, { field, operator, operand }: Condition, sources: Sources): boolean {
+  const { ref } = field
+  if (!ref) return false
+  const source = sources(ref.path)
+  const { operand: form } = operatorOf(operator)
+  if (form === 'list') {
+    const isIn = Array.isArray(operand)
+      ? isAmong(ask, { field, ref, source }, operand)
+      : isVariable(operand) && isInList(ask, { field, ref, source }, sourceOfVariable(operand))
+    return isIn !== undefined && (operator === '$nin' ? !isIn : isIn)
+  }
+  if (!isVariable(operand)) return false
+  const other = sourceOfVariable(operand)
+  if (!fits(ask, field, operator, other)) return false
+  const kind = operator === '$ne' ? 'eq' : KINDS[operator]
+  const holds = kind !== undefined && comparisonHolds(ask, { ref, source }, kind, other)
+  return operator === '$ne' ? !holds : holds
+}
+
+const KINDS: { readonly [operator in OperatorName]?: 'eq' | 'lt' | 'lte' | 'gt' | 'gte' } = {
+  $eq: 'eq',
+  $gt: 'gt',
+  $gte: 'gte',
+  $lt: 'lt',
+  $lte: 'lte',
+}
+
+interface Compared {
+  readonly ref: FieldRef
+  readonly source: Source
+}
+
+/** Whether a value of the caller has a form that the field and the operator can take. */
+function fits(ask: Ask, field: Field, operator: OperatorName, source: Source): boolean {
+  if (source.kind === 'fixed') return canTake(field, operator, source.value)
+  return ask({ kind: 'test', on: source.key, test: (value) => canTake(field, operator, formOf(value)) })
+}
+
+/** A value that stands for all of its form. */
+const formOf = (value: Value): unknown => {
+  if (isList(value)) return value.of === null ? [] : [SAMPLES[value.of]]
+  return isOpaque(value) ? value.sample : value
+}
+
+const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
+
+function canTake(field: Field, operator: OperatorName, value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  try {
+    buildCondition(field, operator, value)
+    return true
+  } catch (thrown) {
+    if (thrown instanceof ConditionFault) return false
+    throw thrown
+  }
+}
+
+/** Whether a value is among some that are written, some of them variables; `undefined` where one does not fit. */
+function isAmong(
+  ask: Ask,
+  { field, ref, source }: Compared & { readonly field: Field },
+  operands: readonly unknown[],
+): boolean | undefined {
+  const others = operands.map((operand) =>
+    isVariable(operand) ? sourceOfVariable(operand) : ({ kind: 'fixed', value: operand } as const),
+  )
+  const variables = others.filter(({ kind }) => kind === 'variable')
+  if (!variables.every((other) => fits(ask, field, '$eq', other))) return undefined
+  const written = operands.filter((operand) => !isVariable(operand))
+  if (written.length > 0 && filterHolds(ask, buildCondition(field, '$in', written), () => source)) return true
+  return variables.some((other) => comparisonHolds(ask, { ref, source }, 'eq', other))
+}
+
+/** Whether a value is in a list of the caller; `undefined` where there is no such list. */
+function isInList(
+  ask: Ask,
+  { field, ref, source }: Compared & { readonly field: Field },
+  list: Source,
+): boolean | undefined {
+  if (list.kind === 'fixed' || !fits(ask, field, '$in', list)) return undefined
+  if (source.kind === 'fixed') {
+    const values = [source.value].flat()
+    return values.some((value) => ask({ kind: 'some', on: list.key, test: (element) => element === value }))
+  }
+  if (ref.each) return ask({ kind: 'overlap', on: source.key, other: list.key })
+  return ask({
+    kind: 'some of',
+    on: list.key,
+    other: source.key,
+    test: (element, value) => element === value,
+  })
+}
+
+function comparisonHolds(
+  ask: Ask,
+  { ref, source }: Compared,
+  kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte',
+  other: Source,
+): boolean {
+  if (other.kind === 'fixed')
+    return leafHolds(ask, { kind, field: ref, value: other.value as Scalar }, () => source)
+  const one = { ...ref, each: false }
+  const test = (value: unknown, bound: Value): boolean =>
+    typeof bound !== 'object' &&
+    bound !== undefined &&
+    compileFilter({ kind, field: one, value: bound })(documentWith(ref.path, value))
+  if (source.kind === 'fixed') {
+    const values = [source.value].flat()
+    return ask({ kind: 'test', on: other.key, test: (bound) => values.some((value) => test(value, bound)) })
+  }
+  if (ref.each) return ask({ kind: 'some of', on: source.key, other: other.key, test })
+  return ask({
+    kind: 'compare',
+    on: source.key,
+    other: other.key,
+    test: (value, bound) => test(plainOf(value), bound),
+  })
+}
+
+/** Whether a filter without variables holds. What asks for one single value is one atom. */
+export function filterHolds(ask: Ask, filter: Filter, sources: Sources): boolean {
+  const path = onlyPathOf(filter)
+  if (typeof path === 'string') {
+    const source = sources(path)
+    const holds = predicateOf(filter)
+    if (source.kind === 'fixed') return holds(documentWith(path, source.value))
+    return ask({
+      kind: 'test',
+      on: source.key,
+      test: (value) => holds(documentWith(path, plainOf(value))),
+    })
+  }
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.every((part) => filterHolds(ask, part, sources))
+    case 'or':
+      return filter.filters.some((part) => filterHolds(ask, part, sources))
+    case 'not':
+      return !filterHolds(ask, filter.filter, sources)
+    case 'present':
+    case 'match':
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+      return leafHolds(ask, filter, sources)
+    default:
+      return filter satisfies never
+  }
+}
+
+function leafHolds(ask: Ask, leaf: Leaf, sources: Sources): boolean {
+  const { path, each } = leaf.field
+  const source = sources(path)
+  const holds = predicateOf(leaf)
+  if (source.kind === 'fixed') return holds(documentWith(path, source.value))
+  if (!each || leaf.kind === 'present')
+    return ask({ kind: 'test', on: source.key, test: (value) => holds(documentWith(path, plainOf(value))) })
+  return ask({ kind: 'some', on: source.key, test: (element) => holds(documentWith(path, [element])) })
+}
+
+const predicates = new WeakMap<Filter, Predicate>()
+
+function predicateOf(filter: Filter): Predicate {
+  const known = predicates.get(filter)
+  if (known) return known
+  const predicate = compileFilter(filter)
+  predicates.set(filter, predicate)
+  return predicate
+}
+
+const onlyPaths = new WeakMap<Filter, string | null>()
+
+/** The one path that a filter asks for, where its values are single ones; else `null`. */
+function onlyPathOf(filter: Filter): string | null {
+  const known = onlyPaths.get(filter)
+  if (known !== undefined) return known
+  const paths = new Set(
+    leavesOf(filter).map(({ field, kind }) => (field.each && kind !== 'present' ? null : field.path)),
+  )
+  const [path] = paths
+  const only = paths.size === 1 && typeof path === 'string' ? path : null
+  onlyPaths.set(filter, only)
+  return only
+}
+
+/** All leaves of a filter. */
+export function leavesOf(filter: Filter): readonly Leaf[] {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.filters.flatMap(leavesOf)
+    case 'not':
+      return leavesOf(filter.filter)
+    case 'present':
+    case 'match':
+    case 'eq':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+      return [filter]
+    default:
+      return filter satisfies never
+  }
+}
+
+/** A value as a document would hold it. */
+export function plainOf(value: Value): unknown {
+  if (isList(value)) return []
+  if (isOpaque(value)) return value.sample ?? undefined
+  return value
+}
+
+/** A document with one value. */
+export function documentWith(path: string, value: unknown): JsonObject {
+  if (value === undefined) return {}
+  const names = path.split('.')
+  let inner: unknown = value
+  for (const name of names.reverse()) inner = { [name]: inner }
+  return isObject(inner) ? inner : {}
+}

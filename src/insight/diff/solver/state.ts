@@ -1,0 +1,135 @@
+import { findLists } from './lists.js'
+import {
+  type Atom,
+  holdsIn,
+  isList,
+  type Literal,
+  type Model,
+  type Value,
+  type Variable,
+} from './variable.js'
+
+/** What was decided so far, and one model of it. */
+export interface State {
+  /** What each variable may still be, by itself. */
+  readonly domains: ReadonlyMap<string, readonly Value[]>
+  /** The decided atoms that name two variables, or look into lists. */
+  readonly literals: readonly Literal[]
+  readonly model: Model
+}
+
+/** The variables of a question, by key. */
+export type Variables = ReadonlyMap<string, Variable>
+
+/** The state in which nothing is decided. Variables come in when something is asked of them. */
+export const EMPTY: State = {
+  domains: new Map(),
+  literals: [],
+  model: { values: new Map(), lists: new Map() },
+}
+
+/** The state with some more variables; `undefined` where one of them can have no value. */
+export function touch(variables: Variables, state: State, keys: readonly string[]): State | undefined {
+  const fresh = keys.filter((key) => !state.domains.has(key))
+  if (fresh.length === 0) return state
+  const domains = new Map(state.domains)
+  const literals = [...state.literals]
+  const add = (key: string): void => {
+    if (domains.has(key)) return
+    const { values = [], parent = null } = variables.get(key) ?? {}
+    domains.set(key, values)
+    if (parent === null) return
+    add(parent)
+    literals.push({ atom: { kind: 'compare', on: key, other: parent, test: isInside }, holds: true })
+  }
+  for (const key of fresh) add(key)
+  return settle(variables, { domains, literals }, state.model)
+}
+
+/** What is in an object is there only with the object. */
+const isInside = (inner: Value, outer: Value): boolean => inner === undefined || outer !== undefined
+
+/** The state in which an atom holds too, or does not; `undefined` where that contradicts. */
+export function assume(variables: Variables, state: State, { atom, holds }: Literal): State | undefined {
+  const isMet = holdsIn(atom, state.model) === holds
+  const literals = atom.kind === 'test' ? state.literals : [...state.literals, { atom, holds }]
+  const domains = narrow(state.domains, { atom, holds })
+  if (!domains) return undefined
+  if (isMet) return { domains, literals, model: state.model }
+  return settle(variables, { domains, literals }, state.model)
+}
+
+/** The domains without the values that an atom alone rules out. */
+function narrow(domains: State['domains'], { atom, holds }: Literal): State['domains'] | undefined {
+  if (atom.kind === 'test') return restrict(domains, atom.on, (value) => atom.test(value) === holds)
+  if (!holds || atom.kind === 'compare' || atom.kind === 'same') return domains
+  const own = restrict(domains, atom.on, isList)
+  return own && atom.kind === 'overlap' ? restrict(own, atom.other, isList) : own
+}
+
+function restrict(
+  domains: State['domains'],
+  key: string,
+  keep: (value: Value) => boolean,
+): State['domains'] | undefined {
+  const before = domains.get(key) ?? []
+  const kept = before.filter(keep)
+  if (kept.length === before.length) return domains
+  return kept.length === 0 ? undefined : new Map(domains).set(key, kept)
+}
+
+/** Finds a model: first values that agree with each other, then what is in the lists. */
+function settle(
+  variables: Variables,
+  { domains, literals }: Omit<State, 'model'>,
+  last?: Model,
+): State | undefined {
+  const values = new Map<string, Value>()
+  for (const [key, domain] of domains) {
+    if (domain.length === 0) return undefined
+    const before = last?.values.get(key)
+    values.set(key, last && domain.includes(before) ? before : domain[0])
+  }
+  const model = findModel(variables, { domains, literals, values })
+  return model && { domains, literals, model }
+}
+
+/** What a model is looked for with; `values` has a value for each variable, to begin with. */
+export interface Question {
+  readonly domains: State['domains']
+  readonly literals: readonly Literal[]
+  readonly values: Map<string, Value>
+}
+
+function findModel(variables: Variables, question: Question): Model | undefined {
+  const { domains, literals, values } = question
+  const joined = [...new Set(literals.flatMap(({ atom }) => keysOf(atom)))].filter((key) => domains.has(key))
+  const unassigned = new Set(joined)
+  const pairs = literals.filter(({ atom }) => atom.kind === 'compare')
+  const isConsistent = (key: string): boolean =>
+    pairs.every(({ atom, holds }) => {
+      if (atom.kind !== 'compare' || (atom.on !== key && atom.other !== key)) return true
+      if (unassigned.has(atom.on) || unassigned.has(atom.other)) return true
+      return atom.test(values.get(atom.on), values.get(atom.other)) === holds
+    })
+  const assign = (i: number): Model | undefined => {
+    const key = joined[i]
+    if (key === undefined) return findLists(variables, question)
+    unassigned.delete(key)
+    const first = values.get(key)
+    const rest = (domains.get(key) ?? []).filter((value) => value !== first)
+    for (const value of [first, ...rest]) {
+      values.set(key, value)
+      const model = isConsistent(key) ? assign(i + 1) : undefined
+      if (model) return model
+    }
+    values.set(key, first)
+    unassigned.add(key)
+    return undefined
+  }
+  return assign(0)
+}
+
+/** The variables of an atom. */
+export const keysOf = (atom: Atom): readonly string[] =>
+  'other' in atom && typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]

@@ -1,0 +1,103 @@
+import type { Scalar } from '../../../filter/filter.js'
+
+/** Stands for a list in the domain of a variable; what is in it is found apart. */
+export interface ListMark {
+  /** The type of its elements; `null` for the empty list. */
+  readonly of: 'string' | 'number' | 'boolean' | null
+  /** Whether it has at least one element. */
+  readonly hasElement: boolean
+}
+
+/** Stands for a value that no condition looks into. */
+export interface Opaque {
+  readonly sample: unknown
+}
+
+/** A value that a variable may have; `undefined` is a missing one. */
+export type Value = Scalar | ListMark | Opaque | undefined
+
+/** Something that the decision depends on: a field of a document, of a body, of the caller, or the time. */
+export interface Variable {
+  readonly key: string
+  /** Every value that some condition tells from the others; the first is the one that a reader expects. */
+  readonly values: readonly Value[]
+  /** The elements that a list of it may have. */
+  readonly elements: readonly Scalar[]
+  /** The object around it: where that is missing, so is this. */
+  readonly parent: string | null
+}
+
+export const isList = (value: Value): value is ListMark => typeof value === 'object' && 'of' in value
+
+export const isOpaque = (value: Value): value is Opaque => typeof value === 'object' && 'sample' in value
+
+/** A value that can be compared; `undefined` for every other. */
+export const scalarOf = (value: Value): Scalar | undefined => (typeof value === 'object' ? undefined : value)
+
+/**
+ * One atom of a decision. `test` and `compare` look at whole values, `some` at the elements of a list, `overlap` at
+ * those of two lists; `same` says that two lists are equal, or a list and a fixed one.
+ */
+export type Atom =
+  | { readonly kind: 'test'; readonly on: string; readonly test: (value: Value) => boolean }
+  | {
+      readonly kind: 'compare'
+      readonly on: string
+      readonly other: string
+      readonly test: (value: Value, other: Value) => boolean
+    }
+  | { readonly kind: 'some'; readonly on: string; readonly test: (element: Scalar) => boolean }
+  | {
+      readonly kind: 'some of'
+      readonly on: string
+      readonly other: string
+      readonly test: (element: Scalar, other: Scalar) => boolean
+    }
+  | { readonly kind: 'overlap'; readonly on: string; readonly other: string }
+  | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
+
+/** An atom that was decided. */
+export interface Literal {
+  readonly atom: Atom
+  readonly holds: boolean
+}
+
+/** One value for every variable, and the elements of the lists among them. */
+export interface Model {
+  readonly values: ReadonlyMap<string, Value>
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+}
+
+/** Whether an atom holds in a model. */
+export function holdsIn(atom: Atom, { values, lists }: Model): boolean {
+  const own = values.get(atom.on)
+  const elements = isList(own) ? (lists.get(atom.on) ?? []) : undefined
+  switch (atom.kind) {
+    case 'test':
+      return atom.test(own)
+    case 'compare':
+      return atom.test(own, values.get(atom.other))
+    case 'some':
+      return elements?.some(atom.test) ?? false
+    case 'some of': {
+      const other = scalarOf(values.get(atom.other))
+      return other !== undefined && (elements?.some((element) => atom.test(element, other)) ?? false)
+    }
+    case 'overlap': {
+      const others = isList(values.get(atom.other)) ? (lists.get(atom.other) ?? []) : []
+      return elements?.some((element) => others.includes(element)) ?? false
+    }
+    case 'same': {
+      if (typeof atom.other !== 'string') return isSameList(elements, atom.other)
+      const other = values.get(atom.other)
+      return isSameList(elements, isList(other) ? (lists.get(atom.other) ?? []) : undefined)
+    }
+    default:
+      return atom satisfies never
+  }
+}
+
+const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | undefined): boolean =>
+  a === undefined || b === undefined
+    ? a === b
+    : a.length === b.length && a.every((element, i) => element === b[i])

@@ -1,0 +1,98 @@
+import { isEqualJson } from '../../json/equality.js'
+import type { JsonObject } from '../../types.js'
+import type { Plans } from './compare-collection.js'
+import type { Comparing } from './find-differences.js'
+import { bodyKey, callerKey, storedKey, TIME } from './model/sources.js'
+import { fieldsOf } from './model/universe.js'
+import type { Variables } from './solver/state.js'
+import { isList, isOpaque, type Model, type Value } from './solver/variable.js'
+import type { Witness, WitnessCaller } from './types.js'
+
+interface Shown {
+  readonly variables: Variables
+  readonly model: Model
+  /** Whether `before` would accept the document. */
+  readonly isFresh: boolean
+}
+
+/** The `_id` of a document of which nothing is asked. */
+const SOME_ID = '01990000-0000-7000-8000-000000000000'
+const SOME_TIME = '2026-01-01T00:00:00.000Z'
+const SOME_CALLER = 'ann'
+
+const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
+
+/** Writes the case that a model stands for. */
+export function writeWitness(_: Plans, comparing: Comparing, shown: Shown): Witness {
+  const { sides, operation, asker } = comparing
+  const { name } = sides.after
+  const document = operation === 'create' ? undefined : writeDocument(comparing, shown)
+  const hasBody = operation === 'create' || operation === 'patch' || operation === 'put'
+  const path = document ? `/${name}/${encodeURIComponent(String(document._id))}` : `/${name}`
+  return {
+    caller: asker && writeCaller(asker.roles, shown),
+    documents: document ? { [name]: [document] } : {},
+    request: {
+      method: METHODS[operation],
+      path,
+      ...(hasBody ? { body: readUnder(shown, bodyKey('')) } : {}),
+    },
+    now: String(shown.model.values.get(TIME) ?? SOME_TIME),
+  }
+}
+
+function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {
+  const { _id = SOME_CALLER, ...fields } = readUnder(shown, callerKey(''))
+  return { id: String(_id), roles, ...fields }
+}
+
+function writeDocument({ sides }: Comparing, shown: Shown): JsonObject {
+  const asked = readUnder(shown, storedKey(''))
+  const required = shown.isFresh
+    ? sides.before.fields.filter(({ name, definition }) => definition.required && !Object.hasOwn(asked, name))
+    : []
+  const filled = required.flatMap(({ name, type }): [string, unknown][] => {
+    const [value] = shown.variables.get(storedKey(name))?.values ?? []
+    return value === undefined || type === 'hash' ? [] : [[name, isList(value) ? [] : toJson(value, [])]]
+  })
+  const document: JsonObject = {
+    _id: SOME_ID,
+    ...Object.fromEntries(filled),
+    createdAt: SOME_TIME,
+    updatedAt: SOME_TIME,
+    createdBy: null,
+    ...asked,
+  }
+  const declared = [...fieldsOf(sides).keys()]
+  const order = ['_id', ...declared.filter((name) => !SYSTEM.includes(name)), ...Object.keys(document)]
+  return Object.fromEntries(
+    [...new Set(order)].flatMap((name) => (Object.hasOwn(document, name) ? [[name, document[name]]] : [])),
+  )
+}
+
+const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']
+
+/** The values of the variables whose keys begin alike, as one object. */
+function readUnder({ model: { values, lists } }: Shown, prefix: string): JsonObject {
+  const written: { [name: string]: unknown } = {}
+  const paths = [...values.keys()].filter((key) => key.startsWith(prefix)).sort()
+  for (const key of paths) {
+    const value = values.get(key)
+    if (value === undefined) continue
+    const names = key.slice(prefix.length).split('.')
+    const last = names.pop() ?? ''
+    let inner = written
+    for (const name of names) {
+      const next = inner[name]
+      const outer = typeof next === 'object' && next !== null ? { ...next } : {}
+      inner[name] = outer
+      inner = outer as typeof written
+    }
+    const json = toJson(value, lists.get(key) ?? [])
+    if (!isEqualJson(inner[last], json)) inner[last] = json
+  }
+  return written
+}
+
+const toJson = (value: Value, elements: readonly unknown[]): unknown =>
+  isList(value) ? [...elements] : isOpaque(value) ? value.sample : value

@@ -68,6 +68,7 @@ function compareOperation(
       for (const isSignedIn of [false, true]) {
         const universe = universeOf({ isSignedIn, isPatch: operation === 'patch', isFresh })
         isWhole &&= universe.isWhole
+        if (!isFresh && !universe.hasStale) continue
         search.run({ universe, isSignedIn, isFresh, budget })
       }
     }

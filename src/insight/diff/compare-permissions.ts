@@ -1,6 +1,12 @@
+import { freezeDeep } from '../../json/freeze-deep.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
+import type { JsonObject } from '../../types.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { compareCollection, type Plans } from './compare-collection.js'
+import { compareStructure } from './compare-structure.js'
+import { followReading, withoutPermissions } from './follow.js'
+import type { Sides } from './model/universe.js'
 import type { Difference } from './types.js'
 
 /**
@@ -24,8 +30,32 @@ export function comparePermissions(
     after: compileForInsight(after, options),
     authenticate: options.authenticate ?? false,
   }
-  return [...plans.after.collections].flatMap(([name, collection]) => {
-    const old = plans.before.collections.get(name)
-    return old ? compareCollection(plans, { before: old, after: collection }) : []
+  const structure = compareStructure(plans, { before: claimsOf(before), after: claimsOf(after) })
+  const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
+  const permissions = [...names].flatMap((name) => {
+    const sides = sidesOf(plans, name)
+    return sides ? compareCollection(plans, sides) : []
   })
+  return freezeDeep([...permissions.map((difference) => withFollows(plans, difference)), ...structure])
+}
+
+/** A collection in both; where only one has it, the other grants nothing there. */
+function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
+  const [was, is] = [before.collections.get(name), after.collections.get(name)]
+  if (was && is) return { before: was, after: is }
+  if (was) return { before: was, after: withoutPermissions(was) }
+  return is && { before: withoutPermissions(is), after: is }
+}
+
+/** The claims as they are written: both configurations are known to be right. */
+function claimsOf(config: unknown): JsonObject {
+  const auth = isObject(config) ? readOwn(config, 'auth') : undefined
+  const claims = isObject(auth) ? readOwn(auth, 'claims') : undefined
+  if (!isObject(claims)) return {}
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
+}
+
+function withFollows({ after }: Plans, difference: Difference): Difference {
+  if (!('witness' in difference) || difference.operation !== 'read') return difference
+  return { ...difference, follows: followReading(after, difference.collection) }
 }

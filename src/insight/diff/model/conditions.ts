@@ -79,8 +79,20 @@ const formOf = (value: Value): unknown => {
 
 const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
 
+/** What was found before: a fault is dear to make. */
+const taken = new WeakMap<Field, Map<string, boolean>>()
+
 function canTake(field: Field, operator: OperatorName, value: unknown): boolean {
   if (value === undefined || value === null) return false
+  const known = taken.get(field) ?? new Map<string, boolean>()
+  taken.set(field, known)
+  const key = operator + JSON.stringify(value)
+  const decided = known.get(key) ?? tryCondition(field, operator, value)
+  known.set(key, decided)
+  return decided
+}
+
+function tryCondition(field: Field, operator: OperatorName, value: unknown): boolean {
   try {
     buildCondition(field, operator, value)
     return true

@@ -34,6 +34,8 @@ export interface Universe {
   readonly variables: ReadonlyMap<string, Variable>
   /** False where a pattern has too many states. */
   readonly isWhole: boolean
+  /** Whether there are documents that `before` would refuse. */
+  readonly hasStale: boolean
 }
 
 /** The fields of callers, where the service keeps the accounts; `null` where the host names them. */
@@ -53,7 +55,16 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
+  const isFree = (field: Field): boolean => {
+    const { values, elements } = valuesOf(field, candidates)
+    const found = [...values.filter((value) => typeof value !== 'object'), ...elements.map((one) => [one])]
+    return (
+      !isRequired(sides.before, field.path) && found.every((value) => isValid(sides.before, field, value))
+    )
+  }
+  let hasStale: boolean | undefined
   return (question: Question): Universe => {
+    hasStale ??= ![...fields.values()].every(isFree)
     const variables = new Map<string, Variable>()
     const add = (variable: Variable): void => void variables.set(variable.key, variable)
     for (const field of fields.values()) {
@@ -73,7 +84,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
     for (const key of [callerKey('_id'), ...comparisons.callerKeys])
       add(callerVariable(key, candidates, callerFields, question))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
-    return { variables, isWhole: candidates.isWhole() }
+    return { variables, isWhole: candidates.isWhole(), hasStale }
   }
 }
 

@@ -1,0 +1,120 @@
+import type { Collection, ServicePlan } from '../../config/plan.js'
+import type { Field } from '../../fields/field-type.js'
+import { isEqualJson } from '../../json/equality.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { JsonObject } from '../../types.js'
+import type { Plans } from './compare-collection.js'
+import { rulesThatUse } from './follow.js'
+import type { StructureDifference } from './types.js'
+
+type Kind = StructureDifference['kind']
+
+/** The differences of schemas, limits and `auth`, each with the place where it is written. */
+export function compareStructure({ before, after }: Plans, written: Written): readonly StructureDifference[] {
+  const names = [...new Set([...before.collections.keys(), ...after.collections.keys()])]
+  return [
+    ...names.flatMap((name) =>
+      compareParts('schema', `/collections${toPointerPart(name)}`, [
+        schemaOf(before.collections.get(name)),
+        schemaOf(after.collections.get(name)),
+      ]),
+    ),
+    ...compareParts('limits', '/limits', [before.limits, after.limits]),
+    ...compareParts('auth', '/auth', [authOf(before), authOf(after)]),
+    ...compareClaims({ before, after }, written),
+  ]
+}
+
+/** The claims of two configurations as they are written. */
+export interface Written {
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+type Both = readonly [before: unknown, after: unknown]
+
+/** The parts of two objects that differ, as deep as both are objects. */
+function compareParts(kind: Kind, pointer: string, [before, after]: Both): readonly StructureDifference[] {
+  if (isEqualJson(before, after)) return []
+  if (isPlainObject(before) && isPlainObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    return names.flatMap((name) =>
+      compareParts(kind, pointer + toPointerPart(name), [before[name], after[name]]),
+    )
+  }
+  return [
+    {
+      kind,
+      pointer,
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+      follows: [],
+    },
+  ]
+}
+
+const isPlainObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A collection without its permissions; uniqueness and what a delete does to references are not compared. */
+function schemaOf(collection: Collection | undefined): JsonObject | undefined {
+  if (!collection) return undefined
+  return {
+    schema: Object.fromEntries(collection.fields.map((field) => [field.name, definitionOf(field)])),
+    additionalProperties: collection.additionalProperties,
+    changes: collection.hasChanges,
+  }
+}
+
+/** A definition without what has no influence on a single document. */
+function definitionOf(field: Field): JsonObject {
+  const { definition, items, properties } = field
+  const kept = Object.entries(definition).filter(([attribute]) => !UNCOMPARED.includes(attribute))
+  return {
+    ...Object.fromEntries(kept),
+    ...(items ? { items: definitionOf(items) } : {}),
+    ...(properties.length > 0
+      ? { properties: Object.fromEntries(properties.map((one) => [one.name, definitionOf(one)])) }
+      : {}),
+  }
+}
+
+const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
+
+/** What holds of accounts; `undefined` where the service keeps none. */
+function authOf({ auth }: ServicePlan): JsonObject | undefined {
+  if (!auth) return undefined
+  return {
+    identifier: auth.identifier.name,
+    secret: auth.secret.name,
+    roleField: auth.users.roleField,
+    register: auth.register,
+    sessionDays: auth.sessionMilliseconds / 86_400_000,
+    cost: auth.cost,
+    verifiedField: auth.verified?.name ?? null,
+    requireVerified: auth.requiresVerified,
+    resetMinutes: auth.resetMilliseconds / 60_000,
+  }
+}
+
+/** The claims that differ, each with every rule that uses it. */
+function compareClaims(
+  { before, after }: Pick<Plans, 'before' | 'after'>,
+  written: Written,
+): readonly StructureDifference[] {
+  const names = [...new Set([...Object.keys(written.before), ...Object.keys(written.after)])]
+  return names.flatMap((name): readonly StructureDifference[] => {
+    const [was, is] = [written.before[name], written.after[name]]
+    if (isEqualJson(was, is)) return []
+    const follows = [...new Set([...rulesThatUse(before, name), ...rulesThatUse(after, name)])]
+    return [
+      {
+        kind: 'auth',
+        pointer: `/auth/claims${toPointerPart(name)}`,
+        ...(was === undefined ? {} : { before: was }),
+        ...(is === undefined ? {} : { after: is }),
+        follows: follows.map((pointer) => `is used by ${pointer}`),
+      },
+    ]
+  })
+}

@@ -162,7 +162,10 @@ export interface StorageAdapter {
   count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): MaybePromise<number>
   /**
    * Runs all steps in order, or none; each sees the effects of those before it. Writes MUST behave as if they
-   * ran one after another.
+   * ran one after another, but for what a look overlooks: a `refuse`, or a `remove` whose filter names no `_id`.
+   * It MUST see all writes that come before and change or `require` a document that a step before it changes, or
+   * that change one that a step before it requires in a version or to match. Others that run at the same time may
+   * count as if they came behind it.
    */
   write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): MaybePromise<WriteResult>
   /**

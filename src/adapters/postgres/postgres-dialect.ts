@@ -102,6 +102,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },
+    removeFound: (table, search) => `DELETE FROM ${table} WHERE _id = ANY(ARRAY(${search}))`,
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
     value: valueAt,
     hasValue: (field) => `${valueAt(field)} IS NOT NULL`,

@@ -2,7 +2,7 @@ import { and, type Filter, isId, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { Statement } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
-import { holdNamed } from './hold-named.js'
+import { holdNamed } from './hold/hold-named.js'
 import { mayVanish, type Recorder } from './log/recorder.js'
 import type { Statements } from './statements.js'
 

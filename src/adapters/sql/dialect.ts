@@ -40,6 +40,8 @@ export interface SqlDialect {
    * holds all rows of a write.
    */
   readonly hold: { readonly most: number | null; readonly endings: { readonly [use in Use]?: string } }
+  /** Removes the rows that a search finds, which ends in what the use `remove` needs; absent where nothing is held. */
+  readonly removeFound?: (table: string, search: string) => string
   /** Builds a text of JSON: an array of values. */
   readonly toArray: (values: readonly string[]) => string
   /**

@@ -2,6 +2,7 @@ import type { Filter } from '../../filter/filter.js'
 import type { ListQuery, StoredDocument } from '../../storage.js'
 import { compileCondition } from './compile-condition.js'
 import type { Bind, SqlDialect, Statement, Use, Value } from './dialect.js'
+import { pinnedIds } from './pinned-ids.js'
 
 /**
  * A statement that reads or removes by a filter. If it is not exact, the filter must be applied to its rows
@@ -32,6 +33,7 @@ export interface Statements {
   /** The ids of a list. */
   ids(collection: string, query: Omit<ListQuery, 'signal'>, options?: CompileOptions): FilteredStatement
   count(collection: string, filter: Filter, options?: CompileOptions): FilteredStatement
+  /** Removes matches; if it is not exact, selects them instead, and holds them. */
   remove(collection: string, filter: Filter): FilteredStatement
   insert(collection: string, document: StoredDocument): Statement
   /** Replaces a document that still has a version. */
@@ -113,9 +115,14 @@ export function createStatements(dialect: SqlDialect): Statements {
         isExact ? `SELECT count(*) AS total ${from}` : `SELECT ${dialect.documentText} ${from}`,
       ),
     remove: (collection, filter) =>
-      compile(collection, filter, {}, (from, _, isExact) =>
-        isExact ? `DELETE ${from}` : `SELECT ${dialect.documentText} ${from}`,
-      ),
+      compile(collection, filter, {}, (from, _, isExact) => {
+        const held = dialect.hold.endings.remove ?? ''
+        if (!isExact) return `SELECT ${dialect.documentText} ${from}${held}`
+        // Rows that nobody has named are held in the same order as others.
+        return dialect.removeFound && pinnedIds(filter) === undefined
+          ? dialect.removeFound(dialect.table(collection), `SELECT _id ${from}${held}`)
+          : `DELETE ${from}`
+      }),
     insert: (collection, document) =>
       writeStatement(dialect, (bind) => {
         const values = [bind(document._id), dialect.toDocument(bind(JSON.stringify(document)))]

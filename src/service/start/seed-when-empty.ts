@@ -1,4 +1,4 @@
-import { everything } from '../../filter/filter.js'
+import { everything, isId } from '../../filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../storage.js'
 
 /** Whether the first documents were stored, or skipped because others existed. */
@@ -13,6 +13,15 @@ export interface Seeding {
    */
   finish(): SeedOutcome
 }
+
+/** What one of several writes at once does first: they change the same document, so they come one after another. */
+const takeTurn = ([name]: readonly string[]): readonly WriteStep[] =>
+  name === undefined
+    ? []
+    : [
+        { in: name, insert: { _id: 'seed', _version: 1 } },
+        { in: name, remove: isId('seed') },
+      ]
 
 /**
  * Gives a persistent adapter its first documents, which are stored if none of its collections has one. Two
@@ -42,7 +51,10 @@ export function seedWhenEmpty(
     },
     async write(steps, options) {
       if (phase !== 'empty') return adapter.write(steps, options)
-      const guards = names.map((name): WriteStep => ({ in: name, refuse: everything }))
+      const guards = [
+        ...takeTurn(names),
+        ...names.map((name): WriteStep => ({ in: name, refuse: everything })),
+      ]
       const result = await adapter.write([...guards, ...steps], options)
       if (result.ok) return result
       if (result.reason !== 'found') return { ...result, step: result.step - guards.length }

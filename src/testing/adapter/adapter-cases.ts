@@ -9,7 +9,8 @@ import { readCases } from './cases/log/read-cases.js'
 import { recordCases } from './cases/log/record-cases.js'
 import { orderCases } from './cases/order-cases.js'
 import { patternCases } from './cases/pattern-cases.js'
-import { raceCases } from './cases/race-cases.js'
+import { lookRaceCases } from './cases/race/look-race-cases.js'
+import { raceCases } from './cases/race/race-cases.js'
 import { reopenCases } from './cases/reopen-cases.js'
 import { requireCases } from './cases/require-cases.js'
 import { safetyCases } from './cases/safety-cases.js'
@@ -26,6 +27,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...atomicCases,
   ...requireCases,
   ...raceCases,
+  ...lookRaceCases,
   ...recordCases,
   ...readCases,
   ...keepCases,

@@ -1,7 +1,6 @@
 import type { WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { applySteps, type Outcome, type Taken } from '../../sql/apply-steps.js'
-import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
@@ -11,6 +10,15 @@ import { inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 import { createRecording } from '../log/recording.js'
 import { createInsertMany } from './insert-many.js'
+
+/**
+ * Begins the transaction of a write. It holds the rows that its steps name before any other statement, in one order for
+ * all writes (`nameDocuments`), and each statement sees all that was committed before it. So a look (a `refuse`, a
+ * `remove` by other properties than `_id`) behind the change of a document sees all of those that held it before, and
+ * those that want it come behind this write: rows suffice, and nobody else waits. A stricter level sees nothing of those
+ * who use another, and one snapshot for all statements would miss what this write has waited for.
+ */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
@@ -45,8 +53,7 @@ async function writeOnce(
   }
   try {
     if (mayHaveHappened) return await apply()
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(engine.dialect, steps)}`
-    return await inTransaction(run, begin, applyAll, isOk)
+    return await inTransaction(run, BEGIN, applyAll, isOk)
   } catch (thrown) {
     throw isRepeatable(thrown) ? thrown : mayHaveHappened ? explainWrite(thrown) : explain(thrown)
   }
@@ -63,12 +70,11 @@ export async function explainTaken(
   const find = (): Promise<readonly string[]> => drive(run, findTaken(engine, taken))
   let fields: readonly string[] | undefined
   if (before.length > 0) {
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockTables(engine.dialect, before)}`
     const look = async (): Promise<void> => {
       const together = { ...engine, insertMany: createInsertMany(engine.dialect) }
       if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
     }
-    await inTransaction(run, begin, look, () => false).catch((thrown: unknown) => {
+    await inTransaction(run, BEGIN, look, () => false).catch((thrown: unknown) => {
       // Meanwhile somebody else may have taken what those before need.
       if (engine.takenBy(thrown) === undefined) throw thrown
     })
@@ -83,22 +89,4 @@ function isOneStatement([step, ...others]: readonly WriteStep[]): boolean {
   if (!step || others.length > 0) return false
   if ('remove' in step) return (step.expect ?? 1) === 1 && pinnedIds(step.remove)?.length === 1
   return 'insert' in step || 'replace' in step
-}
-
-/**
- * Locks every table that a write changes, in one order for all, before any read. Where the write depends on
- * which documents match, the lock excludes other writes: otherwise two writes could both check before either
- * has written.
- */
-function lockTables(dialect: SqlDialect, steps: readonly WriteStep[]): string {
-  const modes = new Map<string, string>()
-  for (const step of steps) {
-    if ('require' in step) continue
-    const looks = 'refuse' in step || ('remove' in step && !pinnedIds(step.remove))
-    if (looks || !modes.has(step.in)) modes.set(step.in, looks ? 'SHARE ROW EXCLUSIVE' : 'ROW EXCLUSIVE')
-  }
-  return [...modes]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([collection, mode]) => `LOCK TABLE ${dialect.table(collection)} IN ${mode} MODE`)
-    .join('; ')
 }

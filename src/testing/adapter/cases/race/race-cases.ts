@@ -1,9 +1,9 @@
-import type { StorageAdapter, WriteStep } from '../../../storage.js'
-import type { AdapterCase } from '../adapter-case.js'
-import { check, checkSame, print } from '../check/check.js'
-import { documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../check/documents.js'
-import { checkOneWinner, race, times, type Write } from '../check/race.js'
-import { withTwo } from '../check/with-adapter.js'
+import type { StorageAdapter, WriteStep } from '../../../../storage.js'
+import type { AdapterCase } from '../../adapter-case.js'
+import { check, checkSame, print } from '../../check/check.js'
+import { documentOf, eq, fieldOf, ID, insertAll, planOf, queryOf } from '../../check/documents.js'
+import { checkOneWinner, race, times, type Write } from '../../check/race.js'
+import { withTwo } from '../../check/with-adapter.js'
 
 const S = fieldOf('s', 'string')
 const N = fieldOf('n', 'integer')
@@ -146,23 +146,6 @@ export const raceCases: readonly AdapterCase[] = [
             targets === 0 || references > 0,
             `neither a reference nor the removal succeeded: ${print(results)}`,
           )
-        }
-      }),
-  },
-  {
-    name: 'race: one of 20 inserts of what each refuses to find succeeds',
-    run: (storage) =>
-      withTwo(storage, [planOf('things', [false, S])], async (...adapters) => {
-        for (const value of ['a', 'b', 'c']) {
-          const writes = times(
-            20,
-            (i): Write => [
-              { in: 'things', refuse: eq(S, value) },
-              { in: 'things', insert: documentOf(`${value}${i}`, { s: value }) },
-            ],
-          )
-          checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
-          checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
         }
       }),
   },

@@ -1,10 +1,9 @@
-import { and, type Filter, isId, or } from '../../filter/filter.js'
-import { compileFilter } from '../../filter/matches.js'
-import type { StoredDocument, WriteStep } from '../../storage.js'
-import { type SqlDialect, USES, type Use } from './dialect.js'
-import type { Asking, SqlEngine } from './engine.js'
-import { pinnedIds } from './pinned-ids.js'
-import type { Named } from './statements.js'
+import { and, type Filter, isId, or } from '../../../filter/filter.js'
+import { compileFilter } from '../../../filter/matches.js'
+import type { StoredDocument, WriteStep } from '../../../storage.js'
+import type { Asking, SqlEngine } from '../engine.js'
+import { pinnedIds } from '../pinned-ids.js'
+import { nameDocuments } from './name-documents.js'
 
 /** The places of the `require` steps that were judged, and the first of them that is refused. */
 export interface Held {
@@ -112,33 +111,3 @@ function joinMatching(matching: readonly Matching[]): readonly Together[] {
   }
   return questions
 }
-
-/** The documents to hold, in the order of collections. A single one that is only written needs no holding. */
-function nameDocuments(steps: readonly WriteStep[], { endings }: SqlDialect['hold']): readonly Named[] {
-  const named = new Map<string, { readonly ids: Set<string>; readonly use: Use }>()
-  for (const step of steps) {
-    const [use, ids] = useOf(step)
-    if (ids.length === 0 || endings[use] === undefined) continue
-    const known = named.get(step.in)
-    const all = known?.ids ?? new Set()
-    for (const id of ids) all.add(id)
-    named.set(step.in, { ids: all, use: known ? strongerOf(known.use, use) : use })
-  }
-  const count = [...named.values()].reduce((sum, { ids }) => sum + ids.size, 0)
-  if (count < 2 && !steps.some((step) => 'require' in step)) return []
-  return [...named]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([collection, { ids, use }]) => ({ collection, ids: [...ids], use }))
-}
-
-/** What a step does with the documents that it names. */
-function useOf(step: WriteStep): readonly [Use, readonly string[]] {
-  if ('require' in step) {
-    const isBare = step.version === undefined && step.where === undefined
-    return [isBare ? 'require' : 'require state', [step.require]]
-  }
-  if ('replace' in step) return ['replace', [step.replace._id]]
-  return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
-}
-
-const strongerOf = (a: Use, b: Use): Use => (USES.indexOf(a) > USES.indexOf(b) ? a : b)

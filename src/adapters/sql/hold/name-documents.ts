@@ -1,0 +1,69 @@
+import { compare } from '../../../filter/compare.js'
+import type { WriteStep } from '../../../storage.js'
+import { type SqlDialect, USES, type Use } from '../dialect.js'
+import { pinnedIds } from '../pinned-ids.js'
+import type { Named } from '../statements.js'
+
+/** After so many parts of a collection, held each in its own way, the rest is one, held in the strongest. */
+const MOST_PARTS = 16
+
+/**
+ * The documents to hold, in the order of collections and of `_id`, each for the strongest of its uses. A single one
+ * that is only written needs no holding.
+ */
+export function nameDocuments(
+  steps: readonly WriteStep[],
+  { endings }: SqlDialect['hold'],
+): readonly Named[] {
+  const lastLook = steps.findLastIndex(isLook)
+  const named = new Map<string, Map<string, Use>>()
+  let needsHolding = false
+  for (const [place, step] of steps.entries()) {
+    const isLookedBehind = place < lastLook
+    const [use, ids] = useOf(step, isLookedBehind)
+    if (ids.length === 0 || endings[use] === undefined) continue
+    needsHolding ||= 'require' in step || ('replace' in step && isLookedBehind)
+    const uses = named.get(step.in) ?? new Map<string, Use>()
+    for (const id of ids) uses.set(id, strongerOf(uses.get(id) ?? use, use))
+    named.set(step.in, uses)
+  }
+  const count = [...named.values()].reduce((sum, { size }) => sum + size, 0)
+  if (count < 2 && !needsHolding) return []
+  return [...named]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([collection, uses]) => partsOf(collection, uses, (use) => endings[use]))
+}
+
+/** Whether what a step finds depends on documents that it does not name. */
+const isLook = (step: WriteStep): boolean =>
+  'refuse' in step || ('remove' in step && pinnedIds(step.remove) === undefined)
+
+/** What a step does with the documents that it names. */
+function useOf(step: WriteStep, isLookedBehind: boolean): readonly [Use, readonly string[]] {
+  if ('require' in step) {
+    const isBare = step.version === undefined && step.where === undefined
+    return [isBare ? 'require' : 'require state', [step.require]]
+  }
+  // A look behind it excludes those who only require the document, too.
+  if ('replace' in step) return [isLookedBehind ? 'remove' : 'replace', [step.replace._id]]
+  return ['remove', ('remove' in step && pinnedIds(step.remove)) || []]
+}
+
+const strongerOf = (a: Use, b: Use): Use => (USES.indexOf(a) > USES.indexOf(b) ? a : b)
+
+/** Neighbours that are held in the same way are held together. */
+function partsOf(
+  collection: string,
+  uses: ReadonlyMap<string, Use>,
+  endingOf: (use: Use) => string | undefined,
+): readonly Named[] {
+  const parts: { ids: string[]; use: Use }[] = []
+  for (const [id, use] of [...uses].sort(([a], [b]) => compare(a, b))) {
+    const last = parts.at(-1)
+    if (last && (parts.length > MOST_PARTS || endingOf(last.use) === endingOf(use))) {
+      last.ids.push(id)
+      last.use = strongerOf(last.use, use)
+    } else parts.push({ ids: [id], use })
+  }
+  return parts.map(({ ids, use }) => ({ collection, ids, use }))
+}

@@ -8,11 +8,11 @@ import { soughtIndexes } from '../sql/structures.js'
 import { type Caller, type Connections, createConnections } from './connection/connections.js'
 import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
-import { createMissing } from './create-missing.js'
 import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
+import { createMissing } from './structures/create-missing.js'
 import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
 import { explainTaken, writeSteps } from './write/write-steps.js'
@@ -92,7 +92,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       try {
         const opened = await connecting
         connections = opened
-        await opened.use(({ run }) => createMissing(run, { schema, engine }, plans, migrate), {})
+        await createMissing(opened.use, { schema, engine }, plans, migrate)
         logPlans.add(plans)
         for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
       } catch (thrown) {

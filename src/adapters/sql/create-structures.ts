@@ -5,20 +5,30 @@ import { writeStatement } from './statements.js'
 import type { Structure } from './structures.js'
 
 /** Creates structures and records them, inside a transaction. */
-export function* createStructures(
-  { dialect, takenBy, isTooLong }: SqlEngine,
-  structures: readonly Structure[],
-): Asking<void> {
+export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): Asking<void> {
+  const { dialect } = engine
   for (const structure of structures) {
     try {
       yield { text: structure.sql, values: [] }
     } catch (thrown) {
-      if (isTooLong(thrown)) throw tooLong(structure)
-      throw takenBy(thrown) === undefined ? thrown : notUnique(structure)
+      throw explainStructure(engine, structure, thrown) ?? thrown
     }
     yield writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
   }
 }
+
+/** The error of an index that the documents do not allow; `undefined` for any other. */
+export const explainStructure = (
+  { takenBy, isTooLong }: SqlEngine,
+  structure: Structure,
+  thrown: unknown,
+): Error | undefined => {
+  if (isTooLong(thrown)) return tooLong(structure)
+  return takenBy(thrown) === undefined ? undefined : notUnique(structure)
+}
+
+/** The name under which an index is recorded while it is built: a unique one binds others already. */
+export const nameWhileBuilt = (name: string): string => `building ${name}`
 
 /** Records that a structure exists. */
 export function noteStructure(
@@ -37,9 +47,11 @@ export function* readUnique(
   value: string,
 ): Asking<readonly (readonly FieldRef[])[]> {
   const { table, order } = dialect.structures
+  const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
   const { rows } = yield writeStatement(
     dialect,
-    (bind) => `SELECT bound FROM ${table} WHERE ${by} = ${bind(value)} AND bound <> 'null' ORDER BY ${order}`,
+    (bind) =>
+      `SELECT bound FROM ${table} WHERE ${by} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
   )
   return rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[])
 }

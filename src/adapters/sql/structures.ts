@@ -19,6 +19,9 @@ export interface Structure {
   readonly sql: string
 }
 
+/** Whether it is an index of a collection. */
+export const isIndex = ({ fields }: Structure): boolean => fields.length > 0
+
 /** Increase it when the SQL of structures changes, so that old ones are not taken for new ones. */
 const REVISION = 1
 

@@ -1,0 +1,76 @@
+import { explainStructure, nameWhileBuilt, noteStructure } from '../../sql/create-structures.js'
+import { quoteName } from '../../sql/dialect.js'
+import { writeStatement } from '../../sql/statements.js'
+import type { Structure } from '../../sql/structures.js'
+import type { Connections } from '../connection/connections.js'
+import type { RunStatement } from '../connection/session.js'
+import { createLease } from './lease.js'
+import { type Place, tableOf } from './place.js'
+import { readMissing } from './read-missing.js'
+
+/** The milliseconds between two looks at what another process builds. */
+const LOOK = 200
+
+/**
+ * Builds missing indexes of tables that are there, one after another, by one process at a time, while others write.
+ * Resolves when all are there, whoever has built them.
+ */
+export async function buildIndexes(
+  use: Connections['use'],
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<void> {
+  const lease = createLease(place)
+  let isHeld = false
+  try {
+    for (;;) {
+      const [next] = await use(({ run }) => readMissing(run, place, wanted), {})
+      if (!next) return
+      const wasHeld = isHeld
+      isHeld = await use(({ run }) => lease.take(run), {})
+      // What was found before it was taken may be there by now.
+      if (isHeld && wasHeld) await use(({ run }) => build(run, place, next), {}, true)
+      else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
+    }
+  } finally {
+    // Else it ends by itself.
+    if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
+  }
+}
+
+/** The statement that creates an index while others write, outside of a transaction. */
+export const concurrently = ({ sql }: Structure): string => sql.replace('INDEX', 'INDEX CONCURRENTLY')
+
+/** Builds one index. What an interrupted building has left is made anew. */
+async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+  const { name } = structure
+  const index = `${quoteName(place.schema)}.${quoteName(name)}`
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${index}`
+  const building = { ...structure, name: nameWhileBuilt(name) }
+  const rename = async (from: string, to: string): Promise<boolean> =>
+    (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
+
+  if (!(await rename(name, building.name)) && !(await rename(building.name, building.name))) {
+    const { dialect } = place.engine
+    const { text, values } = writeStatement(dialect, (bind) => noteStructure(dialect, building, bind))
+    await run(text, values)
+  }
+  const [found] = (await run('SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)', [index]))
+    .rows
+  if (found?.indisvalid !== true) {
+    if (found) await run(drop)
+    try {
+      await run(concurrently(structure))
+    } catch (thrown) {
+      const explained = explainStructure(place.engine, structure, thrown)
+      if (!explained) throw thrown
+      await run(drop)
+      await run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [building.name])
+      throw explained
+    }
+  }
+  await rename(building.name, name)
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout

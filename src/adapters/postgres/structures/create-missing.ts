@@ -1,0 +1,76 @@
+import type { CollectionPlan } from '../../../storage.js'
+import { createStructures, noteStructure } from '../../sql/create-structures.js'
+import { quoteName, type Value } from '../../sql/dialect.js'
+import { isIndex, type Structure, structuresOf } from '../../sql/structures.js'
+import type { Connections } from '../connection/connections.js'
+import { drive } from '../connection/drive.js'
+import type { RunStatement } from '../connection/session.js'
+import { inTransaction } from '../connection/transaction.js'
+import { buildIndexes, concurrently } from './build-indexes.js'
+import { lockStructures } from './lease.js'
+import { type Place, tableOf } from './place.js'
+import { readMissing, wrongEncoding } from './read-missing.js'
+
+/**
+ * Creates the missing schema, tables and indexes of the plans; one SELECT where none is missing. Tables, with their
+ * indexes, are created all or none, by one process after another; indexes of tables that are there already are built
+ * while others write. Without `migrate` it only checks, and rejects with the missing SQL.
+ */
+export async function createMissing(
+  use: Connections['use'],
+  place: Place,
+  plans: readonly CollectionPlan[],
+  migrate: boolean,
+): Promise<void> {
+  const wanted = structuresOf(plans, place.engine.dialect)
+  const missing = await use(({ run }) => readMissing(run, place, wanted), {})
+  if (missing.length === 0) return
+  if (!migrate) throw new Error(describeMissing(place, missing))
+  if (missing.some(isNew(missing))) await use(({ run }) => createNew(run, place, wanted), {})
+  await buildIndexes(use, place, wanted)
+}
+
+/** Whether a structure is a table, or belongs to one that is missing too. */
+const isNew = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
+  const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
+  return ({ collection }) => tables.has(collection)
+}
+
+/** Creates what is missing but for indexes of tables that are there. */
+const createNew = (run: RunStatement, place: Place, wanted: readonly Structure[]): Promise<void> =>
+  inTransaction(run, 'BEGIN', async () => {
+    // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
+    await lockStructures(run, place)
+    await prepareSchema(run, place)
+    const missing = await readMissing(run, place, wanted)
+    await drive(run, createStructures(place.engine, missing.filter(isNew(missing))))
+  })
+
+const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
+
+const createTable = (place: Place): string =>
+  `CREATE TABLE IF NOT EXISTS ${tableOf(place)} (position integer GENERATED ALWAYS AS IDENTITY, name text NOT NULL, collection text NOT NULL, bound text NOT NULL)`
+
+async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
+  const { rows } = await run(
+    'SELECT current_setting($1) AS encoding, to_regnamespace($2) IS NOT NULL AS exists',
+    ['server_encoding', quoteName(place.schema)],
+  )
+  const [found] = rows
+  if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)
+  // A role that may not create schemas may still use one.
+  if (found.exists !== true) await run(createSchema(place))
+  await run(createTable(place))
+}
+
+/** The SQL that a role with the rights has to run. */
+function describeMissing(place: Place, missing: readonly Structure[]): string {
+  const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
+  const belongsToNew = isNew(missing)
+  const statements = missing.flatMap((structure) => [
+    belongsToNew(structure) ? structure.sql : concurrently(structure),
+    noteStructure(place.engine.dialect, structure, quote),
+  ])
+  const all = [createSchema(place), createTable(place), ...statements]
+  return `the database lacks what the configuration asks for, and migrate is false; missing:\n${all.join(';\n')};`
+}

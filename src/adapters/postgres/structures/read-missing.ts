@@ -1,0 +1,45 @@
+import type { Structure } from '../../sql/structures.js'
+import type { RunStatement } from '../connection/session.js'
+import { isUndefined } from '../faults.js'
+import { type Place, tableOf } from './place.js'
+
+/** The wanted structures that are missing, or indexes that are not valid; all where there is no schema. */
+export async function readMissing(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<readonly Structure[]> {
+  let known: ReadonlySet<unknown>
+  try {
+    known = await readPresent(run, place, wanted)
+  } catch (thrown) {
+    if (!isUndefined(thrown)) throw thrown
+    known = new Set()
+  }
+  return wanted.filter(({ name }) => !known.has(name))
+}
+
+/** The names of all present structures. Rejects where this role may not read the table of a wanted one. */
+async function readPresent(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<ReadonlySet<unknown>> {
+  const placed = (name: string): string =>
+    `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(${name}))`
+  // A table that was dropped by hand has NULL as its privileges.
+  const { rows } = await run(
+    `SELECT name, collection, has_table_privilege(${placed('collection')}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding,
+(SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) AS "isValid" FROM ${tableOf(place)}`,
+  )
+  for (const { name, collection, mayRead, encoding } of rows) {
+    if (encoding !== 'UTF8') throw wrongEncoding(encoding)
+    if (mayRead === false && wanted.some((one) => one.name === name))
+      throw new Error(`permission denied for the table of ${collection}`)
+  }
+  return new Set(rows.filter(({ isValid }) => isValid !== false).map(({ name }) => name))
+}
+
+/** The error of a database in another encoding. */
+export const wrongEncoding = (encoding: unknown): Error =>
+  new Error(`the database is in ${encoding}, not in UTF8, so texts would be in another order`)

@@ -1,4 +1,3 @@
-import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 import type pg from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
@@ -6,6 +5,7 @@ import { newPool, newSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { watchPool } from '../support/watched-pool.js'
 import { useOwnPostgres } from './support/own-postgres.js'
+import { startProxy } from './support/proxy.js'
 import { type Answered, expectNoFaults, openService, type Service } from './support/service.js'
 import { isLong, type Store } from './support/stores.js'
 
@@ -88,19 +88,28 @@ describe('a connection that is closed by the server', () => {
     await service.handler.close()
   })
 
-  test('while a statement runs, costs that request only', { timeout: 60_000 }, async () => {
+  test('while statements run, costs a write, and not the first time a read', {
+    timeout: 60_000,
+  }, async () => {
     const store = newStore()
     const service = openService(store)
     await service.handler.ready()
     const unlock = await lock(store)
+    const isOneWaiting = async (): Promise<boolean> => (await postgres.countConnections(isWaiting)) === 1
     const reading = service.send('GET /things')
     const writing = service.send('POST /things', { code: 'a' })
     await until(async () => (await postgres.countConnections(isWaiting)) === 2, 'both wait')
     await terminate(isWaiting)
-    expect(await reading).toMatchObject(unavailable)
     expect(await writing).toMatchObject(unknown)
+    await until(isOneWaiting, 'the read is tried once more')
+    await terminate(isWaiting)
+    expect(await reading).toMatchObject(unavailable)
+    const last = service.send('GET /things')
+    await until(isOneWaiting, 'it waits')
+    await terminate(isWaiting)
+    await until(isOneWaiting, 'it is tried once more')
     await unlock()
-    expect(await service.send('GET /things')).toMatchObject({ status: 200, body: [] })
+    expect(await last).toMatchObject({ status: 200, body: [] })
     expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
     await service.handler.close()
   })
@@ -195,56 +204,42 @@ describe('a statement that hangs', () => {
   })
 })
 
-/** Something between a service and its server that can swallow what is sent, as a cut cable does: nobody is told. */
-async function startProxy() {
-  const { port } = new URL(postgres.url)
-  const sockets = new Set<Socket>()
-  let swallows = false
-  const server = createServer((near) => {
-    // What comes while it swallows is never connected to anything.
-    if (swallows) {
-      sockets.add(near)
-      near.on('error', () => {})
-      return
+describe('a server that takes no writes any more', () => {
+  test.each([
+    ['our own', (schema: string) => createPostgresAdapter({ connectionString: postgres.url, schema })],
+    [
+      "a host's",
+      (schema: string) => {
+        const pool = newPool({ connectionString: postgres.url, application_name: 'collection-service' })
+        return createPostgresAdapter({ pool, schema })
+      },
+    ],
+  ])('costs the connections of %s pool', { timeout: 60_000 }, async (_, createAdapter) => {
+    const service = openService(createAdapter(newSchema()))
+    expect((await service.send('POST /things', {})).status).toBe(201)
+    const pids = async () =>
+      (await postgres.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'collection-service'"))
+        .map(({ pid }) => pid)
+        .sort()
+    const before = await pids()
+    expect(before).toHaveLength(1)
+    const setReadOnly = async (setting: string): Promise<void> => {
+      await postgres.query(`ALTER SYSTEM SET default_transaction_read_only = ${setting}`)
+      await postgres.query('SELECT pg_reload_conf()')
+      await until(async () => {
+        const [row] = await postgres.query('SHOW default_transaction_read_only')
+        return row?.default_transaction_read_only === setting
+      }, 'the setting holds')
     }
-    const far = connectTo(Number(port), '127.0.0.1')
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      let isDead = false
-      from.on('data', (data) => {
-        isDead ||= swallows
-        // One that has lost something never works again.
-        if (!isDead) to.write(data)
-      })
-      from.on('error', () => {})
-      from.on('close', () => {
-        if (!swallows) to.destroy()
-      })
-    }
+    await setReadOnly('on')
+    await until(async () => (await service.send('POST /things', {})).status === 503, 'it is refused')
+    expect(await service.send('POST /things', {})).toMatchObject(unavailable)
+    await setReadOnly('off')
+    await until(async () => (await service.send('POST /things', {})).status === 201, 'it is written')
+    expect(await pids()).not.toEqual(expect.arrayContaining(before))
+    await service.handler.close()
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const url = new URL(postgres.url)
-  url.port = String((server.address() as AddressInfo).port)
-  return {
-    url: url.href,
-    swallow(whether: boolean) {
-      swallows = whether
-    },
-    /** Resets every connection. */
-    reset() {
-      for (const socket of sockets) socket.destroy()
-      sockets.clear()
-    },
-    async end() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
+})
 
 describe('a network that swallows everything', () => {
   /** A service on a pool that can be looked into, all of whose connections are there. */
@@ -260,7 +255,7 @@ describe('a network that swallows everything', () => {
   }
 
   test('is told at the deadline; new connections work when it is back', { timeout: 60_000 }, async () => {
-    const proxy = await startProxy()
+    const proxy = await startProxy(postgres.url)
     const { pool, service } = await openThrough(proxy.url, 10)
     proxy.swallow(true)
     for (let round = 0; round < 3; round++) {
@@ -279,7 +274,7 @@ describe('a network that swallows everything', () => {
   })
 
   test('keeps no connection for itself', { timeout: 60_000 }, async () => {
-    const proxy = await startProxy()
+    const proxy = await startProxy(postgres.url)
     const { pool, service } = await openThrough(proxy.url, 4)
     proxy.swallow(true)
     for (let round = 0; round < 2; round++)
@@ -294,7 +289,7 @@ describe('a network that swallows everything', () => {
   })
 
   test('and then resets every connection, ends nothing', { timeout: 60_000 }, async () => {
-    const proxy = await startProxy()
+    const proxy = await startProxy(postgres.url)
     const store: Store = {
       engine: 'postgres',
       options: { connectionString: proxy.url, schema: newSchema() },

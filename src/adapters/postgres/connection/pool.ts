@@ -19,40 +19,27 @@ export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined }
 }
 
+/** What is known of the host to which connections lead. */
+export interface Hosts {
+  /** Whether a connection leads where new ones lead. */
+  isCurrent(client: PostgresClient): boolean
+  /** Something waits for long: behind it, the host is asked whether it still takes writes. */
+  doubt(): void
+  /** A connection is lost: new ones are opened when a host has said that it takes writes. */
+  distrust(client: PostgresClient): void
+  /** A server that takes no writes answered: no connection of its pool is used again. */
+  discard(client: PostgresClient): void
+}
+
 /** A pool, and whether it belongs to the adapter. */
 export interface PoolSource {
   readonly pool: PostgresPool
   /** Whether clients may keep prepared statements. */
   readonly isOwn: boolean
+  /** Of a pool of the adapter's own. */
+  readonly hosts?: Hosts
   end(): Promise<void>
 }
 
 /** Uses a host's pool unchanged and never ends it. */
 export const borrowPool = (pool: PostgresPool): PoolSource => ({ pool, isOwn: false, async end() {} })
-
-/** Milliseconds to wait for a connection. */
-const CONNECT_MILLISECONDS = 5000
-
-/** Creates the adapter's own pool. Rejects with what to install where `pg` is missing. */
-export async function createPool(connectionString: string): Promise<PoolSource> {
-  const { Pool } = await importDriver()
-  const pool = new Pool({
-    connectionString,
-    connectionTimeoutMillis: CONNECT_MILLISECONDS,
-    keepAlive: true,
-    allowExitOnIdle: true,
-    application_name: 'collection-service',
-  })
-  // A lost idle connection is replaced when one is needed; without a listener it would end the process.
-  pool.on('error', () => {})
-  return { pool, isOwn: true, end: () => pool.end() }
-}
-
-async function importDriver(): Promise<Pick<typeof import('pg'), 'Pool'>> {
-  try {
-    // Some bundlers and runtimes do not find the named exports of a CommonJS package.
-    return (await import('pg')).default
-  } catch (cause) {
-    throw new Error('PostgreSQL needs the package pg: npm install pg', { cause })
-  }
-}

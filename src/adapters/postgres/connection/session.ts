@@ -1,5 +1,5 @@
 import type { Value } from '../../sql/dialect.js'
-import { classify, isLost, isUnprepared } from '../faults.js'
+import { classify, isLost, isReadOnly, isUnprepared, UnsentStatement } from '../faults.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
 import { createRowQuery, type Row } from './row-query.js'
@@ -21,6 +21,8 @@ export interface Session {
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly Row[]>
   /** Whether the connection cannot be used again. */
   isLost: boolean
+  /** Is called when the connection breaks. */
+  readonly lose: () => void
 }
 
 /** Opens and closes sessions on the clients of one pool. */
@@ -35,18 +37,29 @@ export interface Sessions {
 export function createSessions(source: PoolSource): Sessions {
   const prepared = createPreparedStatements()
   if (!source.isOwn) prepared.stop()
-  const isUsable = ({ isLost, client }: Session): boolean => !isLost && !prepared.isFull(client)
+  const { hosts } = source
+  const isUsable = ({ isLost, client }: Session): boolean =>
+    !isLost && !prepared.isFull(client) && hosts?.isCurrent(client) !== false
   return {
     open(client) {
-      client.on('error', ignore)
+      const lose = (): void => {
+        session.isLost = true
+        hosts?.distrust(client)
+      }
+      client.on('error', lose)
       const failed = (cause: unknown): unknown => {
         const thrown = classify(cause)
-        if (isLost(thrown)) session.isLost = true
+        if (isLost(thrown)) lose()
+        if (isReadOnly(thrown)) {
+          session.isLost = true
+          hosts?.discard(client)
+        }
         // A pooler in between does not keep prepared statements.
         if (isUnprepared(thrown)) prepared.stop()
         return thrown
       }
       const send: RunStatement = async (text, values = []) => {
+        if (session.isLost) throw new UnsentStatement()
         // A text of several statements has no values and cannot be prepared.
         const name = values.length > 0 ? prepared.nameOf(client, text) : undefined
         const query = {
@@ -62,6 +75,7 @@ export function createSessions(source: PoolSource): Sessions {
       }
       const readOwn = (text: string, values: readonly Value[]): Promise<readonly Row[]> =>
         new Promise((resolve, reject) => {
+          if (session.isLost) throw new UnsentStatement()
           const query = createRowQuery(text, values, (thrown, rows) => {
             if (rows) resolve(rows)
             else reject(failed(thrown))
@@ -76,6 +90,7 @@ export function createSessions(source: PoolSource): Sessions {
       const session: Session = {
         client,
         isLost: false,
+        lose,
         run: send,
         // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
         readRows: source.isOwn && 'connection' in client ? readOwn : readAny,
@@ -84,7 +99,7 @@ export function createSessions(source: PoolSource): Sessions {
     },
     isUsable,
     close(session) {
-      session.client.removeListener('error', ignore)
+      session.client.removeListener('error', session.lose)
       session.client.release(!isUsable(session))
     },
   }

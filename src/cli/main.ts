@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import type { Arguments } from './arguments/arguments.js'
+import cluster from 'node:cluster'
+import type { Arguments, ServeArguments } from './arguments/arguments.js'
 import { parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
@@ -41,15 +42,28 @@ async function run(args: Arguments): Promise<void> {
     case 'openapi':
       return (await import('./commands/openapi.js')).openapi(args, terminal)
     case 'serve':
-      return stopOnSignal(await (await import('./commands/serve.js')).serve(args, terminal))
+      return args.processes > 1
+        ? serveSeveral(args)
+        : stopOnSignal(await (await import('./commands/serve.js')).serve(args, terminal))
     default:
       return args satisfies never
   }
 }
 
-function stopOnSignal(serving: Serving): void {
+async function serveSeveral(args: ServeArguments): Promise<void> {
+  const { serveAsOne, serveProcesses } = await import('./commands/serve-processes.js')
+  if (!cluster.isWorker) return stopOnSignal(await serveProcesses(args, terminal))
+  // A terminal interrupts all processes; the first one tells the others.
+  process.on('SIGINT', () => {})
+  stopOnSignal(await serveAsOne(args, terminal), ['SIGTERM'])
+}
+
+function stopOnSignal(
+  serving: Pick<Serving, 'stop'>,
+  signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
+): void {
   let isStopping = false
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of signals) {
     process.on(signal, () => {
       // A second signal ends the process at once.
       if (isStopping) process.exit(1)
@@ -70,6 +84,8 @@ async function main(args: readonly string[]): Promise<void> {
         : (await import('./explain.js')).explain(thrown),
     )
     process.exitCode = isUsage ? 2 : 1
+    // The process that began this one would keep it.
+    if (cluster.isWorker) process.exit()
   }
 }
 

@@ -5,6 +5,8 @@ import { coloured, type Paint, plain } from '../insight/text/paint.js'
 export interface Terminal {
   /** Prints a line of the result. */
   readonly print: (line: string) => void
+  /** Prints what is said once, however many processes there are. Default: `print`. */
+  readonly announce?: (line: string) => void
   /** Prints a line about an error. */
   readonly complain: (line: string) => void
   /** Whether results may be coloured: on a terminal, and where nobody objects (no-color.org). */

@@ -15,7 +15,7 @@ let serving: Serving
 beforeAll(async () => {
   const inRoot = (path: string): string => new URL(path, root).pathname
   const files = { config: inRoot('examples/team/config.json'), seed: inRoot('examples/team/documents.json') }
-  const args = { ...files, port: 0, host: 'localhost', watch: false, cors: [] }
+  const args = { ...files, port: 0, host: 'localhost', watch: false, processes: 1, cors: [] }
   serving = await serve(args, { print: () => {}, complain: () => {} })
 })
 

@@ -57,7 +57,7 @@ export function useCommand() {
       for (;;) {
         const match = pattern.exec(texts[name])
         if (match) return match
-        if (child.exitCode !== null) throw new Error(`it ended: ${texts.stderr}`)
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended: ${texts.stderr}`)
         await Promise.race([once(child[name], 'data'), ended])
       }
     }

@@ -15,6 +15,8 @@ export interface ServeArguments {
   readonly port: number
   readonly host: string
   readonly watch: boolean
+  /** How many serve. */
+  readonly processes: number
   readonly cors: readonly string[]
   readonly seed: string | undefined
   /** A module, or `console`. Default: nothing is delivered. */

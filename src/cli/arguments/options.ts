@@ -39,6 +39,11 @@ export const OPTIONS = {
     isFlag: true,
     about: ['starts again when the configuration or the seed changes'],
   },
+  processes: {
+    of: ['serve'],
+    check: checkProcesses,
+    about: ['how many processes serve on the port (default: 1);', 'one that ends is replaced'],
+  },
   cors: {
     of: ['serve'],
     isRepeatable: true,
@@ -121,6 +126,11 @@ export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 export function checkPort(value: string, name: string): void {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
     throw new UsageError(`${name} must be a number from 0 to 65535, found ${JSON.stringify(value)}`)
+}
+
+function checkProcesses(value: string, name: string): void {
+  if (!/^[1-9]\d{0,2}$/.test(value))
+    throw new UsageError(`${name} must be a number from 1 to 999, found ${JSON.stringify(value)}`)
 }
 
 /** The message does not repeat the value, which may contain a password. */

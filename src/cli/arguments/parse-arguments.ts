@@ -8,6 +8,7 @@ import type {
   InitArguments,
   NamedWord,
   ServeArguments,
+  StorageArguments,
 } from './arguments.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
 import { readInsight } from './read-insight.js'
@@ -82,11 +83,25 @@ function readServe(
     port: Number(options.port[0] ?? readPort(environment.PORT)),
     host: options.host[0] ?? DEFAULT_HOST,
     watch: options.watch.length > 0,
+    processes: readProcesses(options, storage),
     cors: options.cors,
     seed: options.seed[0],
     ...(deliver === undefined ? {} : { deliver }),
     ...(storage ? { storage } : {}),
   }
+}
+
+function readProcesses(
+  { processes: [processes = '1'], watch }: OptionValues,
+  storage: StorageArguments | undefined,
+): number {
+  if (Number(processes) === 1) return 1
+  if (watch.length > 0) throw new UsageError('--watch and --processes exclude each other')
+  if (!storage || (storage.kind === 'file' && storage.file === ':memory:'))
+    throw new UsageError(
+      '--processes needs --data or --database: documents in memory belong to one process alone',
+    )
+  return Number(processes)
 }
 
 /** Hosting platforms set the port in this variable. An empty one is ignored. */

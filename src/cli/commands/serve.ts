@@ -21,7 +21,7 @@ export interface Serving {
  * `StorageError`, `SeedError` and `ListenError`.
  */
 export async function serve(args: ServeArguments, terminal: Terminal): Promise<Serving> {
-  const { print, complain } = terminal
+  const { print, complain, announce = print } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
   const lasting = { createHasher: createHasherCache(), deliver }
   const start = async (): Promise<Service> => {
@@ -40,10 +40,10 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   )
   const { origin } = listening
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
-  print(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
+  announce(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
   const describe = (): string =>
     describeService({ ...current, origin, delivers: deliver !== undefined }, textFor(terminal))
-  print(describe())
+  announce(describe())
 
   const startAnew = async (): Promise<void> => {
     const before = current

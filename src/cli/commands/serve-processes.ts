@@ -1,0 +1,98 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import type { ServeArguments } from '../arguments/arguments.js'
+import type { Terminal } from '../terminal.js'
+import { type Serving, serve } from './serve.js'
+
+/** The pauses before a process that ends again and again is replaced, in milliseconds; they double. */
+const FIRST_PAUSE = 100
+const LONGEST_PAUSE = 10_000
+
+/** A process that has served for as many milliseconds is replaced at once when it ends. */
+const STEADY = 10_000
+
+/** What can be stopped. */
+type Stoppable = Pick<Serving, 'stop'>
+
+/**
+ * Serves a configuration by several processes on one port. One that ends is replaced; where the first cannot
+ * begin, none does, and its exit code is that of the command.
+ */
+export async function serveProcesses(
+  { processes }: ServeArguments,
+  { print, complain }: Terminal,
+): Promise<Stoppable> {
+  const pauses = new Set<ReturnType<typeof setTimeout>>()
+  let isStopping = false
+
+  /** Begins a process, and its successors. Resolves when it serves, or with the exit code of one that never did. */
+  const begin = (before = 0): Promise<number | undefined> => {
+    const worker = cluster.fork()
+    let served: number | undefined
+    const ended = once(worker, 'exit').catch((thrown: unknown) => [null, String(thrown)]) as Promise<
+      [code: number | null, reason: string | null]
+    >
+    const serves = once(worker, 'listening').then(() => {
+      served = performance.now()
+    })
+    const ends = ended.then(([code, reason]) => {
+      if (isStopping || isFirst(worker, served)) return code ?? 1
+      const isSteady = served !== undefined && performance.now() - served >= STEADY
+      const pause = isSteady ? 0 : Math.min(LONGEST_PAUSE, before * 2 || FIRST_PAUSE)
+      const after = pause === 0 ? 'at once' : `in ${pause} ms`
+      complain(`Process ${worker.process.pid} ended (${reason ?? code}); another one begins ${after}.`)
+      const timer = setTimeout(() => {
+        pauses.delete(timer)
+        void begin(pause)
+      }, pause)
+      pauses.add(timer)
+      return undefined
+    })
+    return Promise.race([serves.then(() => undefined), ends])
+  }
+  const stop = async (): Promise<void> => {
+    isStopping = true
+    for (const timer of pauses) clearTimeout(timer)
+    const workers = listWorkers()
+    const ends = workers.map((worker) => once(worker, 'exit'))
+    for (const { process } of workers) process.kill('SIGTERM')
+    await Promise.all(ends)
+  }
+
+  const refusal = await begin()
+  if (refusal !== undefined) {
+    process.exitCode = refusal
+    return { stop }
+  }
+  const others = Array.from({ length: processes - 1 }, () => begin())
+  void Promise.all(others).then(() => {
+    const ids = listWorkers().map(({ process: { pid } }) => pid)
+    if (!isStopping) print(`${processes} processes serve: ${ids.join(', ')}.`)
+  })
+  return { stop }
+}
+
+const listWorkers = (): readonly Worker[] =>
+  Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? [worker] : []))
+
+/** The process that says what is served, and the only one that stores a seed. */
+const FIRST = 1
+
+/** Whether the first process never served: nothing that follows would. */
+const isFirst = ({ id }: Worker, served: number | undefined): boolean => id === FIRST && served === undefined
+
+/** Serves as one of several processes. */
+export async function serveAsOne(args: ServeArguments, terminal: Terminal): Promise<Stoppable> {
+  const leads = cluster.worker?.id === FIRST
+  const serving = await serve(leads ? args : { ...args, seed: undefined }, {
+    ...terminal,
+    ...(leads ? {} : { announce() {} }),
+  })
+  return {
+    async stop() {
+      await serving.stop()
+      // The first process would otherwise keep this one.
+      process.disconnect()
+    },
+  }
+}

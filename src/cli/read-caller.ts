@@ -1,13 +1,15 @@
 import { isObject } from '../json/own-properties.js'
 import type { Caller } from '../types.js'
 import { UsageError } from './arguments/usage-error.js'
+import { readTextFile } from './read-json-file.js'
 
 /**
  * Reads the caller of a command line: `anonymous`, or a JSON object with the `_id` (or `id`) and perhaps `roles` and
- * other fields. Throws `UsageError`.
+ * other fields, which may lie in a file. Throws `UsageError` and `FileError`.
  */
-export function readCaller(text: string): Caller | null {
-  if (text === 'anonymous') return null
+export async function readCaller(named: string): Promise<Caller | null> {
+  if (named === 'anonymous') return null
+  const text = named.endsWith('.json') ? await readTextFile(named) : named
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -21,4 +23,4 @@ export function readCaller(text: string): Caller | null {
   return { ...fields, id, roles }
 }
 
-const FORMS = '--caller takes anonymous, or JSON like {"_id":"ann","roles":["editor"]}'
+const FORMS = '--caller takes anonymous, or JSON like {"_id":"ann","roles":["editor"]}, or a file of it'

@@ -84,8 +84,19 @@ export interface DiffArguments extends InsightArguments {
 /** The request to explain, and who makes it. */
 export interface ExplainArguments extends InsightArguments {
   readonly config: string
+  readonly method: string
+  /** May hold a query. */
+  readonly path: string
   /** Default: anonymous. */
   readonly caller: string | undefined
+  /** JSON, or a file of it. */
+  readonly body: string | undefined
+  /** Each as in HTTP: a name, a colon, a value. */
+  readonly headers: readonly string[]
+  /** A file of documents. Default: none is stored. */
+  readonly seed: string | undefined
+  /** A timestamp. Default: now. */
+  readonly now: string | undefined
 }
 
 /** The configuration to describe, and for whom. */

@@ -50,7 +50,7 @@ export const OPTIONS = {
     about: ['an origin whose pages may read answers, or *; may be repeated'],
   },
   seed: {
-    of: ['serve'],
+    of: ['serve', 'explain'],
     about: [
       'documents to begin with: { "<collection>": [ ... ] };',
       'skipped where a file or a database already holds documents',
@@ -109,9 +109,23 @@ export const OPTIONS = {
     of: ['explain', 'openapi'],
     about: [
       'who asks: anonymous, or JSON as',
-      '{ "_id": "...", "roles": [...] } (default: anonymous;',
-      'openapi: all callers together)',
+      '{ "_id": "...", "roles": [...] }, or a file of it',
+      '(default: anonymous; openapi: all callers together)',
     ],
+  },
+  body: {
+    of: ['explain'],
+    about: ['what is sent: JSON, or a file of it'],
+  },
+  header: {
+    of: ['explain'],
+    isRepeatable: true,
+    check: checkHeader,
+    about: ['a header, as "If-Match: *"; may be repeated'],
+  },
+  now: {
+    of: ['explain'],
+    about: ['the time of the request, as 2026-11-20T08:00:00Z', '(default: now)'],
   },
   out: { of: ['types'], about: ['the file for the types; without it, they are printed'] },
 } as const satisfies { readonly [name: string]: Option }
@@ -157,4 +171,9 @@ function checkFormat(value: string, name: string): void {
 
 function checkFailOn(value: string, name: string): void {
   if (value !== 'widening') throw new UsageError(`${name} takes widening, found ${JSON.stringify(value)}`)
+}
+
+function checkHeader(value: string, name: string): void {
+  if (!/^[\w-]+: *\S/.test(value))
+    throw new UsageError(`${name} takes a name, a colon and a value, found ${JSON.stringify(value)}`)
 }

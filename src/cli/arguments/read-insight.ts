@@ -1,4 +1,4 @@
-import type { Arguments, InsightArguments } from './arguments.js'
+import type { Arguments, ExplainArguments, InsightArguments } from './arguments.js'
 import { FORMATS, type InsightWord } from './options.js'
 import { checkText, type OptionValues, readConfig, readStorage } from './read-options.js'
 import { UsageError } from './usage-error.js'
@@ -23,7 +23,7 @@ export function readInsight(word: InsightWord, names: readonly string[], options
     case 'diff':
       return { word, ...common, ...readPair(names), failsOnWidening: options['fail-on'].length > 0 }
     case 'explain':
-      return { word, ...common, config: readConfig(names), caller }
+      return { word, ...common, ...readRequest(names), ...readSent(options), caller }
     case 'openapi':
       return { word, ...common, config: readConfig(names), caller }
     default:
@@ -41,3 +41,27 @@ function readPair([before, after, ...others]: readonly string[]): {
   checkText(after, 'the name of the configuration after')
   return { before, after }
 }
+
+function readRequest([method, path, ...others]: readonly string[]): Pick<
+  ExplainArguments,
+  'method' | 'path' | 'config'
+> {
+  if (method === undefined || path === undefined)
+    throw new UsageError('explain needs a method and a path: GET /articles')
+  if (!/^[A-Z]+$/i.test(method))
+    throw new UsageError(`a method is a word such as GET, found ${JSON.stringify(method)}`)
+  if (!path.startsWith('/')) throw new UsageError(`a path begins with a slash, found ${JSON.stringify(path)}`)
+  return { method: method.toUpperCase(), path, config: readConfig(others) }
+}
+
+const readSent = ({
+  body,
+  header,
+  seed,
+  now,
+}: OptionValues): Pick<ExplainArguments, 'body' | 'headers' | 'seed' | 'now'> => ({
+  body: body[0],
+  headers: header,
+  seed: seed[0],
+  now: now[0],
+})

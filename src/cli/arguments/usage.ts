@@ -49,8 +49,8 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   explain: {
     synopsis:
-      'collection-service explain [config.json] [--caller CALLER] [--authenticate] [--production] [--format FORMAT]',
-    about: ['why a request is answered as it is'],
+      'collection-service explain <method> <path> [config.json] [--caller CALLER] [--body JSON] [--header HEADER] [--seed documents.json] [--now TIME] [--authenticate] [--production] [--format FORMAT]',
+    about: ['why a request is answered as it is, and the grant that would', 'let it through'],
   },
   openapi: {
     synopsis: 'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production]',

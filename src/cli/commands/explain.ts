@@ -1,7 +1,65 @@
+import { isServiceError } from '../../errors.js'
+import { explainRequest } from '../../insight/explain/explain-request.js'
+import type { ExplainedRequest, Explanation } from '../../insight/explain/explanation.js'
+import { printExplanation, printExplanationMarkdown } from '../../insight/explain/print/print-explanation.js'
 import type { ExplainArguments } from '../arguments/arguments.js'
-import { FileError } from '../read-json-file.js'
-import type { Terminal } from '../terminal.js'
+import { UsageError } from '../arguments/usage-error.js'
+import { readCaller } from '../read-caller.js'
+import { readJsonFile, readTextFile } from '../read-json-file.js'
+import { explainSeed } from '../start-service.js'
+import { type Terminal, textFor } from '../terminal.js'
 
-export async function explain({ config }: ExplainArguments, _: Terminal): Promise<void> {
-  throw new FileError(`${config}: `)
+/**
+ * Prints why a request is answered as it is. Throws `FileError`, `ConfigError`, `UsageError` for a request that is not
+ * explained, and `SeedError` for documents that cannot be stored.
+ */
+export async function explain(args: ExplainArguments, terminal: Terminal): Promise<void> {
+  const { config, authenticate, production } = args
+  const request = await readRequest(args)
+  const explanation = await explainRequest(await readJsonFile(config), request, {
+    authenticate,
+    production,
+  }).catch(explainFault)
+  terminal.print(printAs(args, explanation, terminal))
+}
+
+async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
+  const { method, path, caller, body, headers, seed, now } = args
+  return {
+    ...{ method, path, headers: Object.fromEntries(headers.map(splitHeader)) },
+    caller: caller === undefined ? null : await readCaller(caller),
+    ...(body === undefined ? {} : { body: isFile(body) ? await readTextFile(body) : body }),
+    // What it holds is checked like any seed.
+    ...(seed === undefined
+      ? {}
+      : { documents: (await readJsonFile(seed)) as ExplainedRequest['documents'] & {} }),
+    ...(now === undefined ? {} : { now }),
+  }
+}
+
+const isFile = (body: string): boolean => body.endsWith('.json')
+
+function splitHeader(header: string): readonly [name: string, value: string] {
+  const colon = header.indexOf(':')
+  return [header.slice(0, colon), header.slice(colon + 1).trim()]
+}
+
+/** A request that cannot be sent is the fault of the command line. */
+function explainFault(thrown: unknown): never {
+  if (thrown instanceof TypeError) throw new UsageError(thrown.message)
+  if (isServiceError(thrown)) explainSeed(thrown)
+  throw thrown
+}
+
+function printAs({ format }: ExplainArguments, explanation: Explanation, terminal: Terminal): string {
+  switch (format) {
+    case 'text':
+      return printExplanation(explanation, textFor(terminal))
+    case 'markdown':
+      return printExplanationMarkdown(explanation)
+    case 'json':
+      return JSON.stringify(explanation, null, 2)
+    default:
+      return format satisfies never
+  }
 }

@@ -12,7 +12,7 @@ export async function openapi(
 ): Promise<void> {
   const document = describeApi((await readJsonFile(config)) as Config, {
     ...{ authenticate, production },
-    ...(caller === undefined ? {} : { caller: readCaller(caller) }),
+    ...(caller === undefined ? {} : { caller: await readCaller(caller) }),
   })
   print(JSON.stringify(document, null, 2))
 }

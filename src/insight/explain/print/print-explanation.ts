@@ -6,15 +6,27 @@ import type { ExplainedAnswer, Explanation, Suggestion } from '../explanation.js
 import { grantPointer } from '../find-rule.js'
 import { describeJudgement } from './describe-judgement.js'
 
-/** Prints an explanation as text of at most 100 columns, but for words that are wider. */
-export function printExplanation(explanation: Explanation, paint: Paint = plain): string {
+/** How a text looks on a terminal. */
+interface Look {
+  readonly paint: Paint
+  readonly width: number
+}
+
+const PLAIN: Look = { paint: plain, width: WIDTH }
+
+/** Prints an explanation as text, in lines of at most `width` but for words that are wider. */
+export function printExplanation(explanation: Explanation, look: Partial<Look> = {}): string {
+  const { paint, width } = { ...PLAIN, ...look }
   const blocks = [
-    [paint('bold', describeRequest(explanation)), describeAnswer(explanation.answer)],
+    [
+      paint('bold', wrap(describeRequest(explanation), width - 2).join('\n  ')),
+      describeAnswer(explanation.answer, width),
+    ],
     ...explanation.judgements.map((judgement) =>
-      describeJudgement(judgement).flatMap((line) => printLine(line, paint)),
+      describeJudgement(judgement).flatMap((line) => printLine(line, { paint, width })),
     ),
     ...(explanation.isCut ? [['…']] : []),
-    ...describeSuggestion(explanation).map(({ words, rules }) => [
+    ...describeSuggestion(explanation, width).map(({ words, rules }) => [
       ...words,
       ...rules.flatMap(({ pointer, json }) => [
         `  ${paint('dim', pointer)}`,
@@ -29,10 +41,10 @@ export function printExplanation(explanation: Explanation, paint: Paint = plain)
 export function printExplanationMarkdown(explanation: Explanation): string {
   const blocks = [
     [`### \`${describeRequest(explanation)}\``],
-    [describeAnswer(explanation.answer)],
+    [describeAnswer(explanation.answer, Infinity)],
     explanation.judgements.flatMap((judgement) => describeJudgement(judgement).map(toItem)),
     ...(explanation.isCut ? [['…']] : []),
-    ...describeSuggestion(explanation).map(({ words, rules }) => [
+    ...describeSuggestion(explanation, WIDTH).map(({ words, rules }) => [
       ...words,
       ...rules.flatMap(({ pointer, json }) => ['', `\`${pointer}\``, '', '```json', ...json, '```']),
     ]),
@@ -45,24 +57,24 @@ function describeRequest({ request, subjects }: Explanation): string {
   return `${method} ${path} as ${caller === null ? 'anonymous' : `${caller.id} (${subjects.join(', ')})`}`
 }
 
-function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer): string {
+function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer, width: number): string {
   const what = code === null ? '' : ` ${code}`
   const said = detail === null ? '' : `: ${detail}`
   const dropped = ignored.length > 0 ? `, ignored: ${ignored.join(', ')}` : ''
-  return wrap(`${status}${what}${said}${dropped}`, WIDTH).join('\n  ')
+  return wrap(`${status}${what}${said}${dropped}`, width - 2).join('\n  ')
 }
 
 const markOf = ({ isGood }: TreeLine): string => (isGood === undefined ? '·' : isGood ? '✓' : '✗')
 
-function printLine(line: TreeLine, paint: Paint): readonly string[] {
+function printLine(line: TreeLine, { paint, width }: Look): readonly string[] {
   const { depth, isGood, text, pointer } = line
   const margin = ' '.repeat(depth * 2)
-  const [first = '', ...others] = wrap(text, WIDTH - depth * 2 - 2)
+  const [first = '', ...others] = wrap(text, width - depth * 2 - 2)
   const mark = isGood === undefined ? '·' : paint(isGood ? 'green' : 'red', markOf(line))
   const written = `${margin}${mark} ${depth === 0 ? paint('bold', first) : first}`
   const rest = others.map((one) => `${margin}  ${one}`)
   if (!pointer) return [written, ...rest]
-  const isRoomy = others.length === 0 && margin.length + 2 + first.length + 2 + pointer.length <= WIDTH
+  const isRoomy = others.length === 0 && margin.length + 2 + first.length + 2 + pointer.length <= width
   if (isRoomy) return [`${written}  ${paint('dim', pointer)}`]
   return [written, ...rest, `${margin}  ${paint('dim', pointer)}`]
 }
@@ -79,17 +91,17 @@ interface Advice {
   readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]
 }
 
-function describeSuggestion({ missing, suggestion }: Explanation): readonly Advice[] {
+function describeSuggestion({ missing, suggestion }: Explanation, width: number): readonly Advice[] {
   if (!missing) return []
   const right = `The right to ${missing.operation} ${missing.collection} is missing`
-  if (!suggestion) return [{ words: wrap(`${right}; no grant alone lets this through.`, WIDTH), rules: [] }]
+  if (!suggestion) return [{ words: wrap(`${right}; no grant alone lets this through.`, width), rules: [] }]
   const { collection, subject, rules } = suggestion
   return [
     {
-      words: wrap(`${right}. This would have let it through${describeAdditions(suggestion)}:`, WIDTH),
+      words: wrap(`${right}. This would have let it through${describeAdditions(suggestion)}:`, width),
       rules: Object.entries(rules).map(([operation, rule]) => ({
         pointer: `${grantPointer(collection, subject)}/${operation}`,
-        json: printJson(rule, WIDTH - 4),
+        json: printJson(rule, width - 4),
       })),
     },
   ]

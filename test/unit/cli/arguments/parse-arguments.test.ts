@@ -35,6 +35,17 @@ const DIFF = {
   failsOnWidening: false,
   config: undefined,
 }
+const EXPLAIN = {
+  ...INSIGHT,
+  word: 'explain',
+  method: 'GET',
+  path: '/notes',
+  caller: undefined,
+  body: undefined,
+  headers: [],
+  seed: undefined,
+  now: undefined,
+}
 const INIT = { word: 'init', template: 'notes', folder: '.' }
 
 test.each<[string[], object]>([
@@ -74,7 +85,28 @@ test.each<[string[], object]>([
   [['matrix', '--production'], { ...INSIGHT, word: 'matrix', production: true }],
   [['diff', 'a.json', 'b.json'], DIFF],
   [['diff', 'a.json', 'b.json', '--fail-on', 'widening'], { ...DIFF, failsOnWidening: true }],
-  [['explain', '--authenticate'], { ...INSIGHT, word: 'explain', authenticate: true }],
+  [['explain', 'GET', '/notes'], EXPLAIN],
+  [
+    ['explain', 'GET', '/notes', 'a.json', '--authenticate'],
+    { ...EXPLAIN, config: 'a.json', authenticate: true },
+  ],
+  [
+    [
+      ...['explain', 'patch', '/notes/1?a=b', '--body', '{}', '--caller', 'ann.json', '--seed', 's.json'],
+      ...['--header', 'If-Match: *', '--header', 'X-A:b', '--now', '2026-01-01'],
+    ],
+    {
+      ...{
+        ...EXPLAIN,
+        method: 'PATCH',
+        path: '/notes/1?a=b',
+        body: '{}',
+        caller: 'ann.json',
+        seed: 's.json',
+      },
+      ...{ headers: ['If-Match: *', 'X-A:b'], now: '2026-01-01' },
+    },
+  ],
   [['openapi', '--caller', 'anonymous'], { ...INSIGHT, word: 'openapi', caller: 'anonymous' }],
   [['init'], INIT],
   [['init', 'blog'], { ...INIT, template: 'blog' }],
@@ -159,6 +191,13 @@ test.each<[string[]]>([
   [['diff', 'a.json']],
   [['diff', 'a.json', 'b.json', 'c.json']],
   [['diff', 'a.json', 'b.json', '--fail-on', 'narrowing']],
+  [['explain']],
+  [['explain', 'GET']],
+  [['explain', 'GET', 'notes']],
+  [['explain', '/notes', 'GET']],
+  [['explain', 'GET', '/notes', 'a.json', 'b.json']],
+  [['explain', 'GET', '/notes', '--header', 'If-Match']],
+  [['matrix', '--body', '{}']],
   [['matrix', '--format', 'yaml']],
   [['matrix', '--data', 'app.db']],
   [['check', '--data', 'app.db', '--database', URL]],

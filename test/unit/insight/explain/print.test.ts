@@ -81,5 +81,5 @@ test.each<readonly [what: string, request: Partial<ExplainedRequest>]>([
   const plain = printExplanation(explanation)
   for (const line of plain.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of a terminal
-  expect(printExplanation(explanation, coloured).replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
+  expect(printExplanation(explanation, { paint: coloured }).replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
 })

@@ -14,7 +14,7 @@ export async function matrix(
   const permitted = permissionMatrix(await readJsonFile(config), { authenticate, production })
   switch (format) {
     case 'text':
-      return print(printText(permitted, { namesRules: true, ...textFor(terminal) }))
+      return print(printText(permitted, { isFull: true, ...textFor(terminal) }))
     case 'markdown':
       return print(printMarkdown(permitted))
     case 'json':

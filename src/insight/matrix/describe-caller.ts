@@ -31,24 +31,25 @@ export function describeCaller(
   const creator = { caller: known, service: { accounts } }
   const create = isClosedTo(creator, collection) ? [] : rulesToCreate(creator, collection)
   const registers = known === null && accounts?.users === collection && accounts.register
-  const own = known === null ? [] : [describeExisting(caller, known, true, scope)]
-  return [
-    {
-      ...describeExisting(caller, known, false, scope),
-      create: cutUnreachable(describeAll(create, 'create', known, scope)),
-      ...(registers ? { register: describeRegistration(accounts, scope) } : {}),
-    },
-    ...own,
-  ]
+  const { read, update, delete: removal } = describeExisting(known, false, scope)
+  const main: CallerMatrix = {
+    caller,
+    isOwner: false,
+    create: cutUnreachable(describeAll(create, 'create', known, scope)),
+    ...(registers ? { register: describeRegistration(accounts, scope) } : {}),
+    read,
+    update,
+    delete: removal,
+  }
+  return known === null ? [main] : [main, { caller, isOwner: true, ...describeExisting(known, true, scope) }]
 }
 
 /** What a caller may do with documents that exist. */
 function describeExisting(
-  caller: MatrixCaller,
   known: KnownCaller | null,
   isOwner: boolean,
   scope: CallerScope,
-): CallerMatrix {
+): Pick<CallerMatrix, 'read' | 'update' | 'delete'> {
   const { described } = scope
   const { collection } = described
   const mine = (rules: readonly Rule[]): readonly Rule[] =>
@@ -61,8 +62,6 @@ function describeExisting(
   const select = (operation: 'update' | 'delete'): readonly Rule[] =>
     read.length > 0 ? mine(selectWriteRules(collection.permissions[operation], known)) : []
   return {
-    caller,
-    isOwner,
     read,
     update: cutUnreachable(describeAll(select('update'), 'update', known, scope)),
     delete: addUp(describeAll(select('delete'), 'delete', known, scope), scopeOf(collection, 'delete')),

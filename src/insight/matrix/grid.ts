@@ -6,11 +6,11 @@ export interface GridRow {
   readonly isHead?: boolean
 }
 
-/** The gap behind a column; behind a wide one, one space may do. */
+/** The gap behind a column. */
 const GAP = 2
 
-/** A column that is wider than this with its gap is wide. */
-const WIDE = 22
+/** A column of this width, with its gap, is kept where one space is gap enough. */
+const USUAL = 22
 
 /** Narrower columns cannot be read. */
 const NARROW = 10
@@ -50,7 +50,7 @@ function naturalWidths(rows: readonly GridRow[]): readonly number[] {
   return Array.from({ length: columns }, (_, column) => {
     const longest = Math.max(0, ...rows.map(({ cells }) => cells[column]?.length ?? 0))
     if (column === columns - 1) return longest
-    return Math.max(Math.min(longest + GAP, WIDE), longest + 1)
+    return longest + 1 === USUAL ? USUAL : longest + GAP
   })
 }
 

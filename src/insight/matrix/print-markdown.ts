@@ -40,7 +40,9 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
 
 /** The lines of a row. An owner's row says what is otherwise than in the row to which it belongs. */
 function printRow(row: Row, outer: Row | undefined): readonly (readonly string[])[] {
-  const label = [...(row.isInner ? (outer?.labels ?? []) : []), ...row.labels].map(printLabel).join(', ')
+  const isRegistering = row.cells.create?.operation === 'register'
+  const labels = row.isInner ? [...(outer?.labels ?? []), ...(isRegistering ? [] : row.labels)] : row.labels
+  const label = labels.map(printLabel).join(', ')
   return COLUMNS.flatMap((column) => {
     const cell = row.cells[column]
     const other = outer === row ? undefined : outer?.cells[column]

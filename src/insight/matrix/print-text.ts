@@ -14,23 +14,27 @@ export interface TextOptions {
   readonly paint?: Paint
   /** The widest line, in characters. Default 100. */
   readonly width?: number
-  /** Whether a second table names the rules that say so. Default false. */
-  readonly namesRules?: boolean
+  /** Whether a second table names the rules that say so, and signs are explained. Default false. */
+  readonly isFull?: boolean
 }
 
 type Place = Required<TextOptions>
 
 /** A matrix as text: for each collection a table and what its letters mean, and at last the claims. */
 export function printText({ collections, claims }: PermissionMatrix, options: TextOptions = {}): string {
-  const place = { paint: plain, width: WIDTH, namesRules: false, ...options }
+  const place = { paint: plain, width: WIDTH, isFull: false, ...options }
   const tables = collections.map((collection) => printCollection(collection, place))
-  return [...tables, ...(claims.length > 0 ? [printClaims(claims, place)] : [])]
+  return [
+    ...tables,
+    ...(claims.length > 0 ? [printClaims(claims, place)] : []),
+    ...(place.isFull ? [printKey(place)] : []),
+  ]
     .map((lines) => lines.join('\n'))
     .join('\n\n')
 }
 
 function printCollection(collection: CollectionMatrix, place: Place): readonly string[] {
-  const { paint, width, namesRules } = place
+  const { paint, width, isFull } = place
   const rows = toRows(collection, true)
   const letters = createLetters(namesIn(rows))
   const texts = rows.map((row) => abbreviateRow(row, letters))
@@ -39,7 +43,7 @@ function printCollection(collection: CollectionMatrix, place: Place): readonly s
     ...layOutGrid(toGrid(collection.name, rows, referBack(rows, texts)), width, paint),
     ...remarksOn(collection, rows).flatMap((remark) => breakText(remark, width)),
     ...layOutNotes(notes, width, paint),
-    ...(namesRules ? printRules(collection, rows, place) : []),
+    ...(isFull ? printRules(collection, rows, place) : []),
   ]
 }
 
@@ -130,6 +134,32 @@ const printClaims = (claims: readonly MatrixClaim[], { paint, width }: Place): r
       text: `${take} of ${from} where ${text}`,
       pointers,
     })),
+    width,
+    paint,
+  ),
+]
+
+/** What the signs of a table mean. */
+const SIGNS: readonly (readonly [sign: string, meaning: string])[] = [
+  ['–', 'nothing'],
+  ['all', 'every document, every field'],
+  ['title tags', 'these fields alone'],
+  ['-views', 'all fields but these'],
+  ['a', 'documents of a condition, which stands below; a, -views: these fields of them'],
+  ['set b', 'values that replace what is sent'],
+  ['then c', 'what must hold once it is written; without it what held before, with "any" nothing'],
+  ['x|y', 'rules tried in this order; first those that take all of what is sent'],
+  ['x + y', 'rules that add up'],
+  ['as user', 'what stands in that row above'],
+  ['user', 'everyone who is signed in; roles without a row do the same'],
+  ['own', 'with what they created themselves'],
+  ['several roles', 'of a caller with several, these decide about writing, in this order'],
+]
+
+const printKey = ({ paint, width }: Place): readonly string[] => [
+  paint('bold', 'signs'),
+  ...layOutNotes(
+    SIGNS.map(([name, text]) => ({ name, text, pointers: [] })),
     width,
     paint,
   ),

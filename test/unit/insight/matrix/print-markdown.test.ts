@@ -37,7 +37,7 @@ test('Markdown has a line for each rule of each kind of caller', () => {
     '| anonymous | read | – |  |  |  |  |',
     '| anonymous | update | – |  |  |  |  |',
     '| anonymous | delete | – |  |  |  |  |',
-    '| anonymous, registers | register |  | `email` `password` `name` |  |  | `/collections/users/permissions/*/create` |',
+    '| anonymous | register |  | `email` `password` `name` |  |  | `/collections/users/permissions/*/create` |',
     '| user | create |  | `name` |  |  | `/collections/users/permissions/*/create` |',
     '| user | read | – |  |  |  |  |',
     '| user | update | – |  |  |  |  |',

@@ -42,16 +42,19 @@ describe('a table', () => {
   })
 
   test('names the rules in a second one, on demand', () => {
-    const lines = printText(matrixOf(PERMISSIONS), { namesRules: true }).split('\n')
-    expect(lines.slice(11)).toEqual([
+    const lines = printText(matrixOf(PERMISSIONS), { isFull: true }).split('\n')
+    expect(lines.slice(11, 22)).toEqual([
       'said by /collections/articles/permissions/…',
-      'articles   create       read                   update                     delete',
-      'anonymous  –            */read                 –                          –',
-      'user       user/create  */read                 –                          –',
-      '  own                   owner/read             owner/update               owner/delete',
-      'editor     user/create  editor/read            editor/update              –',
-      '  own                   owner/read editor/read editor/update owner/update owner/delete',
-      'admin      admin        admin                  admin                      admin',
+      'articles   create       read                    update                      delete',
+      'anonymous  –            */read                  –                           –',
+      'user       user/create  */read                  –                           –',
+      '  own                   owner/read              owner/update                owner/delete',
+      'editor     user/create  editor/read             editor/update               –',
+      '  own                   owner/read editor/read  editor/update owner/update  owner/delete',
+      'admin      admin        admin                   admin                       admin',
+      '',
+      'signs',
+      '–              nothing',
     ])
   })
 
@@ -126,10 +129,10 @@ describe('a table', () => {
         c: { read: { pick: ['tags'], where: { views: 0 } } },
       },
       [
-        'anonymous  –       title                        –       –',
-        'user, a    –       title + a, title status      –       –',
-        'b          –       -views                       –       –',
-        'c          –       title + a, title status tags –       –',
+        'anonymous  –       title                         –       –',
+        'user, a    –       title + a, title status       –       –',
+        'b          –       -views                        –       –',
+        'c          –       title + a, title status tags  –       –',
         'several roles: a, b, c',
         'a  views = 0   /collections/articles/permissions/user/read/where',
         '               /collections/articles/permissions/c/read/where',
@@ -193,15 +196,15 @@ describe('on a terminal', () => {
   )
 
   test.each([100, 80, 60])('no line is wider than %i characters', (width) => {
-    const lines = printText(wide, { width, namesRules: true }).split('\n')
+    const lines = printText(wide, { width, isFull: true }).split('\n')
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(width)
     expect(lines.filter((line) => line.endsWith(' '))).toEqual([])
   })
 
   test('colours change nothing but colours', () => {
-    const text = printText(wide, { paint: coloured, namesRules: true })
+    const text = printText(wide, { paint: coloured, isFull: true })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them
-    expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe(printText(wide, { namesRules: true }))
+    expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe(printText(wide, { isFull: true }))
   })
 
   test('no name and no value moves the cursor', () => {
@@ -210,7 +213,7 @@ describe('on a terminal', () => {
         '*': { read: { where: { title: 'a\u001b[2J\u009b\n\u202e' } } },
         'x\u009by': { read: { where: { views: 0 } }, create: true },
       }),
-      { namesRules: true },
+      { isFull: true },
     )
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })

@@ -2,19 +2,25 @@ import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import { describePermissions } from '../insight/matrix/permission-matrix.js'
 import { printText, type TextOptions } from '../insight/matrix/print-text.js'
 import { EVERYONE } from '../permissions/grants.js'
+import { DEFAULT_CONFIG } from './arguments/read-options.js'
 
 /** A service that runs. */
 interface Running {
   readonly plan: ServicePlan
   /** What the plan was compiled from. */
   readonly config: unknown
+  /** The name of its file. */
+  readonly file: string
   readonly origin: string
   /** Whether tokens are delivered. */
   readonly delivers: boolean
 }
 
 /** Describes a running service: who may do what, the routes beside the collections', and a command to try. */
-export function describeService({ plan, config, origin, delivers }: Running, text: TextOptions = {}): string {
+export function describeService(
+  { plan, config, file, origin, delivers }: Running,
+  text: TextOptions = {},
+): string {
   const { collections, auth } = plan
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
@@ -30,7 +36,8 @@ export function describeService({ plan, config, origin, delivers }: Running, tex
   const width = Math.max(...routes.map(([path]) => path.length))
   const lines = routes.map(([path, about]) => `${path.padEnd(width)}  ${about}`)
   const permitted = printText(describePermissions(plan, config), text)
-  return [permitted, lines.join('\n'), `Try: ${exampleOf(all, origin)}`].join('\n\n')
+  const more = `More about these tables: collection-service matrix${file === DEFAULT_CONFIG ? '' : ` ${file}`}`
+  return [permitted, more, lines.join('\n'), `Try: ${exampleOf(all, origin)}`].join('\n\n')
 }
 
 function describeAccounts({ identifier, secret, register, verified }: AuthPlan, delivers: boolean): string {

@@ -49,8 +49,9 @@ describe('the command', () => {
     expect(serving.stderr()).toBe('')
   })
 
-  test('says at its start where a client can ask what there is', async () => {
-    expect(serving.stdout()).toMatch(/^ {2}\/ +GET .+\n {2}\/users /m)
+  test('says at its start who may do what, and where a client can ask what there is', async () => {
+    expect(serving.stdout()).toMatch(/^articles +create +read +update +delete\nanonymous +– +a, -views +–/m)
+    expect(serving.stdout()).toMatch(/^\/ +GET .+\n\/_batch /m)
     const { collections } = await (await fetch(`${origin}/`)).json()
     expect(collections).toContainEqual({ name: 'articles', href: '/articles', operations: ['list', 'read'] })
   })

@@ -5,7 +5,8 @@ import { UsageError } from './usage-error.js'
 /** The values of each option; empty where it was not given. */
 export type OptionValues = { readonly [name in OptionName]: readonly string[] }
 
-const DEFAULT_CONFIG = 'config.json'
+/** The configuration of a command line that names none. */
+export const DEFAULT_CONFIG = 'config.json'
 
 /** The one configuration of a command line. Throws `UsageError`. */
 export function readConfig([config = DEFAULT_CONFIG, ...others]: readonly string[]): string {

@@ -42,7 +42,10 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   announce(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
   const describe = (): string =>
-    describeService({ ...current, origin, delivers: deliver !== undefined }, textFor(terminal))
+    describeService(
+      { ...current, file: args.config, origin, delivers: deliver !== undefined },
+      textFor(terminal),
+    )
   announce(describe())
 
   const startAnew = async (): Promise<void> => {

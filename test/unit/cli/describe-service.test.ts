@@ -14,7 +14,7 @@ test('what a start prints names the routes, who may do what, and a line to try',
     },
   }
   const plan = compileConfig(config, { production: false, hasAuthenticate: true })
-  const running = { plan, config, origin: 'http://localhost:3000', delivers: false }
+  const running = { plan, config, file: 'config.json', origin: 'http://localhost:3000', delivers: false }
   expect(describeService(running).split('\n')).toEqual([
     'notes      create  read   update  delete',
     'anonymous  –       -text  –       –',
@@ -24,6 +24,8 @@ test('what a start prints names the routes, who may do what, and a line to try',
     'logs      create  read  update  delete',
     'everyone  –       –     –       –',
     'admin     all     all   all     all',
+    '',
+    'More about these tables: collection-service matrix',
     '',
     '/               GET lists the collections and operations that its caller may use',
     '/notes/changes  GET streams what changes in what its caller may read',

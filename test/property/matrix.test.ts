@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest'
+import { permissionMatrix } from '../../src/insight/index.js'
+import type { CallerMatrix, MatrixFields, MatrixRule } from '../../src/insight/matrix/types.js'
+import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { createJudge, type Judge, type SmallAnswer } from '../support/insight/judge.js'
+import { type RuleOperation, randomPart, randomRule, randomSchema } from '../support/insight/random-config.js'
+import {
+  CALLERS,
+  documentsOf,
+  type Json,
+  ROLES,
+  requestsOf,
+  type SmallCaller,
+  type SmallCollection,
+  type SmallRequest,
+  type SmallSchema,
+  type Triple,
+} from '../support/insight/universe.js'
+
+const CONFIGS = process.env.LONG ? 2_000 : 150
+/** Of each kind of caller, as somebody else and as the owner. */
+const QUESTIONS = process.env.LONG ? 200 : 100
+
+const RULED = ['create', 'read', 'update', 'delete'] as const
+
+/** Permissions in which every subject has rules, many of them alike. */
+function randomPermissions(random: Random, schema: SmallSchema): Json {
+  const known: { readonly [operation in RuleOperation]: Json[] } = {
+    create: [],
+    read: [],
+    update: [],
+    delete: [],
+  }
+  const ruleFor = (operation: RuleOperation): Json => {
+    if (random.chance(0.25)) return {}
+    if (known[operation].length === 0 || random.chance(0.5)) return randomRule(random, schema, operation, {})
+    const { ...other } = random.pick(known[operation]) as { [part: string]: unknown }
+    const part = random.pick(Object.keys(other).length > 0 ? Object.keys(other) : ['where'])
+    if (random.chance(0.3)) delete other[part]
+    else if (random.chance(0.5) && (part !== 'where' || operation !== 'create'))
+      other[part] = randomPart(random, schema, part, operation, {})
+    return other
+  }
+  const subjects = ['*', 'user', ...ROLES, 'owner'].filter(() => random.chance(0.8))
+  return Object.fromEntries(
+    subjects.map((subject) => [
+      subject,
+      Object.fromEntries(
+        RULED.flatMap((operation): [string, unknown][] => {
+          if (random.chance(0.35) || (subject === 'owner' && operation === 'create')) return []
+          if (random.chance(0.08)) return [[operation, false]]
+          const rule = ruleFor(operation)
+          known[operation].push(rule)
+          return [[operation, rule]]
+        }),
+      ),
+    ]),
+  )
+}
+
+/**
+ * A configuration that says of one kind of caller what the matrix says, and nothing else: its rules in their order,
+ * each as that of a role which the caller has.
+ */
+function rewrite(
+  { schema }: SmallCollection,
+  cells: CallerMatrix,
+): { judge: Judge; roles: readonly string[] } {
+  const count = Math.max(...RULED.map((operation) => cells[operation]?.length ?? 0))
+  const roles = Array.from({ length: count }, (_, i) =>
+    cells.caller.kind === 'anonymous' ? '*' : `role${i}`,
+  )
+  const permissions = Object.fromEntries(
+    roles.map((role, i) => [
+      role,
+      Object.fromEntries(
+        RULED.flatMap((operation): [string, unknown][] => {
+          const rule = cells[operation]?.[i]
+          return rule ? [[operation, toWritten(rule, operation)]] : []
+        }),
+      ),
+    ]),
+  )
+  // Whoever is anonymous has one subject, so one rule for each operation.
+  expect(new Set(roles).size).toBe(count)
+  const collection = { schema, permissions }
+  return { judge: createJudge({ collections: { things: collection, notes: collection } }), roles }
+}
+
+function toWritten({ where, fields, set, check }: MatrixRule, operation: string): Json {
+  return {
+    ...(where ? { where: where.where } : {}),
+    ...(fields ? toLists(fields) : {}),
+    ...(operation === 'create' || operation === 'update' ? { set, check: check?.where ?? {} } : {}),
+  }
+}
+
+const toLists = (fields: MatrixFields): Json =>
+  fields.kind === 'all' ? {} : { [fields.kind === 'only' ? 'pick' : 'omit']: fields.names }
+
+/** What an answer tells of the right to do something; a new document is shown to its owner, whoever that is. */
+const letThrough = ({ status, shown, stored, ignored }: SmallAnswer): Json =>
+  status < 300 ? { stored, ignored, ...(status === 201 ? {} : { shown }) } : {}
+
+/** A PATCH that writes nothing needs no right to: it is a rule that dropped all of it. */
+const keepsNothing = ({ operation, body = {} }: SmallRequest, { status, ignored }: SmallAnswer): boolean =>
+  operation === 'patch' && status === 200 && ignored.length === Object.keys(body).length
+
+const kindOf = (caller: SmallCaller | null): string => (caller === null ? '' : (caller.roles[0] ?? 'user'))
+const isKind = ({ caller }: CallerMatrix, one: SmallCaller | null): boolean =>
+  (caller.kind === 'role' ? caller.role : caller.kind === 'user' ? 'user' : '') === kindOf(one)
+
+/** Callers with one role at most: of those with several, the order of the roles says what they may. */
+const SINGLE = CALLERS.filter((caller) => (caller?.roles.length ?? 0) < 2)
+
+interface Difference extends Triple {
+  readonly permissions: Json
+  readonly said: Json
+  readonly done: Json
+}
+
+function findDifference(collection: SmallCollection, random: Random): Difference | undefined {
+  const { schema, permissions } = collection
+  const config = { collections: { things: collection, notes: { schema, permissions: {} } } }
+  const judge = createJudge(config)
+  const [things] = permissionMatrix(config, { authenticate: true }).collections
+  const documents = documentsOf(schema)
+  const requests = requestsOf('things', schema)
+  const bodiless = requests.filter(({ body }) => !body)
+  for (const cells of things?.callers ?? []) {
+    const { judge: say, roles } = rewrite(collection, cells)
+    const askers = SINGLE.filter((one) => isKind(cells, one))
+    for (let i = 0; i < QUESTIONS; i++) {
+      const caller = random.pick(askers)
+      const document = random.pick(documents)
+      const request = random.pick(random.chance(0.3) ? bodiless : requests)
+      const isOwn = caller !== null && document.createdBy === caller.id
+      if (isOwn !== cells.isOwner || (isOwn && request.operation === 'create')) continue
+      const answer = judge(caller, document, request)
+      if (keepsNothing(request, answer)) continue
+      const done = letThrough(answer)
+      const said = letThrough(say(caller && { ...caller, roles }, document, request))
+      if (JSON.stringify(done) !== JSON.stringify(said))
+        return { permissions, caller, document, request, said, done }
+    }
+  }
+  return undefined
+}
+
+test(`what the matrix says is what is let through, in ${CONFIGS} configurations`, () => {
+  for (let seed = 1; seed <= CONFIGS; seed++) {
+    const random = createRandom(seed)
+    const schema = randomSchema(random)
+    const permissions = randomPermissions(random, schema)
+    expect(findDifference({ schema, permissions }, random), `seed ${seed}`).toBeUndefined()
+  }
+})

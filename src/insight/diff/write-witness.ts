@@ -4,8 +4,7 @@ import type { Plans } from './compare-collection.js'
 import type { Comparing } from './find-differences.js'
 import { bodyKey, callerKey, storedKey, TIME } from './model/sources.js'
 import { fieldsOf } from './model/universe.js'
-import type { Variables } from './solver/state.js'
-import { isList, isOpaque, type Model, type Value } from './solver/variable.js'
+import { isList, isOpaque, type Model, type Value, type Variables } from './solver/variable.js'
 import type { Witness, WitnessCaller } from './types.js'
 
 interface Shown {

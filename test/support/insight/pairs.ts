@@ -83,7 +83,7 @@ function changeGrant(
       [operation]: random.chance(0.3) ? rule !== true : randomRule(random, schema, operation, kinds),
     }
   const parts = Object.keys(rule as Json)
-  const part = random.pick(parts.length > 0 ? parts : ['pick'])
+  const part = random.pick(parts.length > 0 ? parts : [operation === 'delete' ? 'where' : 'pick'])
   const { [part]: _, ...rest } = rule as Json
   const next = random.chance(0.2)
     ? rest

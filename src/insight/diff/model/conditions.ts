@@ -1,6 +1,7 @@
 import type { Field } from '../../../fields/field-type.js'
+import { compare, holdsType } from '../../../filter/compare.js'
 import type { FieldRef, Filter, Leaf, Scalar } from '../../../filter/filter.js'
-import { compileFilter, type Predicate } from '../../../filter/matches.js'
+import { compileFilter } from '../../../filter/matches.js'
 import { isObject } from '../../../json/own-properties.js'
 import { buildCondition, ConditionFault } from '../../../query/condition.js'
 import { operatorOf } from '../../../query/operators.js'
@@ -59,6 +60,14 @@ const KINDS: { readonly [operator in OperatorName]?: 'eq' | 'lt' | 'lte' | 'gt' 
   $lt: 'lt',
   $lte: 'lte',
 }
+
+const MEETS = {
+  eq: (order: number) => order === 0,
+  lt: (order: number) => order < 0,
+  lte: (order: number) => order <= 0,
+  gt: (order: number) => order > 0,
+  gte: (order: number) => order >= 0,
+} as const
 
 interface Compared {
   readonly ref: FieldRef
@@ -146,11 +155,10 @@ function comparisonHolds(
 ): boolean {
   if (other.kind === 'fixed')
     return leafHolds(ask, { kind, field: ref, value: other.value as Scalar }, () => source)
-  const one = { ...ref, each: false }
+  const holds = holdsType(ref.type)
+  const isMet = MEETS[kind]
   const test = (value: unknown, bound: Value): boolean =>
-    typeof bound !== 'object' &&
-    bound !== undefined &&
-    compileFilter({ kind, field: one, value: bound })(documentWith(ref.path, value))
+    typeof bound === typeof value && holds(value) && isMet(compare(value as Scalar, bound as Scalar))
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
     return ask({ kind: 'test', on: other.key, test: (bound) => values.some((value) => test(value, bound)) })
@@ -169,13 +177,9 @@ export function filterHolds(ask: Ask, filter: Filter, sources: Sources): boolean
   const path = onlyPathOf(filter)
   if (typeof path === 'string') {
     const source = sources(path)
-    const holds = predicateOf(filter)
-    if (source.kind === 'fixed') return holds(documentWith(path, source.value))
-    return ask({
-      kind: 'test',
-      on: source.key,
-      test: (value) => holds(documentWith(path, plainOf(value))),
-    })
+    const holds = testOf(filter, path)
+    if (source.kind === 'fixed') return holds(source.value)
+    return ask({ kind: 'test', on: source.key, test: (value) => holds(plainOf(value)) })
   }
   switch (filter.kind) {
     case 'and':
@@ -200,21 +204,44 @@ export function filterHolds(ask: Ask, filter: Filter, sources: Sources): boolean
 function leafHolds(ask: Ask, leaf: Leaf, sources: Sources): boolean {
   const { path, each } = leaf.field
   const source = sources(path)
-  const holds = predicateOf(leaf)
-  if (source.kind === 'fixed') return holds(documentWith(path, source.value))
+  const holds = testOf(leaf, path)
+  if (source.kind === 'fixed') return holds(source.value)
   if (!each || leaf.kind === 'present')
-    return ask({ kind: 'test', on: source.key, test: (value) => holds(documentWith(path, plainOf(value))) })
-  return ask({ kind: 'some', on: source.key, test: (element) => holds(documentWith(path, [element])) })
+    return ask({ kind: 'test', on: source.key, test: (value) => holds(plainOf(value)) })
+  const ofElement = testElementOf(leaf)
+  return ask({ kind: 'some', on: source.key, test: ofElement })
 }
 
-const predicates = new WeakMap<Filter, Predicate>()
+/** Tests a value at the one path that a filter asks for. */
+type TestValue = (value: unknown) => boolean
 
-function predicateOf(filter: Filter): Predicate {
-  const known = predicates.get(filter)
+const tests = new WeakMap<Filter, TestValue>()
+
+/** What a filter says of single values, remembered: the same ones are asked for again and again. */
+function testOf(filter: Filter, path: string): TestValue {
+  const known = tests.get(filter)
   if (known) return known
-  const predicate = compileFilter(filter)
-  predicates.set(filter, predicate)
-  return predicate
+  const holds = compileFilter(filter)
+  const verdicts = new Map<unknown, boolean>()
+  const test: TestValue = (value) => {
+    const verdict = verdicts.get(value) ?? holds(documentWith(path, value))
+    if (typeof value !== 'object') verdicts.set(value, verdict)
+    return verdict
+  }
+  tests.set(filter, test)
+  return test
+}
+
+const elementTests = new WeakMap<Filter, (element: Scalar) => boolean>()
+
+/** What a leaf says of a list that has one element. */
+function testElementOf(leaf: Leaf): (element: Scalar) => boolean {
+  const known = elementTests.get(leaf)
+  if (known) return known
+  const one: Leaf = { ...leaf, field: { ...leaf.field, each: false } }
+  const test = testOf(one, leaf.field.path)
+  elementTests.set(leaf, test)
+  return test
 }
 
 const onlyPaths = new WeakMap<Filter, string | null>()

@@ -63,13 +63,20 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
     )
   }
   let hasStale: boolean | undefined
+  const kept = new Map<string, Variable>()
+  const remember = (kind: string, { path }: Field, create: () => Variable): Variable => {
+    const key = `${kind} ${path}`
+    const variable = kept.get(key) ?? create()
+    kept.set(key, variable)
+    return variable
+  }
   return (question: Question): Universe => {
     hasStale ??= ![...fields.values()].every(isFree)
     const variables = new Map<string, Variable>()
     const add = (variable: Variable): void => void variables.set(variable.key, variable)
     for (const field of fields.values()) {
-      add(storedVariable(sides, field, candidates, question))
-      add(bodyVariable(sides, field, candidates, question))
+      add(remember(`${question.isFresh}`, field, () => storedVariable(sides, field, candidates, question)))
+      add(remember(`${question.isPatch}?`, field, () => bodyVariable(sides, field, candidates, question)))
     }
     for (const name of findUndeclared(sides, rules)) {
       const values = [{ sample: 'x' }, { sample: 'y' }, undefined]

@@ -1,5 +1,5 @@
-import { assume, EMPTY, keysOf, type State, touch, type Variables } from './state.js'
-import type { Atom, Model } from './variable.js'
+import { assume, EMPTY, type State, touch } from './state.js'
+import { type Atom, keysOf, type Model, type Variables } from './variable.js'
 
 /** Decides an atom: what follows from what was decided, or else one of both, and later the other. */
 export type Ask = (atom: Atom) => boolean

@@ -1,18 +1,29 @@
 import type { Scalar } from '../../../filter/filter.js'
-import type { Question, Variables } from './state.js'
-import { type Atom, holdsIn, isList, type Model, scalarOf } from './variable.js'
+import {
+  type Atom,
+  holdsIn,
+  isList,
+  keysOf,
+  type Model,
+  type Question,
+  scalarOf,
+  type Variables,
+} from './variable.js'
 
 /** What the lists must hold: each positive condition an element, none of them one that meets a negated one. */
 export function findLists(variables: Variables, question: Question): Model | undefined {
   const { literals, values } = question
-  const keys = [...values].flatMap(([key, value]) => (isList(value) ? [key] : []))
+  const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
+  const asked = new Set(atoms.flatMap(({ atom }) => keysOf(atom)))
+  const all = [...values].flatMap(([key, value]) => (isList(value) ? [key] : []))
+  const keys = all.filter((key) => asked.has(key))
   const lists = new Map<string, Scalar[]>()
   const model: Model = { values, lists }
-  const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
-  if (keys.length === 0 || atoms.length === 0) {
-    for (const key of keys) lists.set(key, fill(variables, question, key))
-    return atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds) ? model : undefined
-  }
+  for (const key of all) if (!asked.has(key)) lists.set(key, fill(variables, question, key))
+  if (keys.length === 0)
+    return atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds)
+      ? { values: new Map(values), lists }
+      : undefined
 
   const groups = joinEqual(keys, question)
   const elements = new Map<string, Scalar[]>()
@@ -31,9 +42,15 @@ export function findLists(variables: Variables, question: Question): Model | und
       if (!isList(mark) || (mark.of !== null && typeof element !== mark.of) || mark.of === null) return false
       return atoms.every(({ atom, holds }) => holds || atom.on !== member || !meets(atom, element, model))
     })
+  const pools = new Map<string, readonly Scalar[]>()
   const pool = (key: string): readonly Scalar[] => {
-    const own = keys.filter((member) => leaderOf(member) === leaderOf(key))
-    return [...new Set(own.flatMap((member) => variables.get(member)?.elements ?? []))]
+    const leader = leaderOf(key)
+    const known = pools.get(leader)
+    if (known) return known
+    const own = keys.filter((member) => leaderOf(member) === leader)
+    const found = [...new Set(own.flatMap((member) => variables.get(member)?.elements ?? []))]
+    pools.set(leader, found)
+    return found
   }
   const isApart = (): boolean =>
     atoms.every(({ atom, holds }) => holds || atom.kind !== 'overlap' || !holdsIn(atom, model))

@@ -1,25 +1,24 @@
 import { findLists } from './lists.js'
 import {
-  type Atom,
+  type Domains,
   holdsIn,
   isList,
+  keysOf,
   type Literal,
   type Model,
+  type Question,
   type Value,
-  type Variable,
+  type Variables,
 } from './variable.js'
 
 /** What was decided so far, and one model of it. */
 export interface State {
   /** What each variable may still be, by itself. */
-  readonly domains: ReadonlyMap<string, readonly Value[]>
+  readonly domains: Domains
   /** The decided atoms that name two variables, or look into lists. */
   readonly literals: readonly Literal[]
   readonly model: Model
 }
-
-/** The variables of a question, by key. */
-export type Variables = ReadonlyMap<string, Variable>
 
 /** The state in which nothing is decided. Variables come in when something is asked of them. */
 export const EMPTY: State = {
@@ -60,18 +59,14 @@ export function assume(variables: Variables, state: State, { atom, holds }: Lite
 }
 
 /** The domains without the values that an atom alone rules out. */
-function narrow(domains: State['domains'], { atom, holds }: Literal): State['domains'] | undefined {
+function narrow(domains: Domains, { atom, holds }: Literal): Domains | undefined {
   if (atom.kind === 'test') return restrict(domains, atom.on, (value) => atom.test(value) === holds)
   if (!holds || atom.kind === 'compare' || atom.kind === 'same') return domains
   const own = restrict(domains, atom.on, isList)
   return own && atom.kind === 'overlap' ? restrict(own, atom.other, isList) : own
 }
 
-function restrict(
-  domains: State['domains'],
-  key: string,
-  keep: (value: Value) => boolean,
-): State['domains'] | undefined {
+function restrict(domains: Domains, key: string, keep: (value: Value) => boolean): Domains | undefined {
   const before = domains.get(key) ?? []
   const kept = before.filter(keep)
   if (kept.length === before.length) return domains
@@ -92,13 +87,6 @@ function settle(
   }
   const model = findModel(variables, { domains, literals, values })
   return model && { domains, literals, model }
-}
-
-/** What a model is looked for with; `values` has a value for each variable, to begin with. */
-export interface Question {
-  readonly domains: State['domains']
-  readonly literals: readonly Literal[]
-  readonly values: Map<string, Value>
 }
 
 function findModel(variables: Variables, question: Question): Model | undefined {
@@ -129,7 +117,3 @@ function findModel(variables: Variables, question: Question): Model | undefined 
   }
   return assign(0)
 }
-
-/** The variables of an atom. */
-export const keysOf = (atom: Atom): readonly string[] =>
-  'other' in atom && typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]

@@ -101,3 +101,20 @@ const isSameList = (a: readonly Scalar[] | undefined, b: readonly Scalar[] | und
   a === undefined || b === undefined
     ? a === b
     : a.length === b.length && a.every((element, i) => element === b[i])
+
+/** The variables of a question, by key. */
+export type Variables = ReadonlyMap<string, Variable>
+
+/** What each variable may be, by itself. */
+export type Domains = ReadonlyMap<string, readonly Value[]>
+
+/** What a model is looked for with; `values` has a value for each variable, to begin with. */
+export interface Question {
+  readonly domains: Domains
+  readonly literals: readonly Literal[]
+  readonly values: Map<string, Value>
+}
+
+/** The variables of an atom. */
+export const keysOf = (atom: Atom): readonly string[] =>
+  'other' in atom && typeof atom.other === 'string' ? [atom.on, atom.other] : [atom.on]

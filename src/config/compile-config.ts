@@ -6,7 +6,8 @@ import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
 import { type ConfigReport, createReport, reportTo, type WarningReport } from '../json/report.js'
 import { EVERYONE, OWNER } from '../permissions/grants.js'
-import { demandField, type Where } from '../query/where.js'
+import { presentWays } from '../query/claims/demands.js'
+import type { Where } from '../query/where.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../schema/names.js'
 import { holdsReference } from '../schema/references.js'
 import type { IndexPlan } from '../storage.js'
@@ -150,7 +151,8 @@ const BY_CREATOR: IndexPlan = {
 /** Matches the documents that have a field. */
 function presenceOf(fields: readonly Field[], name: string | null): Where | null {
   const field = fields.find((one) => one.name === name)
-  return field ? demandField(field) : null
+  if (!field?.ref) return null
+  return { kind: 'fixed', filter: { kind: 'present', field: field.ref }, ways: presentWays(field) }
 }
 
 /** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */

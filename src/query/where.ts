@@ -7,7 +7,7 @@ import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import type { JsonObject, OperatorName } from '../types.js'
 import { type ClaimTypes, canHoldClaim } from './claims/claim-types.js'
-import { ANY_WAY, joinWays, presentWays, type Ways, waysOf } from './claims/demands.js'
+import { ANY_WAY, joinWays, type Ways, waysOf } from './claims/demands.js'
 import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
 import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable, NOW } from './variable.js'
@@ -48,12 +48,6 @@ export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): 
 
 /** The `where` that holds where both do. */
 export const narrowWhere = (where: Where, other: Where): Where => join([other, where], 'and')
-
-/** Holds for the documents that have a field. */
-export const demandField = (field: Field): Where =>
-  field.ref
-    ? { kind: 'fixed', filter: { kind: 'present', field: field.ref }, ways: presentWays(field) }
-    : ANYWHERE
 
 /** Resolves the names in a `where`. */
 export interface WhereScope {

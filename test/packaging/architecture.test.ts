@@ -93,6 +93,8 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
   ],
   openapi: [
     'json',
+    'promises',
+    'slices',
     'errors',
     'types',
     'filter',

@@ -62,12 +62,13 @@ async function askOnce(
     const insert = { _version: 1, ...document } as unknown as StoredDocument
     await adapter.write([{ in: collection, insert }], {})
   }
-  const path = operation === 'create' ? '' : `/${STORED_ID}`
+  const id = String(document._id ?? STORED_ID)
+  const path = operation === 'create' ? '' : `/${encodeURIComponent(id)}`
   const sent = await service.send(`${METHODS[operation]} /${collection}${path}`, {
     caller,
     ...(body ? { body } : {}),
   })
-  const created: string | undefined = operation === 'create' ? sent.body?._id : STORED_ID
+  const created: string | undefined = operation === 'create' ? sent.body?._id : id
   const stored = created === undefined ? {} : await fieldsOf(service, collection, created)
   const isStored = created !== undefined && (operation !== 'delete' || sent.status !== 204)
   const isRefused = sent.status >= 400

@@ -1,0 +1,165 @@
+import { expect } from 'vitest'
+import { comparePermissions } from '../../../src/insight/diff/compare-permissions.js'
+import type { Difference, PermissionDifference } from '../../../src/insight/diff/types.js'
+import type { Random } from '../../../src/testing/adapter/fuzz/random.js'
+import { createSmallHandler } from './ask-handler.js'
+import { createJudge, type SmallAnswer } from './judge.js'
+import type { Pair } from './pairs.js'
+import {
+  CALLERS,
+  COLLECTIONS,
+  type CollectionName,
+  documentsOf,
+  FIELDS,
+  type Json,
+  OPERATIONS,
+  requestsOf,
+  type SmallCaller,
+  type SmallOperation,
+  type SmallRequest,
+  type Triple,
+} from './universe.js'
+
+/** What is asked of a pair beside the comparison itself. */
+export interface Asked {
+  readonly random: Random
+  /** How many triples are judged; absent: all of them. */
+  readonly triples?: number
+  /** Whether the handlers themselves run the witnesses, or else the judge. */
+  readonly byHandlers: boolean
+  readonly hasPatterns?: boolean
+  /** Another build of the comparison: a mutant. */
+  readonly compare?: typeof comparePermissions
+}
+
+/** One thing that two answers do not have in common: a name, or the whole answer (`''`). */
+interface Apart {
+  readonly name: string
+  /** Absent where the kind is not told by the answers alone. */
+  readonly kind?: PermissionDifference['kind']
+}
+
+type Answer = (
+  caller: SmallCaller | null,
+  document: Json,
+  request: SmallRequest,
+) => SmallAnswer | Promise<SmallAnswer>
+
+/**
+ * The laws of `comparePermissions` on one pair: every difference of the judged triples is named, every witness shows
+ * its difference, nothing is reported on a pair that means the same, and nothing stays undecided. Returns how many
+ * differences were found.
+ */
+export async function checkPair(pair: Pair, asked: Asked): Promise<number> {
+  const { before, after } = pair
+  const { compare = comparePermissions } = asked
+  const differences = compare(before, after, { authenticate: true })
+  const context = JSON.stringify({ before, after })
+  if (pair.kind === 'same') expect({ context, differences }).toEqual({ context, differences: [] })
+  if (!asked.hasPatterns) expect(differences.filter(({ kind }) => kind === 'undecided')).toEqual([])
+  await checkWitnesses(pair, differences, asked.byHandlers)
+
+  const judges = [createJudge(before), createJudge(after)] as const
+  for (const triple of triplesOf(pair, asked)) {
+    const { caller, document, request } = triple
+    const [was, is] = judges.map((judge) => judge(caller, document, request))
+    if (!was || !is) throw new Error('two judges')
+    for (const apart of findApart(request.operation, was, is))
+      if (!isNamed(differences, triple, apart))
+        expect({ context, triple, apart, was, is }).toEqual('a difference that is named')
+  }
+  return differences.length
+}
+
+function* triplesOf({ before }: Pair, { random, triples }: Asked): Generator<Triple> {
+  for (const name of COLLECTIONS) {
+    const { schema } = before.collections[name]
+    const [documents, requests] = [documentsOf(schema), requestsOf(name, schema)]
+    if (triples === undefined) {
+      for (const caller of CALLERS)
+        for (const request of requests) {
+          const relevant = request.operation === 'create' ? documents.slice(0, 1) : documents
+          for (const document of relevant) yield { caller, document, request }
+        }
+      continue
+    }
+    const byOperation = OPERATIONS.map((one) => requests.filter(({ operation }) => operation === one))
+    for (let i = 0; i < triples / COLLECTIONS.length; i++) {
+      const request = random.pick(random.pick(byOperation))
+      yield { caller: random.pick(CALLERS), document: random.pick(documents), request }
+    }
+  }
+}
+
+const isGranted = ({ status }: SmallAnswer): boolean => status < 400
+
+const toText = (value: unknown): string => JSON.stringify(value) ?? ''
+
+/** What two answers to one request do not have in common. */
+function findApart(operation: SmallOperation, was: SmallAnswer, is: SmallAnswer): readonly Apart[] {
+  if (isGranted(was) !== isGranted(is)) return [{ name: '', kind: isGranted(is) ? 'widening' : 'narrowing' }]
+  if (!isGranted(was))
+    return was.status === is.status && toText(was.errors) === toText(is.errors)
+      ? []
+      : [{ name: '', kind: 'changed' }]
+  if (operation === 'read') {
+    const [shown, shows] = [was.shown ?? {}, is.shown ?? {}]
+    const names = new Set([...Object.keys(shown), ...Object.keys(shows)])
+    return [...names].flatMap((name): Apart[] =>
+      Object.hasOwn(shown, name) === Object.hasOwn(shows, name)
+        ? []
+        : [{ name, kind: Object.hasOwn(shows, name) ? 'widening' : 'narrowing' }],
+    )
+  }
+  return FIELDS.flatMap((name): Apart[] => {
+    const isStored = toText(was.stored?.[name]) === toText(is.stored?.[name])
+    return isStored && was.ignored.includes(name) === is.ignored.includes(name) ? [] : [{ name }]
+  })
+}
+
+const isAbout = (difference: PermissionDifference, { name, kind }: Apart): boolean =>
+  (name === '' ? difference.fields.length === 0 : difference.fields.includes(name)) &&
+  (kind === undefined || kind === difference.kind)
+
+/** Whether a difference is reported, for this caller or for one with fewer roles. */
+const isNamed = (differences: readonly Difference[], { caller, request }: Triple, apart: Apart): boolean =>
+  differences.some((difference) => {
+    if (difference.kind === 'undecided' && difference.collection === request.collection) return true
+    if (!('witness' in difference)) return false
+    const { roles } = difference
+    const isSeen = roles === null || (caller !== null && roles.every((role) => caller.roles.includes(role)))
+    const { collection, operation } = request
+    return (
+      difference.collection === collection &&
+      difference.operation === operation &&
+      isSeen &&
+      isAbout(difference, apart)
+    )
+  })
+
+async function checkWitnesses(
+  { before, after }: Pair,
+  differences: readonly Difference[],
+  byHandlers: boolean,
+): Promise<void> {
+  if (differences.length === 0) return
+  const handlers = byHandlers ? await Promise.all([before, after].map((one) => createSmallHandler(one))) : []
+  const [ask = createJudge(before), askAfter = createJudge(after)] = handlers.map((one): Answer => one.ask)
+  for (const difference of differences) {
+    if (!('witness' in difference)) continue
+    const { caller, documents, request } = difference.witness
+    const name = difference.collection as CollectionName
+    const document: Json = documents[name]?.[0] ?? {}
+    const asked: SmallRequest = {
+      collection: name,
+      operation: difference.operation,
+      ...(request.body ? { body: request.body } : {}),
+    }
+    const was = await ask(caller, document, asked)
+    const is = await askAfter(caller, document, asked)
+    const isShown = findApart(difference.operation, was, is).some((apart) => isAbout(difference, apart))
+    if (!isShown)
+      expect({ before, after, difference, was, is }).toEqual('a witness that shows its difference')
+  }
+  await Promise.all(handlers.map((one) => one.close()))
+}

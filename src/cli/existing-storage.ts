@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import { readExistingDatabase } from '../adapters/postgres/read-existing.js'
-import type { ExistingDocuments } from '../adapters/sql/existing-documents.js'
+import type { ExistingDocuments } from '../adapters/sql/engine.js'
 import { readExistingFile } from '../adapters/sqlite/read-existing.js'
 import type { StorageArguments } from './arguments/arguments.js'
 import { describeCause, nameStorage, StorageError } from './create-storage.js'

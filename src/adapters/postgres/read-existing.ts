@@ -1,5 +1,4 @@
-import type { SqlEngine } from '../sql/engine.js'
-import type { ExistingDocuments } from '../sql/existing-documents.js'
+import type { ExistingDocuments, SqlEngine } from '../sql/engine.js'
 import { createStatements } from '../sql/statements.js'
 import { createConnections } from './connection/connections.js'
 import { createPool } from './connection/hosts/create-pool.js'

@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
-import type { WriteStep } from '../../storage.js'
+import type { Listed, ListQuery, WriteStep } from '../../storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
@@ -51,3 +51,10 @@ export interface Answer {
  * synchronously or with promises. An error of a statement is thrown into it.
  */
 export type Asking<T> = Generator<Question, T, Answer>
+
+/** Reads the documents of a database, whatever is missing there. */
+export interface ExistingDocuments {
+  /** A list; empty for a collection that is missing. Its filter has no patterns. */
+  list(collection: string, query: ListQuery): Promise<Listed>
+  close(): Promise<void>
+}

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { StoredDocument } from '../../storage.js'
-import type { ExistingDocuments } from '../sql/existing-documents.js'
+import type { ExistingDocuments } from '../sql/engine.js'
 import { openExisting } from './connection/connection.js'
 import { explain } from './faults.js'
 import { sqliteEngine } from './sqlite-engine.js'

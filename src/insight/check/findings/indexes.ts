@@ -1,16 +1,16 @@
 import type { Collection } from '../../../config/plan.js'
-import { EVERYONE, OWNER, SIGNED_IN } from '../../../permissions/grants.js'
+import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../../permissions/grants.js'
 import type { Demand } from '../../../query/claims/demands.js'
 import { isAnywhere } from '../../../query/where.js'
-import type { Check } from '../scope.js'
-import { waysOfRule } from '../scope.js'
+import { type Check, waysOfRule } from '../scope.js'
 
 /** Read conditions for which every document has to be looked at. */
 export const findUnindexed: Check = ({ rules }, note) => {
   for (const placed of rules) {
     const { collection, operation, rule, subject } = placed
-    if (operation !== 'read' || isAnywhere(rule.where) || readsAllAnyway(collection, subject)) continue
-    const open = waysOfRule(rule).find((way) => !way.some((demand) => isIndexed(collection, demand)))
+    if (operation !== 'read' || readsAllAnyway(collection, subject)) continue
+    const ways = waysOfRule(rule).map((way) => way.filter((demand) => !isOfService(collection, demand)))
+    const open = ways.find((way) => !way.some((demand) => isIndexed(collection, demand)))
     if (!open || open.length === 0) continue
     const names = [
       ...new Set(open.flatMap(({ path, isList }) => (isList || path.includes('.') ? [] : [path]))),
@@ -27,13 +27,22 @@ export const findUnindexed: Check = ({ rules }, note) => {
 }
 
 /** Whether a broader subject reads everything: then the condition decides about fields alone. */
-function readsAllAnyway({ permissions: { read } }: Collection, subject: string): boolean {
+function readsAllAnyway(collection: Collection, subject: string): boolean {
+  const { read } = collection.permissions
   const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
   return broader.some((other) => {
     const rule = read.get(other)
-    return rule !== null && rule !== undefined && isAnywhere(rule.where)
+    return rule !== null && rule !== undefined && (isAnywhere(rule.where) || isHidingAlone(collection, rule))
   })
 }
+
+const isHidingAlone = (collection: Collection, { where }: Rule): boolean =>
+  where.kind === 'fixed' &&
+  where.ways.every((way) => way.length > 0 && way.every((demand) => isOfService(collection, demand)))
+
+/** Whether the service itself demands it: accounts that are not yet verified are hidden. */
+const isOfService = ({ verifiedField }: Collection, { path, operator }: Demand): boolean =>
+  path === verifiedField && operator === '$exists'
 
 const SOUGHT: readonly string[] = ['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists']
 

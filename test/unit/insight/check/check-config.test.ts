@@ -155,6 +155,15 @@ test.each<[what: string, value: unknown]>([
   expect(findings.every(({ code }) => code === 'invalid_config')).toBe(true)
 })
 
+test('that accounts not yet verified are hidden is no condition of the author', () => {
+  const written = config({
+    account: { verifiedAt: { type: 'timestamp' }, name: { type: 'string' } },
+    users: { user: { read: { omit: ['email'] } }, owner: { read: true, update: { pick: ['name'] } } },
+    auth: { verifiedField: 'verifiedAt', requireVerified: true },
+  })
+  expect(find(written)).toEqual([])
+})
+
 test('every finding says what it is, and what can be done', () => {
   for (const finding of checkConfig(OPEN))
     expect(finding).toEqual({

@@ -1,4 +1,5 @@
 import type { AuthPlan, Collection } from '../config/plan.js'
+import type { ErrorCode } from '../errors.js'
 import { nameOperation } from '../http/observe/operation-name.js'
 import { isIn } from '../http/routes/find-route.js'
 import type { Method, Route } from '../http/routes/route.js'
@@ -10,7 +11,7 @@ import { OF_COLLECTIONS } from './operations/collections.js'
 import type { DescribeOperation, Operation, OperationPlace } from './operations/operation.js'
 import { OF_SERVICE } from './operations/service.js'
 import { referToParameters } from './parameters.js'
-import { ALWAYS, describeProblems, WITH_BODY } from './problems.js'
+import { ALWAYS, describeProblems, OF_ALL_WRITES, WITH_BODY } from './problems.js'
 import type { Reader } from './rights.js'
 import { createScope, type Described, type Scope } from './scope.js'
 
@@ -127,12 +128,14 @@ function describeMethods(
     const query = collection ? referToParameters(scope, collection, endpoint.parameters ?? []) : []
     const inPath = path.includes('{id}') ? [ID] : []
     const parameters = [...inPath, ...query, ...(operation.parameters ?? [])]
-    const problems = [
+    const problems: readonly ErrorCode[] = [
       ...ALWAYS,
       ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
       ...(operation.body ? WITH_BODY : []),
       ...(operation.problems ?? []),
     ]
+    // What a hook adds may be refused as any write is.
+    const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
     const described: JsonSchema = {
       tags: [collection?.name ?? (form.startsWith('/auth/') ? 'auth' : 'service')],
       operationId: collection ? `${name}_${collection.name}` : name,
@@ -147,7 +150,7 @@ function describeMethods(
             },
           }
         : {}),
-      responses: { ...operation.answers, ...describeProblems(scope, problems) },
+      responses: { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) },
       ...askFor(operation, scope.service),
     }
     return [[(method as Method).toLowerCase(), described] as const]

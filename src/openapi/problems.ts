@@ -22,6 +22,19 @@ export const WITH_BODY: readonly ErrorCode[] = [
   'request_timeout',
 ]
 
+/** What any write can be refused with. */
+export const OF_ALL_WRITES: readonly ErrorCode[] = [
+  'not_found',
+  'forbidden',
+  'precondition_failed',
+  'unique_violation',
+  'reference_in_use',
+  'cascade_too_large',
+  'document_too_large',
+  'outcome_unknown',
+  'refused',
+]
+
 /** The problems of an operation by their status, all codes of which stand in one answer. */
 export function describeProblems(
   scope: Scope,

@@ -26,7 +26,7 @@ describe('after the configuration changed', () => {
     const adapter = createMemoryAdapter()
     const first = createTestService(configOf(before), { adapter })
     for (const body of documents) await store(first, body)
-    return createTestService(configOf(after, { ...open, ...settings }), { adapter })
+    return createTestService(configOf(after, { ...open, ...settings }), { adapter, holdsOthers: true })
   }
   const listed = async (service: TestService, query = '') => (await service.send(`GET /items?${query}`)).body
 

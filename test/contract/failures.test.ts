@@ -277,7 +277,8 @@ describe('a storage that throws', () => {
     const fail = async (): Promise<never> => {
       throw new ServiceError(code, 'gone', { cause: new Error(SECRET) })
     }
-    const throwing = createTestService(config, { adapter: { ...createMemoryAdapter(), list: fail } })
+    const adapter = { ...createMemoryAdapter(), list: fail }
+    const throwing = createTestService(config, { adapter, holdsOthers: true })
     const answer = await throwing.send('GET /items', { mayFail: true })
     expect(codeOf(answer)).toEqual([503, code])
     expect(answer.text).not.toContain(SECRET)

@@ -58,7 +58,7 @@ export async function openWorld(
       ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
     {
-      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null },
+      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null, holdsOthers: true },
       ...(users ? { accounts: true } : {}),
       ...(create ? { create } : {}),
     },

@@ -9,6 +9,7 @@ import {
   type StorageAdapter,
 } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
+import { createJudgeAnswer } from './described.js'
 
 /** A configuration as a test writes it down, or a wrong one. */
 export type AnyConfig = Config | { readonly [key: string]: unknown }
@@ -58,13 +59,17 @@ export function createTestService(
     readonly create?: typeof createCollectionService
     readonly adapter?: StorageAdapter
     readonly documents?: { [name: string]: object[] }
+    /** Whether the storage holds, or throws, what this service would not: then no description fits its answers. */
+    readonly holdsOthers?: boolean
   } = {},
 ): TestService {
-  const { adapter: given, documents, create = createCollectionService, ...service } = options
+  const { adapter: given, documents, holdsOthers, create, ...service } = options
   const adapter = given ?? createMemoryAdapter(documents ? { documents } : {})
   const logged: unknown[][] = []
   const note = (...entry: unknown[]): void => void logged.push(entry)
-  const handler = create(config, adapter, {
+  // What a mutant answers is judged by others.
+  const judgeAnswer = create || holdsOthers ? undefined : createJudgeAnswer(config, service)
+  const handler = (create ?? createCollectionService)(config, adapter, {
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },
@@ -84,8 +89,14 @@ export function createTestService(
       init.duplex = 'half'
     }
     const target = sent.caller === undefined ? handler : handler.as(sent.caller)
-    const response = await target(new Request(`http://service.test${encodePath(path.join(' '))}`, init))
-    return checkAnswer(response, sent.mayFail ?? false)
+    const url = encodePath(path.join(' '))
+    const answer = await checkAnswer(
+      await target(new Request(`http://service.test${url}`, init)),
+      sent.mayFail ?? false,
+    )
+    const fault = judgeAnswer?.({ method, path: url, caller: sent.caller, ...answer })
+    if (fault !== undefined) expect.fail(`${line} is not as described: ${fault} in ${answer.text}`)
+    return answer
   }
   return {
     handler,

@@ -22,7 +22,7 @@ export async function openStored(
   } = {},
 ): Promise<TestService> {
   const adapter = options.adapter ?? createMemoryAdapter()
-  const service = createTestService(config, { ...options, adapter })
+  const service = createTestService(config, { holdsOthers: true, ...options, adapter })
   await service.handler.ready()
   const system = { createdAt: LONG_AGO, updatedAt: LONG_AGO, createdBy: null, _version: 1 }
   const steps = Object.entries(stored).flatMap(([name, documents]) =>

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../json/json-schema.js'
+import { OF_ALL_WRITES } from '../problems.js'
 import { describeOperations, describeResults } from '../schemas/batches.js'
 import { answer, closed, type DescribeOperation, emptyAnswer } from './operation.js'
 
@@ -37,19 +38,7 @@ const batch: DescribeOperation = (scope) => {
       operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },
     }),
     answers: { 200: answer(scope, 'What each operation would have answered.', describeResults(scope)) },
-    problems: [
-      'unauthenticated',
-      'invalid_token',
-      'forbidden',
-      'not_found',
-      'precondition_failed',
-      'unique_violation',
-      'reference_in_use',
-      'cascade_too_large',
-      'document_too_large',
-      'outcome_unknown',
-      'refused',
-    ],
+    problems: ['unauthenticated', 'invalid_token', ...OF_ALL_WRITES],
   }
 }
 

@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest'
+import type { Caller } from '../../src/index.js'
+import { type ApiDocument, describeApi } from '../../src/insight/index.js'
+import fc from '../support/fast-check.js'
+import { createFromSchema } from '../support/from-schema.js'
+import { createTestService } from '../support/service.js'
+
+// CONTRACT.md §8, "OpenAPI": a request that the document calls valid is not a 400
+
+const isLong = process.env.LONG !== undefined
+
+type Json = { readonly [name: string]: unknown }
+
+const often = <T>(value: T, times: number): fc.Arbitrary<T | undefined> =>
+  fc.option(fc.constant(value), { nil: undefined, freq: times })
+
+const tidy = (value: Json): Json =>
+  Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined))
+
+const scalar: fc.Arbitrary<Json> = fc.oneof(
+  fc
+    .record({
+      type: fc.constant('string'),
+      minLength: fc.constantFrom(undefined, undefined, 1, 3),
+      maxLength: fc.constantFrom(undefined, undefined, 5, 300),
+      trim: often(true, 2),
+      lowercase: often(true, 2),
+    })
+    .map(tidy),
+  fc.constantFrom('email', 'uri', 'uuid', 'date', 'time', 'ipv4', 'ipv6', 'hostname').map((format) => ({
+    ...{ type: 'string', format },
+  })),
+  fc.constantFrom<Json>(
+    { type: 'string', enum: ['draft', 'done'] },
+    { type: 'string', index: true },
+    { type: 'string', unique: true, maxLength: 500, lowercase: true },
+    { type: 'integer' },
+    { type: 'integer', minimum: 0, maximum: 5 },
+    { type: 'integer', enum: [1, 2] },
+    { type: 'number', minimum: 0.5 },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'timestamp' },
+    { type: 'timestamp', minimum: '2020-01-01', maximum: '2029-12-31T23:59:59Z' },
+    { type: 'json' },
+  ),
+)
+
+const inArray = (definition: Json): Json => {
+  const { unique: _, index: __, ...rest } = definition
+  return rest
+}
+
+const DEFAULTS: { readonly [type: string]: unknown } = { boolean: false, timestamp: '$now', json: [] }
+
+const attributed = (definition: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
+  fc
+    .tuple(
+      definition,
+      fc.constantFrom<Json>({}, {}, {}, { required: true }, { nullable: true }),
+      often(true, 5),
+      fc.boolean(),
+    )
+    .map(([own, presence, immutable, isFilled]) => {
+      const fallback = Object.keys(own).length === 1 ? DEFAULTS[String(own.type)] : undefined
+      return tidy({ ...own, ...presence, immutable, default: isFilled ? fallback : undefined })
+    })
+
+const mutable = (definition: Json): Json => {
+  const { immutable: _, ...rest } = inArray(definition)
+  return rest
+}
+
+const object: fc.Arbitrary<Json> = fc
+  .record({ p: attributed(scalar).map(mutable), q: attributed(scalar).map(mutable) })
+  .map((properties) => ({ type: 'object', properties }))
+
+const field = attributed(
+  fc.oneof(
+    { weight: 4, arbitrary: scalar },
+    { weight: 1, arbitrary: object },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.oneof(scalar, object), fc.constantFrom<Json>({}, { minItems: 1 }, { maxItems: 2 }))
+        .map(([items, bounds]) => ({ type: 'array', items: inArray(items), ...bounds })),
+    },
+  ),
+)
+
+const NAMES = ['a', 'b', 'c', 'd', 'e']
+
+const rule = fc
+  .record({
+    pick: fc.option(fc.subarray([...NAMES, 'extra']), { nil: undefined, freq: 2 }),
+    omit: fc.option(fc.subarray(NAMES), { nil: undefined, freq: 3 }),
+  })
+  .map(tidy)
+
+const grant = fc.record({
+  read: fc.oneof(fc.constant(true), rule),
+  create: fc.oneof(fc.constant(true), rule),
+  update: fc.oneof(fc.constant(true), rule),
+  delete: fc.boolean(),
+})
+
+const configs = fc
+  .record({
+    fields: fc.tuple(...NAMES.map(() => field)),
+    permissions: fc.record({
+      user: grant,
+      editor: grant,
+      admin: grant,
+      owner: grant.map(({ create: _, ...own }) => own),
+    }),
+    additionalProperties: fc.boolean(),
+  })
+  .map(({ fields, permissions, additionalProperties }) => {
+    const schema = Object.fromEntries(NAMES.map((name, i) => [name, fields[i]]))
+    const known = additionalProperties ? [...NAMES, 'extra'] : NAMES
+    const cut = (own: unknown): unknown =>
+      typeof own !== 'object' || own === null || !('pick' in own)
+        ? own
+        : { ...own, pick: (own.pick as string[]).filter((name) => known.includes(name)) }
+    const granted = Object.entries(permissions).map(([subject, operations]) => [
+      subject,
+      Object.fromEntries(Object.entries(operations).map(([operation, own]) => [operation, cut(own)])),
+    ])
+    return {
+      collections: { things: { schema, additionalProperties, permissions: Object.fromEntries(granted) } },
+    }
+  })
+
+type Operation = {
+  readonly parameters?: readonly Json[]
+  readonly requestBody?: { readonly content: { readonly [type: string]: { readonly schema: Json } } }
+}
+
+/** A parameter of a query, with the schema of its value. */
+interface Parameter {
+  readonly name: string
+  readonly schema: Json
+  readonly isJson: boolean
+}
+
+function parametersOf({ components }: ApiDocument, { parameters = [] }: Operation): readonly Parameter[] {
+  return parameters.flatMap((written): readonly Parameter[] => {
+    const name = String(written.$ref ?? '').replace('#/components/parameters/', '')
+    const found = (name === '' ? written : components.parameters?.[name]) as Json
+    if (found.in !== 'query') return []
+    const content = found.content as { readonly [type: string]: { readonly schema: Json } } | undefined
+    const schema = (content?.['application/json']?.schema ?? found.schema) as Json
+    return [{ name: String(found.name), schema, isJson: content !== undefined }]
+  })
+}
+
+/** What must not stand in a valid request for this law to hold. */
+const isLeftOut = ({ name }: Parameter): boolean => /\$(?:options|regex)\]$/.test(name)
+
+const CALLERS: readonly Caller[] = [
+  { id: 'ann' },
+  { id: 'ann', roles: ['editor'] },
+  { id: 'ann', roles: ['admin', 'editor'] },
+]
+
+const IDS = [1, 2, 3].map((n) => `0190163d-8694-7000-8000-00000000000${n}`)
+
+test('a request that the document calls valid is not a 400', async () => {
+  const seen = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(configs, fc.constantFrom(...CALLERS), fc.gen(), async (config, caller, gen) => {
+      const service = createTestService(config, { authenticate: () => null })
+      const document = describeApi(config, { caller, authenticate: true })
+      const valuesOf = createFromSchema(document, IDS)
+      const known = [...IDS]
+      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(
+          ([method, operation]) => [method.toUpperCase(), path, operation as Operation] as const,
+        ),
+      )
+      for (let i = 0; i < 12; i++) {
+        const [method, path, operation] = gen(fc.constantFrom, ...operations)
+        const parameters = parametersOf(document, operation).filter((one) => !isLeftOut(one))
+        const [conditions, others] = [true, false].map((isQ) =>
+          parameters.filter(({ name }) => name.startsWith('q[') === isQ),
+        )
+        const asked = [
+          ...(conditions?.length
+            ? gen(fc.subarray, [...conditions], { maxLength: Math.min(1, conditions.length) })
+            : []),
+          ...(others?.length ? gen(fc.subarray, [...others], { maxLength: Math.min(3, others.length) }) : []),
+        ]
+        const query = asked.map(({ name, schema, isJson }) => {
+          const value = gen(valuesOf, schema)
+          return `${encodeURIComponent(name)}=${encodeURIComponent(isJson ? JSON.stringify(value) : String(value))}`
+        })
+        const schema = operation.requestBody?.content['application/json']?.schema
+        const body = schema === undefined ? undefined : gen(valuesOf, schema)
+        const claims = (operation.parameters ?? []).some(
+          ({ name, required }: Json) => name === 'If-None-Match' && required,
+        )
+        const at = path.replace('{id}', gen(fc.constantFrom, ...known))
+        const line = `${method} ${at}${query.length > 0 ? `?${query.join('&')}` : ''}`
+        const answer = await service.send(line, {
+          caller,
+          ...(schema === undefined ? {} : { body }),
+          ...(claims ? { headers: { 'if-none-match': '*' } } : {}),
+        })
+        if (answer.status === 400)
+          expect.fail(`${line} ${JSON.stringify(body)}: ${answer.text} under ${JSON.stringify(config)}`)
+        if (answer.status === 201 && answer.body._id) known.push(answer.body._id)
+        const kind = `${method} ${path} ${answer.status}`
+        seen.set(kind, (seen.get(kind) ?? 0) + 1)
+      }
+    }),
+    { numRuns: isLong ? 3000 : 40, endOnFailure: true },
+  )
+  const some = [...seen.keys()]
+  for (const kind of [
+    'GET /things 200',
+    'POST /things 201',
+    'PATCH /things/{id} 200',
+    'PUT /things/{id} 200',
+    'POST /_batch 200',
+  ])
+    expect(some).toContain(kind)
+})

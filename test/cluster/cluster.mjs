@@ -1,0 +1,196 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { asOther } from './packages.mjs'
+import { findPort, startPgbouncer, untilListening } from './start-pgbouncer.mjs'
+
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Waits until something holds. */
+export async function until(holds, what, limit = 180) {
+  const end = performance.now() + limit * 1000
+  for (;;) {
+    const value = await holds().catch(() => undefined)
+    if (value) return value
+    if (performance.now() > end) throw new Error(`still not after ${limit} seconds: ${what}`)
+    await sleep(100)
+  }
+}
+
+/** The seconds after which Patroni takes a leader that says nothing for dead; it takes no less than 20. */
+const TTL = 20
+
+const PASSWORD = 'postgres'
+
+/** Three PostgreSQL under Patroni with one synchronous standby, etcd, HAProxy and PgBouncer before them. */
+export async function startCluster() {
+  const folder = await mkdtemp(join(tmpdir(), 'collection-service-cluster-'))
+  await chmod(folder, 0o755)
+  const who = asOther()
+  if (who.uid !== undefined) await chown(folder, who.uid, who.gid)
+  const children = new Set()
+  // Also where something fails: nothing that was begun here outlives this process.
+  process.on('exit', () => {
+    for (const child of children) child.kill('SIGKILL')
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      const file = join(folder, name, 'postmaster.pid')
+      if (existsSync(file)) signal(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGQUIT')
+    }
+  })
+  const start = (name, command, args) => {
+    const log = openSync(join(folder, `${name}.log`), 'a')
+    const child = spawn(command, args, { ...who, cwd: '/', stdio: ['ignore', log, log] })
+    closeSync(log)
+    children.add(child)
+    child.once('exit', () => children.delete(child))
+    return child
+  }
+  const newFolder = async (name) => {
+    const path = join(folder, name)
+    await mkdir(path, { mode: 0o700 })
+    if (who.uid !== undefined) await chown(path, who.uid, who.gid)
+    return path
+  }
+  const etcd = { client: await findPort(), peer: await findPort() }
+  start('etcd', '/usr/bin/etcd', [
+    ...['--data-dir', await newFolder('etcd'), '--name', 'one'],
+    ...['--listen-client-urls', `http://127.0.0.1:${etcd.client}`],
+    ...['--advertise-client-urls', `http://127.0.0.1:${etcd.client}`],
+    ...['--listen-peer-urls', `http://127.0.0.1:${etcd.peer}`],
+    ...['--initial-advertise-peer-urls', `http://127.0.0.1:${etcd.peer}`],
+    ...['--initial-cluster', `one=http://127.0.0.1:${etcd.peer}`],
+  ])
+  await untilListening(etcd.client)
+
+  const nodes = []
+  for (const place of [1, 2, 3]) {
+    const host = `127.0.0.${10 + place}`
+    const [port, rest] = [await findPort(host), await findPort(host)]
+    const name = `node${place}`
+    const file = join(folder, `${name}.json`)
+    const users = Object.fromEntries(
+      ['superuser', 'replication', 'rewind'].map((role) => [
+        role,
+        { username: role === 'superuser' ? 'postgres' : role, password: PASSWORD },
+      ]),
+    )
+    const settings = {
+      scope: 'cluster',
+      name,
+      restapi: { listen: `${host}:${rest}`, connect_address: `${host}:${rest}` },
+      etcd3: { host: `127.0.0.1:${etcd.client}` },
+      bootstrap: {
+        dcs: {
+          ...{ ttl: TTL, loop_wait: 2, retry_timeout: 5, primary_start_timeout: 0 },
+          ...{ synchronous_mode: true, synchronous_mode_strict: true, maximum_lag_on_failover: 33_554_432 },
+          postgresql: {
+            use_pg_rewind: true,
+            parameters: { max_connections: 200, wal_log_hints: 'on', synchronous_commit: 'on' },
+          },
+        },
+        initdb: [{ encoding: 'UTF8' }, 'data-checksums'],
+        pg_hba: ['host all all 127.0.0.0/8 scram-sha-256', 'host replication all 127.0.0.0/8 scram-sha-256'],
+      },
+      postgresql: {
+        ...{ listen: `${host}:${port}`, connect_address: `${host}:${port}` },
+        ...{ data_dir: join(folder, name), bin_dir: '/usr/lib/postgresql/15/bin' },
+        pgpass: join(folder, `${name}.pgpass`),
+        authentication: users,
+        parameters: { unix_socket_directories: '' },
+      },
+    }
+    await newFolder(name)
+    await writeFile(file, JSON.stringify(settings))
+    const node = { name, host, port, rest, patroni: undefined }
+    node.start = () => {
+      node.patroni = start(name, '/usr/bin/patroni', [file])
+    }
+    /** The processes of the server, its first one at the beginning. */
+    node.servers = async () => {
+      const first = Number((await readFile(join(folder, name, 'postmaster.pid'), 'utf8')).split('\n')[0])
+      const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+      const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number))
+      return [first, ...pairs.flatMap(([pid, parent]) => (parent === first ? [pid] : []))]
+    }
+    nodes.push(node)
+  }
+  const [first, ...others] = nodes
+  first.start()
+  const ask = async (node, path, init) => {
+    const signal = AbortSignal.timeout(1000)
+    return fetch(`http://${node.host}:${node.rest}${path}`, { signal, ...init })
+  }
+  /** The node that leads, by its own word. */
+  const leader = async () => {
+    const answers = await Promise.all(
+      nodes.map((node) => ask(node, '/primary').then(({ status }) => status === 200, () => false)),
+    )
+    return nodes[answers.indexOf(true)]
+  }
+  await until(leader, 'there is a leader')
+  for (const node of others) node.start()
+
+  /** Whether all nodes are well, one of them as synchronous standby. */
+  const isWhole = async () => {
+    const leads = await leader()
+    if (!leads) return false
+    const { members } = await (await ask(leads, '/cluster')).json()
+    const wells = members.filter(({ state }) => state === 'running' || state === 'streaming')
+    return wells.length === 3 && members.some(({ role }) => role === 'sync_standby') && leads
+  }
+  await until(isWhole, 'all nodes are well')
+
+  const haproxyPort = await findPort()
+  const lines = [
+    ...['global', '  maxconn 2000', 'defaults', '  mode tcp', '  timeout connect 2s'],
+    ...['  timeout client 1h', '  timeout server 1h', 'listen writes', `  bind 127.0.0.1:${haproxyPort}`],
+    ...['  option httpchk OPTIONS /primary', '  http-check expect status 200'],
+    '  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
+    ...nodes.map(({ name, host, port, rest }) => `  server ${name} ${host}:${port} check port ${rest}`),
+  ]
+  await writeFile(join(folder, 'haproxy.cfg'), `${lines.join('\n')}\n`)
+  start('haproxy', '/usr/sbin/haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')])
+  await untilListening(haproxyPort)
+  const at = (hosts, more = '') => `postgres://postgres:${PASSWORD}@${hosts}/postgres${more}`
+  const pgbouncer = await startPgbouncer(at(`127.0.0.1:${haproxyPort}`), ['server_connect_timeout = 2'])
+
+  return {
+    folder,
+    nodes,
+    ask,
+    leader,
+    isWhole,
+    urls: {
+      hosts: at(nodes.map(({ host, port }) => `${host}:${port}`).join(',')),
+      haproxy: at(`127.0.0.1:${haproxyPort}`, '?target_session_attrs=read-write'),
+      pgbouncer: pgbouncer.url,
+    },
+    async stop() {
+      await pgbouncer.stop()
+      for (const node of nodes) {
+        const pids = await node.servers().catch(() => [])
+        for (const pid of [node.patroni?.pid, ...pids]) signal(pid, 'SIGCONT')
+      }
+      const ends = [...children].map((child) => once(child, 'exit'))
+      for (const child of children) child.kill('SIGTERM')
+      const late = setTimeout(() => {
+        for (const child of children) child.kill('SIGKILL')
+      }, 30_000)
+      await Promise.all(ends)
+      clearTimeout(late)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Sends a signal to a process that may be gone. */
+export function signal(pid, name) {
+  try {
+    if (pid !== undefined) process.kill(pid, name)
+  } catch (thrown) {
+    if (thrown.code !== 'ESRCH') throw thrown
+  }
+}

@@ -10,6 +10,17 @@ export {
 } from './check/data/check-data.js'
 export type { Twins } from './check/data/twins.js'
 export type { Finding } from './check/finding.js'
+export { comparePermissions } from './diff/compare-permissions.js'
+export { type DifferenceFormat, describeDifferences } from './diff/describe-differences.js'
+export type {
+  Difference,
+  DocumentOperation,
+  PermissionDifference,
+  StructureDifference,
+  Undecided as UndecidedDifference,
+  Witness,
+  WitnessCaller,
+} from './diff/types.js'
 export { explainRequest } from './explain/explain-request.js'
 export type {
   Condition as JudgedCondition,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
-import { explainRequest } from '../../src/insight/explain/explain-request.js'
+import { explainWith } from '../../src/insight/explain/explain-request.js'
 import type { Condition, Explanation } from '../../src/insight/explain/explanation.js'
 import { findEarlier } from '../support/earlier-grants.js'
 import { type Asked, askeds } from '../support/explained-requests.js'
@@ -13,6 +13,10 @@ const RUNS = isLong ? 20_000 : 300
 
 const silent = { info() {}, warn() {}, error() {} }
 const hasher = { hash: async () => 'hashed', verify: async () => false }
+
+/** How configurations differ is looked at elsewhere. */
+const explain = ({ config, request }: Asked): Promise<Explanation> =>
+  explainWith(config, request, { authenticate: true }, () => [])
 
 interface Answered {
   readonly status: number
@@ -92,7 +96,7 @@ test('the answer is the handler’s, and what is said of it is true; a suggestio
   const seen = { denied: 0, suggested: 0 }
   await fc.assert(
     fc.asyncProperty(askeds, async (asked) => {
-      const explanation = await explainRequest(asked.config, asked.request, { authenticate: true })
+      const explanation = await explain(asked)
       expect(readExplained(explanation)).toEqual(await ask(asked.config, asked))
       checkConditions(explanation)
       checkVerdicts(explanation)
@@ -119,7 +123,7 @@ test('no candidate before the suggested one lets the request through', async () 
   let refused = 0
   await fc.assert(
     fc.asyncProperty(askeds.filter(isSingle), async (asked) => {
-      const explanation = await explainRequest(asked.config, asked.request, { authenticate: true })
+      const explanation = await explain(asked)
       if (explanation.missing) refused += 1
       expect(await findEarlier(asked, explanation)).toBeUndefined()
     }),

@@ -1,4 +1,5 @@
 import { parseTimestamp } from '../../fields/timestamp.js'
+import { comparePermissions } from '../diff/compare-permissions.js'
 import type { InsightOptions } from '../options.js'
 import type { ExplainedRequest, Explanation } from './explanation.js'
 import { findMissing } from './find-missing.js'
@@ -31,7 +32,7 @@ export const explainRequest = (
   config: unknown,
   request: ExplainedRequest,
   options: InsightOptions = {},
-): Promise<Explanation> => explainWith(config, request, options, () => null)
+): Promise<Explanation> => explainWith(config, request, options, comparePermissions)
 
 /** The same, with what says how two configurations differ; `null` for no suggestion. */
 export async function explainWith(

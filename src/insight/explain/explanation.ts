@@ -1,6 +1,7 @@
 import type { Fault } from '../../errors.js'
 import type { Operation } from '../../permissions/grants.js'
 import type { Caller, JsonObject, OperatorName, RuleConfig } from '../../types.js'
+import type { Difference } from '../diff/types.js'
 
 /** A request to explain, and what it meets. */
 export interface ExplainedRequest {
@@ -150,5 +151,5 @@ export interface Suggestion {
   /** The change of the configuration, as a JSON patch (RFC 6902). */
   readonly patch: readonly [{ readonly op: 'add'; readonly path: string; readonly value: JsonObject }]
   /** What `comparePermissions` says of it. */
-  readonly diff: unknown
+  readonly diff: readonly Difference[]
 }

@@ -4,6 +4,7 @@ import { type Paint, plain } from '../../text/paint.js'
 import type { TreeLine } from '../../text/tree-line.js'
 import type { ExplainedAnswer, Explanation, Suggestion } from '../explanation.js'
 import { grantPointer } from '../find-rule.js'
+import { describeDifferences } from './describe-differences.js'
 import { describeJudgement } from './describe-judgement.js'
 
 /** How a text looks on a terminal. */
@@ -26,12 +27,13 @@ export function printExplanation(explanation: Explanation, look: Partial<Look> =
       describeJudgement(judgement).flatMap((line) => printLine(line, { paint, width })),
     ),
     ...(explanation.isCut ? [['…']] : []),
-    ...describeSuggestion(explanation, width).map(({ words, rules }) => [
+    ...describeSuggestion(explanation, width).map(({ words, rules, changes }) => [
       ...words,
       ...rules.flatMap(({ pointer, json }) => [
         `  ${paint('dim', pointer)}`,
         ...json.map((line) => `    ${line}`),
       ]),
+      ...changes.flatMap((line) => wrap(`- ${line}`, width - 2).map((one) => `  ${one}`)),
     ]),
   ]
   return blocks.map((lines) => lines.join('\n')).join('\n\n')
@@ -44,9 +46,10 @@ export function printExplanationMarkdown(explanation: Explanation): string {
     [describeAnswer(explanation.answer, Infinity)],
     explanation.judgements.flatMap((judgement) => describeJudgement(judgement).map(toItem)),
     ...(explanation.isCut ? [['…']] : []),
-    ...describeSuggestion(explanation, WIDTH).map(({ words, rules }) => [
+    ...describeSuggestion(explanation, WIDTH).map(({ words, rules, changes }) => [
       ...words,
       ...rules.flatMap(({ pointer, json }) => ['', `\`${pointer}\``, '', '```json', ...json, '```']),
+      ...(changes.length > 0 ? ['', ...changes.map((line) => `- ${toMarkdown(line)}`)] : []),
     ]),
   ]
   return blocks.map((lines) => lines.join('\n')).join('\n\n')
@@ -89,12 +92,15 @@ const toMarkdown = (text: string): string => text.replace(/[\\`*_[\]<>|]/g, '\\$
 interface Advice {
   readonly words: readonly string[]
   readonly rules: readonly { readonly pointer: string; readonly json: readonly string[] }[]
+  /** What else that changes. */
+  readonly changes: readonly string[]
 }
 
 function describeSuggestion({ missing, suggestion }: Explanation, width: number): readonly Advice[] {
   if (!missing) return []
   const right = `The right to ${missing.operation} ${missing.collection} is missing`
-  if (!suggestion) return [{ words: wrap(`${right}; no grant alone lets this through.`, width), rules: [] }]
+  if (!suggestion)
+    return [{ words: wrap(`${right}; no grant alone lets this through.`, width), rules: [], changes: [] }]
   const { collection, subject, rules } = suggestion
   return [
     {
@@ -103,6 +109,7 @@ function describeSuggestion({ missing, suggestion }: Explanation, width: number)
         pointer: `${grantPointer(collection, subject)}/${operation}`,
         json: printJson(rule, width - 4),
       })),
+      changes: describeDifferences(suggestion.diff),
     },
   ]
 }

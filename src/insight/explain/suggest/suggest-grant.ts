@@ -11,7 +11,7 @@ import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
 import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
 
 /** Says what two configurations answer differently: `comparePermissions`. */
-export type Compare = (before: unknown, after: unknown, options: InsightOptions) => unknown
+export type Compare = (before: unknown, after: unknown, options: InsightOptions) => Suggestion['diff']
 
 /** A grant to one subject that may let the request through. */
 interface Candidate {

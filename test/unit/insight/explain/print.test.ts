@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { explainRequest } from '../../../../src/insight/explain/explain-request.js'
-import type { ExplainedRequest } from '../../../../src/insight/explain/explanation.js'
+import type { Difference } from '../../../../src/insight/diff/types.js'
+import { explainWith } from '../../../../src/insight/explain/explain-request.js'
+import type { ExplainedRequest, Explanation } from '../../../../src/insight/explain/explanation.js'
 import {
   printExplanation,
   printExplanationMarkdown,
@@ -18,11 +19,14 @@ const asked: ExplainedRequest = {
   documents,
 }
 
+const explain = (request: ExplainedRequest, diff: readonly Difference[] = []): Promise<Explanation> =>
+  explainWith(articles, request, {}, () => diff)
+
 const AT = '/collections/articles/permissions'
 const CHECK = '{ "$or": [{ "status": { "$ne": "published" } }, { "status": "published" }] }'
 
 test('a refusal, as text', async () => {
-  expect(printExplanation(await explainRequest(articles, asked)).split('\n')).toEqual([
+  expect(printExplanation(await explain(asked)).split('\n')).toEqual([
     `PATCH /articles/${DRAFT} as ann (user, *, owner)`,
     '403 forbidden: You may not store such a document.',
     '',
@@ -47,8 +51,45 @@ test('a refusal, as text', async () => {
   ])
 })
 
+const witness = {
+  ...{ caller: null, documents: {}, now: '2026-01-01T00:00:00.000Z' },
+  request: { method: 'GET', path: '/articles' },
+} as const
+const change = { collection: 'articles', operation: 'patch', stale: false, witness, follows: [] } as const
+
+test.each<readonly [difference: Difference, line: string]>([
+  [
+    { ...change, kind: 'widening', fields: ['views'], roles: [] },
+    'widening: patch articles, views, by anyone who is signed in',
+  ],
+  [{ ...change, kind: 'narrowing', fields: [], roles: ['a', 'b'] }, 'narrowing: patch articles, by a and b'],
+  [
+    { ...change, kind: 'changed', fields: [], roles: null, stale: true },
+    'changed: patch articles, by anyone (of a document from before)',
+  ],
+  [{ kind: 'schema', pointer: '/collections/articles', follows: [] }, 'schema: /collections/articles'],
+  [
+    { kind: 'undecided', collection: 'articles', operation: 'put', reason: 'patterns' },
+    'undecided: put articles',
+  ],
+])('what else a suggestion changes: %#', async (difference, line) => {
+  const explanation = await explain(asked, [difference])
+  expect(printExplanation(explanation).split('\n').at(-1)).toBe(`  - ${line}`)
+  expect(printExplanationMarkdown(explanation).split('\n').at(-1)).toBe(`- ${line}`)
+})
+
+test('of many changes the first are told', async () => {
+  const differences = Array.from(
+    { length: 10 },
+    () => ({ ...change, kind: 'changed', fields: [], roles: [] }) as const,
+  )
+  const lines = printExplanation(await explain(asked, differences)).split('\n')
+  expect(lines.filter((line) => line.startsWith('  - '))).toHaveLength(9)
+  expect(lines.at(-1)).toBe('  - and 2 more')
+})
+
 test('as Markdown', async () => {
-  const text = printExplanationMarkdown(await explainRequest(articles, asked))
+  const text = printExplanationMarkdown(await explain(asked))
   expect(text.split('\n').slice(0, 6)).toEqual([
     `### \`PATCH /articles/${DRAFT} as ann (user, *, owner)\``,
     '',
@@ -77,7 +118,7 @@ test.each<readonly [what: string, request: Partial<ExplainedRequest>]>([
     },
   ],
 ])('lines of %s fit a terminal, coloured or not', async (_, request) => {
-  const explanation = await explainRequest(articles, { ...asked, ...request })
+  const explanation = await explain({ ...asked, ...request })
   const plain = printExplanation(explanation)
   for (const line of plain.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of a terminal

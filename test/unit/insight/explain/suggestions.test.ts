@@ -239,15 +239,23 @@ test('no grant opens a registration that is closed', async () => {
   expect(suggestion).toBeNull()
 })
 
+test('what opens is told by comparePermissions', async () => {
+  const permissions = { user: { read: { where: { s: 'b' } } } }
+  const asked = { method: 'GET', path: `/things/${DRAFT}`, caller: bob, documents: stored }
+  const { suggestion } = await explainRequest(ofThings(permissions), asked)
+  // Who may read a document is told 403 in place of 404 where they change it.
+  expect(new Set(suggestion?.diff.map(({ kind }) => kind))).toEqual(new Set(['widening', 'changed']))
+})
+
 test('with a suggestion comes how the configurations differ', async () => {
   const asked = { method: 'POST', path: '/articles', caller: null, body: { title: 'A' } }
   const compared: unknown[] = []
   const { suggestion } = await explainWith(articles, asked, {}, (before, after) => {
     compared.push(before, after)
-    return 'a difference'
+    return []
   })
   const { articles: before } = articles.collections
-  expect(suggestion?.diff).toBe('a difference')
+  expect(suggestion?.diff).toEqual([])
   expect(compared).toEqual([
     articles,
     {

@@ -1,7 +1,7 @@
 // A configuration is worth a test of its own: a rule is easily wrong, and a handler needs no server.
 // To run it: npx vitest run unit-test.test.ts
 import { createCollectionService, createMemoryAdapter } from 'collection-service'
-import { createTestHasher } from 'collection-service/testing'
+import { createTestHasher, expectAllowed, expectDenied } from 'collection-service/testing'
 import { expect, test } from 'vitest'
 import config from './config.json' with { type: 'json' }
 
@@ -38,4 +38,19 @@ test('a new account writes drafts', async () => {
   const { token } = await (await service(send('POST', '/auth/register', account))).json()
   const created = await service(send('POST', '/articles', { title: 'Mine', status: 'published' }, token))
   expect(await created.json()).toMatchObject({ title: 'Mine', status: 'draft' })
+})
+
+// Permissions alone are shorter. A failure prints why the answer is another.
+test('an editor publishes what an author wrote, and the author does not', async () => {
+  const _id = '01890163-8694-7000-8000-000000000001'
+  const ann = { id: '01890163-8694-7000-8000-00000000000a' }
+  const editor = { id: '01890163-8694-7000-8000-00000000000e', roles: ['editor'] }
+  const documents = { articles: [{ _id, title: 'Mine', createdBy: ann.id }] }
+  const body = { status: 'published' }
+  await expectAllowed(config, editor, 'PATCH', `/articles/${_id}`, { body, documents })
+  await expectDenied(config, null, 'PATCH', `/articles/${_id}`, { body, documents })
+  const { ignored } = await expectAllowed(config, ann, 'PATCH', `/articles/${_id}`, {
+    ...{ body, documents, ignored: ['status'] },
+  })
+  expect(ignored).toEqual(['status'])
 })

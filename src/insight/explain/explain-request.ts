@@ -8,7 +8,7 @@ import { runRequest } from './run-request.js'
 import { type Compare, suggestGrant } from './suggest/suggest-grant.js'
 
 /**
- * Explains why a request is answered as it is (CONTRACT.md §8, "`explain`"): it is sent to a service of this
+ * Explains why a request is answered as it is (CONTRACT.md §8, "Explain"): it is sent to a service of this
  * configuration, in memory, which says how it judges. So the answer is always the handler's. Where a right is missing,
  * it suggests the first grant that would have let the request through.
  *

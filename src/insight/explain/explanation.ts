@@ -19,7 +19,7 @@ export interface ExplainedRequest {
   readonly now?: number | string
 }
 
-/** Why a request is answered as it is (CONTRACT.md §8, "`explain`"). */
+/** Why a request is answered as it is (CONTRACT.md §8, "Explain"). */
 export interface Explanation {
   readonly request: { readonly method: string; readonly path: string; readonly caller: Caller | null }
   /** What the caller is in all: `*`, `user`, `owner` of own documents, roles. */

@@ -34,7 +34,7 @@ export interface Refused {
 }
 
 /**
- * Finds the first grant that would have let a request through (CONTRACT.md §8, "`explain`"): by subject, then with the
+ * Finds the first grant that would have let a request through (CONTRACT.md §8, "Explain"): by subject, then with the
  * fewest names, then with the fewest conditions added. Each candidate is tried: it is put into the configuration, and
  * the handler asked again.
  */

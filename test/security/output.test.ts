@@ -94,7 +94,9 @@ test.each<Case<[code: 'storage_unavailable' | 'outcome_unknown' | 'overloaded']>
   const fail = async (): Promise<never> => {
     throw new ServiceError(code, 'Try again.', { cause: new Error(DETAIL) })
   }
-  const { send, logged } = createTestService(config, { adapter: broken({ list: fail, write: fail }) })
+  const { send, logged } = createTestService(config, {
+    ...{ adapter: broken({ list: fail, write: fail }), holdsOthers: true },
+  })
   for (const line of ['GET /posts', 'POST /posts']) {
     const sent = await send(line, { mayFail: true, ...(line.startsWith('POST') ? { body: {} } : {}) })
     expect({ status: sent.status, code: sent.body.code }).toEqual({ status: 503, code })

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import type * as Create from '../../src/openapi/create-describe.js'
+import type * as Rights from '../../src/openapi/rights.js'
+import { checkDescriptions } from '../support/described-laws.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Descriptions broken on purpose: each tells a caller of what is not the caller's. */
+
+const RIGHTS = '../../src/openapi/rights.js'
+const CREATE_DESCRIBE = '../../src/openapi/create-describe.js'
+
+const breakRights =
+  (break_: (all: Rights.Rights, own: Rights.Rights) => Rights.Rights) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof Rights
+    const findRights: typeof real.findRights = (service, collection, reader) =>
+      break_(real.findRights(service, collection, undefined), real.findRights(service, collection, reader))
+    return { ...real, findRights }
+  }
+
+const mutants: readonly Mutant[] = [
+  ['each reader is told what anybody may read', RIGHTS, breakRights(({ read }, own) => ({ ...own, read }))],
+  [
+    'each reader is told what anybody may create',
+    RIGHTS,
+    breakRights(({ create }, own) => ({ ...own, create })),
+  ],
+  [
+    'each reader is told what anybody may change',
+    RIGHTS,
+    breakRights(({ update }, own) => ({ ...own, update })),
+  ],
+  [
+    'roles are left out of account',
+    CREATE_DESCRIBE,
+    async (original) => {
+      const real = (await original()) as typeof Create
+      const createDescribe: typeof real.createDescribe = (service) => {
+        const describe = real.createDescribe(service)
+        return (call, found) => {
+          const caller = call.caller && { ...call.caller, roles: ['editor', 'admin'] }
+          return describe(Object.create(call, { caller: { value: caller } }) as typeof call, found)
+        }
+      }
+      return { ...real, createDescribe }
+    },
+  ],
+]
+
+test.each(mutants)('is noticed: %s', async (...mutant) => {
+  const create = await createMutant(mutant)
+  expect(await fails(checkDescriptions(60, create))).toBe(true)
+})

@@ -19,7 +19,7 @@ import {
 // CONTRACT.md §8, "Check": each finding is sure. Where all callers, documents and requests can be asked, none contradicts it.
 
 const IS_LONG = process.env.LONG !== undefined
-const CONFIGS = IS_LONG ? 4000 : 60
+const CONFIGS = IS_LONG ? 2000 : 60
 /** The most documents that are tried with each body, and without one. */
 const TRIED = IS_LONG ? { update: 12, other: 1000 } : { update: 2, other: 40 }
 

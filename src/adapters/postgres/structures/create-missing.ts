@@ -53,8 +53,9 @@ const createTable = (place: Place): string =>
 
 async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
   const { rows } = await run(
-    'SELECT current_setting($1) AS encoding, to_regnamespace($2) IS NOT NULL AS exists',
-    ['server_encoding', quoteName(place.schema)],
+    // Read from a table: a name alone is looked up in what this connection knew before it waited for the lock.
+    'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text) AS exists',
+    ['server_encoding', place.schema],
   )
   const [found] = rows
   if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)

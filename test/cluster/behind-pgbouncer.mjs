@@ -14,7 +14,6 @@ const FILES = [
   'test/adapters/postgres-batches.test.ts',
   'test/adapters/postgres-bytes.test.ts',
   'test/adapters/postgres-log.test.ts',
-  'test/adapters/postgres-together.test.ts',
   'test/durability/references.test.ts',
   'test/durability/processes.test.ts',
   'test/durability/serial-order.test.ts',

@@ -21,16 +21,21 @@ export function checkAnswers({ answers, stored, rounds, ways }) {
   const codes = new Map(stored.things.map((thing) => [thing.code, thing]))
   const ids = new Set(stored.things.map(({ _id }) => _id))
   const removed = of('remove')
-  const mayBeGone = new Set(removed.filter((answer) => isDone(answer) || isUnknown(answer)).map(({ id }) => id))
+  const mayBeGone = new Set(
+    removed.filter((answer) => isDone(answer) || isUnknown(answer)).map(({ id }) => id),
+  )
   if (codes.size !== stored.things.length) fault('a unique value is there twice')
-  for (const { code, digest } of stored.things) if (digest !== digestOf(code)) fault(`${code} is there in part`)
+  for (const { code, digest } of stored.things)
+    if (digest !== digestOf(code)) fault(`${code} is there in part`)
   let lost = 0
-  let unknownThere = 0
-  let unknownNot = 0
+  const unknown = { there: 0, not: 0 }
+  const note = (isThere) => {
+    unknown[isThere ? 'there' : 'not'] += 1
+  }
   for (const answer of of('create')) {
     const isThere = codes.has(answer.thing)
     if (isDone(answer) && !isThere && !mayBeGone.has(answer.id)) lost += 1
-    if (isUnknown(answer)) isThere ? (unknownThere += 1) : (unknownNot += 1)
+    if (isUnknown(answer)) note(isThere)
     if (!isDone(answer) && !isUnknown(answer) && isThere) fault(`${answer.thing} was refused and is there`)
   }
   const contested = new Map()
@@ -51,7 +56,7 @@ export function checkAnswers({ answers, stored, rounds, ways }) {
     const there = answer.things.filter((code) => codes.has(code)).length
     if (there === 1) parts += 1
     if (isDone(answer) && there === 0) lost += 1
-    if (isUnknown(answer)) there > 0 ? (unknownThere += 1) : (unknownNot += 1)
+    if (isUnknown(answer)) note(there > 0)
     if (!isDone(answer) && !isUnknown(answer) && there > 0) fault('a refused batch is there')
   }
   for (const answer of removed) if (isDone(answer) && ids.has(answer.id)) lost += 1
@@ -79,7 +84,9 @@ export function checkAnswers({ answers, stored, rounds, ways }) {
   const writes = answers.filter((answer) => !/^read$/.test(answer.kind) && isDone(answer))
   const rows = rounds.map((round, i) => {
     const cells = ways.map((way) => {
-      const ends = writes.filter((one) => one.way === way && one.begin >= round.begin - 3 && one.end <= round.end + 3)
+      const ends = writes.filter(
+        (one) => one.way === way && one.begin >= round.begin - 3 && one.end <= round.end + 3,
+      )
       const sorted = ends.map(({ end }) => end).sort((a, b) => a - b)
       const first = sorted.find((end) => end > round.led)
       const again = first === undefined ? Number.POSITIVE_INFINITY : first - round.led
@@ -111,15 +118,27 @@ export function checkAnswers({ answers, stored, rounds, ways }) {
     ['requests', answers.length],
     ['acknowledged writes', writes.length],
     ['acknowledged writes that are lost', lost],
-    ['`outcome_unknown`', `${count(isUnknown)}; of creates and batches ${unknownThere} are there, ${unknownNot} are not`],
+    [
+      '`outcome_unknown`',
+      `${count(isUnknown)}; of creates and batches ${unknown.there} are there, ${unknown.not} are not`,
+    ],
     ['batches that are there in part', parts],
     ['references that dangle', dangling],
     ['answers that are not linearizable (one document)', breaks],
     ['stale reads while a leader was stopped or came back', stale],
     ['answers 500', broken],
     ['longest request', `${longest.toFixed(1)} s, of a deadline of ${DEADLINE} s`],
-    ['longest gap between acknowledged writes', `${Math.max(...rows.flatMap(({ cells }) => cells.map(({ gap }) => gap))).toFixed(1)} s`],
-    ['answers', [...statuses].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, times]) => `${key}: ${times}`).join(', ')],
+    [
+      'longest gap between acknowledged writes',
+      `${Math.max(...rows.flatMap(({ cells }) => cells.map(({ gap }) => gap))).toFixed(1)} s`,
+    ],
+    [
+      'answers',
+      [...statuses]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, times]) => `${key}: ${times}`)
+        .join(', '),
+    ],
   ]
   const report = [
     '# Fail-overs under load',
@@ -132,7 +151,12 @@ export function checkAnswers({ answers, stored, rounds, ways }) {
     '',
     ...table,
     '',
-    faults.length === 0 ? 'Nothing was wrong.' : `Wrong:\n\n${faults.slice(0, 50).map((one) => `- ${one}`).join('\n')}`,
+    faults.length === 0
+      ? 'Nothing was wrong.'
+      : `Wrong:\n\n${faults
+          .slice(0, 50)
+          .map((one) => `- ${one}`)
+          .join('\n')}`,
     '',
   ].join('\n')
   return { report, faults }
@@ -167,10 +191,13 @@ function checkRegisters(answers, stored, fault, rounds) {
       else breaks += 1
     }
     const begun = new Map(
-      answers.filter(({ id, kind }) => id === _id && kind === 'update').map(({ writer, begin }) => [writer, begin]),
+      answers
+        .filter(({ id, kind }) => id === _id && kind === 'update')
+        .map(({ writer, begin }) => [writer, begin]),
     )
     for (const { kind, writer, end, n } of seen)
-      if (kind === 'read' && n > 0 && !(begun.get(writer) <= end)) fault(`${_id}: version ${n} of nobody was read`)
+      if (kind === 'read' && n > 0 && !(begun.get(writer) <= end))
+        fault(`${_id}: version ${n} of nobody was read`)
   }
   return { stale, breaks }
 }

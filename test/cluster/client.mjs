@@ -37,7 +37,9 @@ async function send(method, path, body, headers = {}) {
     status: response.status,
     etag: response.headers.get('etag'),
     body: parsed,
-    ...(response.status >= 400 ? { code: parsed?.code, retryAfter: response.headers.get('retry-after') } : {}),
+    ...(response.status >= 400
+      ? { code: parsed?.code, retryAfter: response.headers.get('retry-after') }
+      : {}),
   }
 }
 
@@ -89,7 +91,10 @@ const actions = {
     if (answer.status !== 200) return
     const writer = randomUUID()
     const body = { n: answer.body.n + 1, writer }
-    tell('update', await send('PATCH', `/registers/${id}`, body, { 'if-match': answer.etag }), { id, ...body })
+    tell('update', await send('PATCH', `/registers/${id}`, body, { 'if-match': answer.etag }), {
+      id,
+      ...body,
+    })
   },
 }
 const KINDS = ['create', 'create', 'contest', 'together', 'mark', 'remove', 'read', 'update', 'update']

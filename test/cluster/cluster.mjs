@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { asOther } from './packages.mjs'
 import { findPort, startPgbouncer, untilListening } from './start-pgbouncer.mjs'
 
@@ -24,6 +25,8 @@ export async function until(holds, what, limit = 180) {
 const TTL = 20
 
 const PASSWORD = 'postgres'
+
+const at = (hosts, more = '') => `postgres://postgres:${PASSWORD}@${hosts}/postgres${more}`
 
 /** Three PostgreSQL under Patroni with one synchronous standby, etcd, HAProxy and PgBouncer before them. */
 export async function startCluster() {
@@ -84,11 +87,12 @@ export async function startCluster() {
       etcd3: { host: `127.0.0.1:${etcd.client}` },
       bootstrap: {
         dcs: {
-          ...{ ttl: TTL, loop_wait: 2, retry_timeout: 5, primary_start_timeout: 0 },
+          ...{ ttl: TTL, loop_wait: 1, retry_timeout: 5, primary_start_timeout: 0 },
           ...{ synchronous_mode: true, synchronous_mode_strict: true, maximum_lag_on_failover: 33_554_432 },
           postgresql: {
             use_pg_rewind: true,
-            parameters: { max_connections: 200, wal_log_hints: 'on', synchronous_commit: 'on' },
+            remove_data_directory_on_rewind_failure: true,
+            parameters: { max_connections: 200, wal_log_hints: 'on', wal_retrieve_retry_interval: '500ms' },
           },
         },
         initdb: [{ encoding: 'UTF8' }, 'data-checksums'],
@@ -126,7 +130,12 @@ export async function startCluster() {
   /** The node that leads, by its own word. */
   const leader = async () => {
     const answers = await Promise.all(
-      nodes.map((node) => ask(node, '/primary').then(({ status }) => status === 200, () => false)),
+      nodes.map((node) =>
+        ask(node, '/primary').then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      ),
     )
     return nodes[answers.indexOf(true)]
   }
@@ -138,8 +147,19 @@ export async function startCluster() {
     const leads = await leader()
     if (!leads) return false
     const { members } = await (await ask(leads, '/cluster')).json()
-    const wells = members.filter(({ state }) => state === 'running' || state === 'streaming')
-    return wells.length === 3 && members.some(({ role }) => role === 'sync_standby') && leads
+    if (members.length < 3 || !members.some(({ role }) => role === 'sync_standby')) return false
+    // What Patroni says of the others may be old: one that is being rewound needs its source.
+    const client = new pg.Client({ connectionString: at(`${leads.host}:${leads.port}`) })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const { rows } = await client.query(
+        "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'",
+      )
+      return rows.length === 2 && rows.some(({ sync_state }) => sync_state === 'sync') && leads
+    } finally {
+      await client.end()
+    }
   }
   await until(isWhole, 'all nodes are well')
 
@@ -154,7 +174,6 @@ export async function startCluster() {
   await writeFile(join(folder, 'haproxy.cfg'), `${lines.join('\n')}\n`)
   start('haproxy', '/usr/sbin/haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')])
   await untilListening(haproxyPort)
-  const at = (hosts, more = '') => `postgres://postgres:${PASSWORD}@${hosts}/postgres${more}`
   const pgbouncer = await startPgbouncer(at(`127.0.0.1:${haproxyPort}`), ['server_connect_timeout = 2'])
 
   return {

@@ -36,7 +36,10 @@ const FAULTS = {
   async 'kill -9 of the machine'(node) {
     const pids = await node.servers()
     for (const pid of [node.patroni.pid, ...pids]) signal(pid, 'SIGKILL')
-    const at = await until(isLed((next) => next !== node), 'another one leads').then(seconds)
+    const at = await until(
+      isLed((next) => next !== node),
+      'another one leads',
+    ).then(seconds)
     node.start()
     return at
   },
@@ -44,12 +47,18 @@ const FAULTS = {
     const [first] = await node.servers()
     signal(first, 'SIGKILL')
     await sleep(3000)
-    return until(isLed(() => true), 'there is a leader').then(seconds)
+    return until(
+      isLed(() => true),
+      'there is a leader',
+    ).then(seconds)
   },
   async 'SIGSTOP, then SIGCONT'(node) {
     const pids = [node.patroni.pid, ...(await node.servers())]
     for (const pid of pids) signal(pid, 'SIGSTOP')
-    const at = await until(isLed((next) => next !== node), 'another one leads').then(seconds)
+    const at = await until(
+      isLed((next) => next !== node),
+      'another one leads',
+    ).then(seconds)
     await sleep(5000)
     for (const pid of pids) signal(pid, 'SIGCONT')
     return at
@@ -58,7 +67,10 @@ const FAULTS = {
     const body = JSON.stringify({ leader: node.name })
     const signal = AbortSignal.timeout(60_000)
     await cluster.ask(node, '/switchover', { method: 'POST', body, signal })
-    return until(isLed((next) => next !== node), 'another one leads').then(seconds)
+    return until(
+      isLed((next) => next !== node),
+      'another one leads',
+    ).then(seconds)
   },
 }
 
@@ -79,9 +91,13 @@ const processes = await Promise.all(
   WAYS.map(async (way, i) => {
     const file = join(cluster.folder, `process${i}.jsonl`)
     const task = { name: `p${i}`, connectionString: urls[way], registers, file, clients: 6 }
-    const child = spawn(process.execPath, [new URL('client.mjs', import.meta.url).pathname, JSON.stringify(task)], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
+    const child = spawn(
+      process.execPath,
+      [new URL('client.mjs', import.meta.url).pathname, JSON.stringify(task)],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    )
     let said = ''
     child.stdout.on('data', (data) => {
       said += data
@@ -104,7 +120,9 @@ for (let i = 0; i < ROUNDS && seconds() < limit; i++) {
   await until(cluster.isWhole, 'all nodes are well again')
   const end = seconds()
   rounds.push({ fault, begin, led, end })
-  say(`${i + 1}. ${fault}: a leader after ${(led - begin).toFixed(1)} s, whole after ${(end - begin).toFixed(1)} s`)
+  say(
+    `${i + 1}. ${fault}: a leader after ${(led - begin).toFixed(1)} s, whole after ${(end - begin).toFixed(1)} s`,
+  )
 }
 await sleep(3000)
 for (const { child } of processes) child.stdin.end()

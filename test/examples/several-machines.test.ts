@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { parseYAML } from 'confbox/yaml'
+import { expect, test } from 'vitest'
+import { splitHosts } from '../../src/adapters/postgres/connection/hosts/split-hosts.js'
+import { parseArguments } from '../../src/cli/arguments/parse-arguments.js'
+
+/** The manifests for several machines: their syntax, and that their commands are understood. */
+
+const folder = new URL('../../examples/several-machines/', import.meta.url)
+const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
+
+/** What a command line serves, without what starts it. */
+function parse(command: readonly string[], database?: string) {
+  expect(command.slice(0, 2)).toEqual(['npx', 'collection-service'])
+  const args = command.slice(2).map((arg) => (arg === '$(DATABASE_URL)' && database ? database : arg))
+  const parsed = parseArguments(args)
+  if (parsed.word !== 'serve' || parsed.storage?.kind !== 'database') throw new Error('it serves no database')
+  return { ...parsed, url: parsed.storage.url }
+}
+
+test('compose.yaml serves a cluster by two processes', async () => {
+  const { services, networks } = parseYAML<{
+    services: {
+      service: { image: string; command: string[]; ports: string[]; networks: string[]; restart: string }
+    }
+    networks: object
+  }>(await read('compose.yaml'))
+  const { url, processes, host, port } = parse(services.service.command)
+  expect([processes, host]).toEqual([2, '0.0.0.0'])
+  expect(splitHosts(url).urls).toHaveLength(3)
+  expect(services.service.ports).toEqual([`3000:${port}`])
+  expect(services.service.networks).toEqual(expect.arrayContaining(Object.keys(networks)))
+})
+
+test('kubernetes.yaml leads to pods that are there', async () => {
+  const texts = (await read('kubernetes.yaml')).split(/^---$/m)
+  const [service, deployment] = texts.map((text) => parseYAML<Manifest>(text))
+  if (!service || !deployment) throw new Error('there are two manifests')
+  expect([service.kind, deployment.kind]).toEqual(['Service', 'Deployment'])
+  const { template, selector, replicas } = deployment.spec
+  expect(replicas).toBe(3)
+  expect(template?.metadata.labels).toMatchObject(service.spec.selector)
+  expect(template?.metadata.labels).toMatchObject(selector.matchLabels as object)
+  const [container] = template?.spec.containers ?? []
+  const { port } = parse(container?.command ?? [], 'postgres://a,b,c/app')
+  expect(container?.env.map(({ name }) => name)).toEqual(['DATABASE_URL'])
+  expect(container?.ports).toEqual([{ containerPort: port }])
+  expect(container?.readinessProbe.httpGet).toEqual({ path: '/', port })
+  expect(service.spec.ports).toMatchObject([{ targetPort: port }])
+})
+
+interface Manifest {
+  readonly kind: string
+  readonly spec: {
+    readonly selector: { readonly [name: string]: unknown }
+    readonly ports?: readonly object[]
+    readonly replicas?: number
+    readonly template?: {
+      readonly metadata: { readonly labels: object }
+      readonly spec: {
+        readonly containers: readonly {
+          readonly command: readonly string[]
+          readonly env: readonly { readonly name: string }[]
+          readonly ports: readonly object[]
+          readonly readinessProbe: { readonly httpGet: object }
+        }[]
+      }
+    }
+  }
+}

@@ -38,6 +38,7 @@ const OPENTELEMETRY = [
   ...['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace-base@2.12.0'],
   '@opentelemetry/context-async-hooks@2.12.0',
 ]
+const OPENAPI = ['openapi-typescript@7.13.0', 'swagger-typescript-api@13.13.0', 'typescript@5.9.3']
 const NEXT = [
   ...['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
   ...['typescript@5.9.3', '@types/node@20.19.43', '@types/react@19.3.0'],
@@ -408,6 +409,31 @@ async function useObserver() {
     const printed = await runSound(process.execPath, [tsx, 'run.mjs'], { cwd: project })
     expect('the spans', JSON.parse(printed), SPANS)
     await checkTypes(project, ['opentelemetry.ts'], { types: ['node'] })
+  })
+}
+
+/** What is described in OpenAPI is understood by a printer of types, and by a generator of clients. */
+async function useDescription() {
+  const project = await create('openapi', { packages: OPENAPI })
+  await copy(project, 'teams')
+  const tool = (name, ...args) =>
+    runSound(join(project, 'node_modules', '.bin', name), args, { cwd: project })
+  await check('OpenAPI: types by openapi-typescript, a client by swagger-typescript-api', async () => {
+    const described = await tool('collection-service', 'openapi', 'teams/config.json')
+    await writeFile(join(project, 'api.json'), described)
+    await tool('openapi-typescript', 'api.json', '-o', 'types.ts')
+    await tool('swagger-typescript-api', 'generate', '-p', 'api.json', '-o', '.', '-n', 'client.ts')
+    await writeFile(
+      join(project, 'use.ts'),
+      [
+        "import type { paths } from './types.ts'",
+        "import { Api } from './client.ts'",
+        "type Tasks = paths['/tasks']['get']['responses']['200']['content']['application/json']",
+        'export const tasks: Tasks = []',
+        'export const api = new Api()',
+      ].join('\n'),
+    )
+    await checkTypes(project, ['use.ts'], { allowImportingTsExtensions: true })
   })
 }
 
@@ -787,6 +813,7 @@ try {
   if (isWanted('Better Auth')) await useAccountsOfOthers()
   if (isWanted('Mail')) await useDelivery()
   if (isWanted('OpenTelemetry')) await useObserver()
+  if (isWanted('OpenAPI')) await useDescription()
   if (isWanted('Next')) await useNext()
   await useServers()
   await useBundlers()

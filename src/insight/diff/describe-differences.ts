@@ -98,7 +98,7 @@ function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`
   if (typeof value !== 'object' || value === null) return toPrintable(JSON.stringify(value) ?? 'nothing')
   const entries = Object.entries(value).map(([name, inner]) => `${print(name)}: ${print(inner)}`)
-  return `{ ${entries.join(', ')} }`
+  return `{${entries.join(', ')}}`
 }
 
 /** Breaks a text into lines; a word that is wider than a line too. */

@@ -4,6 +4,7 @@ import { selectWriteRules } from '../../permissions/write-rules.js'
 import type { NameClass } from './model/classes.js'
 import { chooseRule, isRefusal, type Outcome, type Stored, type Write } from './model/decide-write.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
+import { type BodyReader, createBodyReader } from './model/reading-body.js'
 import { keyOfRule } from './model/rule-keys.js'
 import { storedKey } from './model/sources.js'
 import type { Sides } from './model/universe.js'
@@ -106,26 +107,56 @@ function compareShown(comparing: Comparing, names: NameClass, { ask, tell }: Tel
 
 /** What a write answers and leaves behind. */
 function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
-  const was = decide(comparing, 0, ask)
-  const is = decide(comparing, 1, ask)
+  const [before, after] = sightsOf(comparing, ask)
+  const body = createBodyReader(ask, new Set(comparing.classes.map(([name]) => name)))
+  const areAlike = areReadersAlike(before, after)
+  // Where both read alike, that the document can be read is asked last: without that, nothing differs.
+  const isLast = areAlike && comparing.operation !== 'create' && hasRules(comparing)
+  const was = decide(comparing, 0, { sight: before, body, isLast })
+  const is = decide(comparing, 1, { sight: after, body, isLast })
+  const tellIf: Tell = (found) => {
+    if (!isLast || before.isReadable()) tell(found)
+  }
   if (isRefusal(was) && isRefusal(is)) {
-    if (was !== is) tell({ kind: 'changed', about: 'whole' })
-  } else if (isRefusal(was)) tell({ kind: 'widening', about: 'whole' })
-  else if (isRefusal(is)) tell({ kind: 'narrowing', about: 'whole' })
-  else for (const names of comparing.classes) compareStored(names, { was, is }, { ask, tell })
+    if (was !== is) tellIf({ kind: 'changed', about: 'whole' })
+  } else if (isRefusal(was)) tellIf({ kind: 'widening', about: 'whole' })
+  else if (isRefusal(is)) tellIf({ kind: 'narrowing', about: 'whole' })
+  else if (!areAlike || !isSameOne(was.rule, is.rule))
+    for (const names of comparing.classes) compareStored(names, { was, is, areAlike }, { ask, tell: tellIf })
 }
+
+const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
+  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
+
+const areReadersAlike = (before: Sight, after: Sight): boolean =>
+  before.readers.length === after.readers.length &&
+  before.readers.every((rule, i) => isSameOne(rule, after.readers[i] ?? null))
+
+/** Whether both sides have to look at the document before they refuse. */
+const hasRules = ({ sides, operation, asker }: Comparing): boolean =>
+  asker !== null ||
+  [sides.before, sides.after].every(
+    ({ permissions }) => selectWriteRules(permissions[operationOf(operation)], asker).length > 0,
+  )
+
+const operationOf = (operation: DocumentOperation) =>
+  operation === 'patch' || operation === 'put' ? 'update' : operation
 
 interface Both {
   readonly was: Stored
   readonly is: Stored
+  /** Whether both show the document alike. */
+  readonly areAlike: boolean
 }
 
-function compareStored(names: NameClass, { was, is }: Both, { ask, tell }: Telling): void {
+function compareStored(names: NameClass, both: Both, { ask, tell }: Telling): void {
+  const { was, is, areAlike } = both
   const [name] = names
+  // What both take from the body, and would replace alike, is the same whether or not the body has it.
+  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return
   const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
   if (isGivenBefore !== isGivenAfter) {
-    if (!isSettled(name, { was, is }, ask))
-      tell({ kind: isGivenBefore ? 'narrowing' : 'widening', about: names })
+    if (!isSettled(name, both, ask)) tell({ kind: isGivenBefore ? 'narrowing' : 'widening', about: names })
   } else if (!isSame(ask, was.sourceOf(name), is.sourceOf(name))) tell({ kind: 'changed', about: names })
 }
 
@@ -135,15 +166,23 @@ const isSettled = (name: string, { was, is }: Both, ask: Ask): boolean =>
 
 const DENIED = (asker: Asker): Refusal => (asker === null ? '401' : '403')
 
+interface Deciding {
+  readonly sight: Sight
+  readonly body: BodyReader
+  /** Whether it is asked elsewhere that the document can be read. */
+  readonly isLast: boolean
+}
+
 /** The outcome of a write under one side. */
-function decide({ sides, operation, asker, ...rest }: Comparing, side: 0 | 1, ask: Ask): Outcome {
-  const collection = side === 0 ? sides.before : sides.after
-  const sight = createSight(collection, asker, ask)
-  const own = operation === 'patch' || operation === 'put' ? 'update' : operation
-  if (own === 'read') throw new Error('a read is no write')
-  const rules = selectWriteRules(collection.permissions[own], asker)
+function decide(
+  { sides, operation, asker, ...rest }: Comparing,
+  side: 0 | 1,
+  { sight, body, isLast }: Deciding,
+): Outcome {
+  const { permissions } = side === 0 ? sides.before : sides.after
+  const rules = selectWriteRules(permissions[operationOf(operation)], asker)
   const write: Omit<Write, 'mode'> = {
-    sight,
+    ...{ sight, body },
     isSignedIn: asker !== null,
     names: rest.classes.map(([name]) => name),
     isAccount: rest.areAccounts[side],
@@ -153,13 +192,15 @@ function decide({ sides, operation, asker, ...rest }: Comparing, side: 0 | 1, as
     return rules.length === 0 ? DENIED(asker) : chooseRule({ ...write, mode: 'create' }, rules)
   }
   if (rules.length === 0 && asker === null) return '401'
-  if (!sight.isReadable()) return '404'
+  if (!isLast && !sight.isReadable()) return '404'
   if (operation === 'delete') return rules.some(sight.appliesTo) ? GONE : DENIED(asker)
   if (rules.length === 0) return '403'
   return chooseRule({ ...write, mode: operation === 'put' ? 'put' : 'patch' }, rules)
 }
 
 const GONE: Stored = {
+  rule: null,
+  accepts: () => false,
   isGiven: () => false,
   isKept: () => false,
   sourceOf: () => ({ kind: 'fixed', value: undefined }),
@@ -167,7 +208,7 @@ const GONE: Stored = {
 
 /** The rules that a kind of caller meets: where they are the same, so are the answers. */
 export function standingOf({ sides, operation, asker }: Comparing): readonly [string, string] {
-  const own = operation === 'patch' || operation === 'put' ? 'update' : operation
+  const own = operationOf(operation)
   const keyOf = ({ permissions }: Sides['before']): string => {
     const written = own === 'read' ? [] : selectWriteRules(permissions[own], asker)
     const read = own === 'create' ? [] : selectReadRules(permissions, asker)

@@ -6,7 +6,7 @@ import { isAnywhere } from '../../../query/where.js'
 import { holdsImmutable } from '../../../schema/changes.js'
 import { whereHolds } from './conditions.js'
 import type { Refusal, Sight } from './deciding.js'
-import { type BodyReader, createBodyReader } from './reading-body.js'
+import type { BodyReader } from './reading-body.js'
 import {
   bodyKey,
   CALLER_ID,
@@ -24,6 +24,10 @@ import { isFittingSet, isSame, isThere } from './values.js'
 
 /** What is stored by a request that is granted. */
 export interface Stored {
+  /** The rule that runs; `null` for a delete. */
+  readonly rule: Rule | null
+  /** Whether the rule takes a name from the body, where the body has it. */
+  readonly accepts: (name: string) => boolean
   /** Whether the rule lets the body decide what a field will be: by naming it, or in a PUT by leaving it out. */
   readonly isGiven: (name: string) => boolean
   /** Whether the rule keeps a property of the body. */
@@ -43,6 +47,7 @@ export interface Write {
   readonly isSignedIn: boolean
   /** The names that a body can have. */
   readonly names: readonly string[]
+  readonly body: BodyReader
   /** Whether a created document is an account, its own creator. */
   readonly isAccount: boolean
 }
@@ -51,7 +56,7 @@ type Applied = Stored | { readonly faults: readonly string[] } | 'refused'
 
 /** Chooses the rule that runs, as the service does: those that drop nothing come first. */
 export function chooseRule(write: Write, rules: readonly Rule[]): Outcome {
-  const body = createBodyReader(write.sight.ask, new Set(write.names))
+  const { body } = write
   let isFirst = true
   let isDenied = true
   for (const isWhole of [true, false]) {
@@ -127,7 +132,9 @@ function applyCreate(write: Write, rule: Rule, body: BodyReader): Applied {
     createdBy: write.isAccount ? fixed(NEW_ID) : write.isSignedIn ? variable(CALLER_ID) : MISSING,
   })
   const isAdmitted = isAnywhere(rule.check) || whereHolds(ask, rule.check, sources)
-  return isAdmitted ? { isGiven, isKept: isGiven, sourceOf } : 'refused'
+  return isAdmitted
+    ? { rule, accepts: (name) => accepts(write, rule, name), isGiven, isKept: isGiven, sourceOf }
+    : 'refused'
 }
 
 /** The `_id` of a document that is made: nobody knows it before. */
@@ -152,10 +159,11 @@ const withSystem =
 function applyUpdate(write: Write, rule: Rule, body: BodyReader): Applied {
   const { mode, sight, names } = write
   const { ask, collection } = sight
-  const isKept = (name: string): boolean => accepts(write, rule, name) && body.names(name)
+  const isAccepted = (name: string): boolean => accepts(write, rule, name)
+  const isKept = (name: string): boolean => isAccepted(name) && body.names(name)
   const stay = (name: string): Source => variable(storedKey(name))
   if (mode === 'patch' && !names.some(isKept))
-    return { isGiven: () => false, isKept: () => false, sourceOf: stay }
+    return { rule, accepts: isAccepted, isGiven: () => false, isKept: () => false, sourceOf: stay }
   if (!isBound(write, rule)) return 'refused'
   const byName = new Map(collection.fields.map((field) => [field.name, field]))
   const isShown = (name: string): boolean => byName.get(name)?.type !== 'hash' && sight.shows(name)
@@ -202,7 +210,7 @@ function applyUpdate(write: Write, rule: Rule, body: BodyReader): Applied {
   })
   const isAdmitted = isAnywhere(rule.check) || whereHolds(ask, rule.check, sources)
   const isGiven = (name: string): boolean => isKept(name) || (!rule.set.has(name) && isReplaced(name))
-  return isAdmitted ? { isGiven, isKept, sourceOf } : 'refused'
+  return isAdmitted ? { rule, accepts: isAccepted, isGiven, isKept, sourceOf } : 'refused'
 }
 
 /** The sources inside objects: a PATCH leaves what it does not name. */

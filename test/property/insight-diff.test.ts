@@ -3,7 +3,7 @@ import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { pairOf } from '../support/insight/pairs.js'
 
-/** `comparePermissions` misses nothing and makes nothing up (CONTRACT.md §8, "`diff`"). */
+/** `comparePermissions` misses nothing and makes nothing up (CONTRACT.md §8, "Diff"). */
 
 const isLong = process.env.LONG !== undefined
 const PAIRS = isLong ? 20_000 : 200

@@ -17,7 +17,7 @@ export interface Plans {
   readonly authenticate: boolean
 }
 
-/** The most decisions for an operation (CONTRACT.md §8, "`diff`"). */
+/** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
 export const MAX_DECISIONS = 200_000
 
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
@@ -132,7 +132,7 @@ function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
           question(ask, (found) => {
             if (isKnown(found, asker)) return
             known.push({ ...found, asker })
-            const witness = writeWitness(plans, comparing, { variables, model: readModel(), isFresh })
+            const witness = writeWitness(comparing, { variables, model: readModel(), isFresh })
             differences.push({
               kind: found.kind,
               collection: sides.after.name,

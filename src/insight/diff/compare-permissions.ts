@@ -10,7 +10,7 @@ import type { Sides } from './model/universe.js'
 import type { Difference } from './types.js'
 
 /**
- * Compares what two configurations permit (CONTRACT.md §8, "`diff`"): every difference that one read, create, PATCH,
+ * Compares what two configurations permit (CONTRACT.md §8, "Diff"): every difference that one read, create, PATCH,
  * PUT or DELETE of one document can show, each with the smallest set of roles that sees it and a case that can be run.
  * Schemas, limits and `auth` are compared as structures. Throws `ConfigError` with the faults of either.
  *

@@ -60,5 +60,5 @@ export interface Undecided {
   readonly reason: 'decisions' | 'patterns'
 }
 
-/** A difference between two configurations (CONTRACT.md §8, "`diff`"). */
+/** A difference between two configurations (CONTRACT.md §8, "Diff"). */
 export type Difference = PermissionDifference | StructureDifference | Undecided

@@ -1,6 +1,5 @@
 import { isEqualJson } from '../../json/equality.js'
 import type { JsonObject } from '../../types.js'
-import type { Plans } from './compare-collection.js'
 import type { Comparing } from './find-differences.js'
 import { bodyKey, callerKey, storedKey, TIME } from './model/sources.js'
 import { fieldsOf } from './model/universe.js'
@@ -22,7 +21,7 @@ const SOME_CALLER = 'ann'
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
 /** Writes the case that a model stands for. */
-export function writeWitness(_: Plans, comparing: Comparing, shown: Shown): Witness {
+export function writeWitness(comparing: Comparing, shown: Shown): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
   const document = operation === 'create' ? undefined : writeDocument(comparing, shown)

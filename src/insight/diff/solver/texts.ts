@@ -12,7 +12,7 @@ export interface FoundTexts {
   readonly isWhole: boolean
 }
 
-/** The most states of patterns (CONTRACT.md §8, "`diff`"). */
+/** The most states of patterns (CONTRACT.md §8, "Diff"). */
 export const MAX_STATES = 10_000
 
 /** A pattern at some place of a text: its set of positions, or its answer whatever follows. */

@@ -29,11 +29,19 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'refuse',
   ],
   './node': ['createWorkerHasher', 'nodeRequest', 'toNodeHandler'],
-  './testing': ['adapterCases', 'createTestHasher', 'fuzzAdapter', 'runCase', 'testAdapter'],
+  './testing': [
+    'adapterCases',
+    'createTestHasher',
+    'expectAllowed',
+    'expectDenied',
+    'fuzzAdapter',
+    'runCase',
+    'testAdapter',
+  ],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
   './client': ['ClientError', 'createClient', 'isClientError'],
-  './insight': ['permissionMatrix'],
+  './insight': ['explainRequest', 'permissionMatrix'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

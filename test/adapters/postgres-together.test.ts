@@ -178,8 +178,8 @@ describe('creates that arrive together', () => {
     expect(await storedIds()).toEqual([])
   })
 
-  test('go on while one of those who wait is left, and no longer', { timeout: 60_000 }, async () => {
-    // One that can be cancelled.
+  test('go on when those who wait have left: they may be committing', { timeout: 60_000 }, async () => {
+    // One that could be cancelled.
     adapter = createPostgresAdapter({ pool, schema })
     await adapter.open([plan])
     for (const stay of [true, false]) {
@@ -190,16 +190,16 @@ describe('creates that arrive together', () => {
       await until(async () => (await findWaiting()).length === 1)
       one.abort()
       await expect(first).rejects.toMatchObject({ code: 'outcome_unknown' })
-      expect(await findWaiting()).toHaveLength(1)
       if (!stay) {
         other.abort()
         await expect(second).rejects.toMatchObject({ code: 'outcome_unknown' })
-        await until(async () => (await findWaiting()).length === 0)
       }
+      expect(await findWaiting()).toHaveLength(1)
       await unlock()
       if (stay) expect(await second).toEqual(done)
     }
-    expect(await storedIds()).toEqual(['id-0', 'id-1'])
+    await until(async () => (await storedIds()).length === 4)
+    expect(await storedIds()).toEqual(['id-0', 'id-1', 'id-2', 'id-3'])
   })
 
   test('are alone where they are large', async () => {
@@ -260,6 +260,30 @@ describe('reads that arrive together', () => {
     const [bad, good] = await Promise.allSettled([find('\u0000'), find('id-5')])
     expect(bad.status).toBe('rejected')
     expect(good).toEqual({ status: 'fulfilled', value: [documentOf(5)] })
+  })
+
+  test('go on while one of those who wait is left, and no longer', { timeout: 60_000 }, async () => {
+    // One that can be cancelled.
+    adapter = createPostgresAdapter({ pool, schema })
+    await adapter.open([plan])
+    for (const stay of [true, false]) {
+      const unlock = await lock()
+      const [one, other] = [new AbortController(), new AbortController()]
+      const [first, second] = [one, other].map(async ({ signal }) =>
+        adapter.list('things', { ...all, filter: isId('id-1'), limit: 1, signal }),
+      )
+      await until(async () => (await findWaiting()).length === 1)
+      one.abort()
+      await expect(first).rejects.toMatchObject({ code: 'storage_unavailable' })
+      expect(await findWaiting()).toHaveLength(1)
+      if (!stay) {
+        other.abort()
+        await expect(second).rejects.toMatchObject({ code: 'storage_unavailable' })
+        await until(async () => (await findWaiting()).length === 0)
+      }
+      await unlock()
+      if (stay) expect(await second).toEqual([documentOf(1)])
+    }
   })
 
   test('fail together where the connection is lost', { timeout: 60_000 }, async () => {
@@ -389,6 +413,29 @@ describe('a write that names documents', () => {
     sent.length = 0
     expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
     expect(sent).toHaveLength(count)
+  })
+
+  test('bounds itself, and begins nothing more once it was given up', { timeout: 60_000 }, async () => {
+    await create(documentOf(0))
+    sent.length = 0
+    await adapter.write([replace(0, 2), insert(1)], {})
+    for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
+      expect(sent[0]?.text).toMatch(new RegExp(`^BEGIN .*SET LOCAL ${limit} = '\\d+s'`))
+    const other = await pool.connect()
+    await other.query(`BEGIN; SELECT FROM ${schema}.things WHERE _id = 'id-0' FOR UPDATE`)
+    const aborting = new AbortController()
+    const steps = [require('things', 0), insert(2), insert(3)]
+    const writing = Promise.resolve(adapter.write(steps, { signal: aborting.signal }))
+    await until(async () => (await findWaiting()).length === 1)
+    aborting.abort()
+    await expect(writing).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect(await findWaiting()).toHaveLength(1)
+    sent.length = 0
+    await other.query('ROLLBACK')
+    other.release()
+    await until(() => sent.length > 0)
+    expect(sent.map(({ text }) => text)).toEqual(['ROLLBACK'])
+    expect(await storedIds()).toEqual(['id-0', 'id-1'])
   })
 
   test('sees the version that it has waited for', async () => {

@@ -39,7 +39,7 @@ const ofEveryType = {
 }
 
 async function expectValid(document: ApiDocument): Promise<void> {
-  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
   expect(errors ?? []).toEqual([])
   expect(valid).toBe(true)
   expect(await validate(structuredClone(document) as never)).toMatchObject({ valid: true })
@@ -59,7 +59,7 @@ test('so is what is described of fields of every type', async () => {
 test('both validators notice what is no OpenAPI', async () => {
   const document = { ...describeApi(ofEveryType, { authenticate: true }), paths: { '/things': { get: 7 } } }
   await expect(expectValid(document as never)).rejects.toThrow()
-  const { valid } = await new Validator().validate(structuredClone(document))
+  const { valid } = await new Validator().validate(structuredClone(document) as never)
   expect(valid).toBe(false)
   expect(await validate(structuredClone(document) as never)).toMatchObject({ valid: false })
 })

@@ -131,7 +131,7 @@ describe('a connection that is closed by the server', () => {
 })
 
 describe('a statement that hangs', () => {
-  test('is given up at the deadline, cancelled, and leaves the pool usable', {
+  test('is given up at the deadline, cancelled where it reads, and leaves the pool usable', {
     timeout: 60_000,
   }, async () => {
     const store = newStore()
@@ -146,10 +146,12 @@ describe('a statement that hangs', () => {
       ]),
     )
     expect(answers).toMatchObject([unavailable, unavailable, unknown])
-    await until(async () => (await postgres.countConnections(isWaiting)) === 0, 'they are cancelled')
+    await until(async () => (await postgres.countConnections(isWaiting)) === 1, 'reads are cancelled')
     await unlock()
-    expect(await service.send('GET /things')).toMatchObject({ status: 200, body: [] })
-    expect((await service.send('POST /things', { code: 'a' })).status).toBe(201)
+    // The write ends by itself.
+    await until(async () => (await service.send('GET /things')).body.length === 1, 'it is done')
+    expect((await service.send('POST /things', { code: 'a' })).status).toBe(409)
+    expect((await service.send('POST /things', { code: 'b' })).status).toBe(201)
     await service.handler.close()
   })
 
@@ -279,6 +281,9 @@ describe('a network that swallows everything', () => {
     proxy.swallow(true)
     for (let round = 0; round < 2; round++)
       expect(await service.send('GET /things')).toMatchObject(unavailable)
+    // One that was not sent yet is known not to have happened.
+    const { code } = await service.send('POST /things', { code: 'a' })
+    expect(['outcome_unknown', 'storage_unavailable']).toContain(code)
     proxy.swallow(false)
     await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
     // Also those on which others were to be cancelled.
@@ -312,6 +317,24 @@ describe('a network that swallows everything', () => {
     await proxy.end()
     await service.handler.close()
   })
+})
+
+test('a server that takes no writes is asked over new connections as soon as it has said so', {
+  timeout: 60_000,
+}, async () => {
+  const service = openService(newStore())
+  expect((await service.send('POST /things', {})).status).toBe(201)
+  const client = await connect()
+  // It holds for connections that are new.
+  await client.query('ALTER DATABASE postgres SET default_transaction_read_only = on')
+  await terminate('true')
+  await until(async () => (await postgres.countConnections()) === 0, 'the connections are closed')
+  for (const { status } of await sendMany(service, 10, 'GET /things')) expect(status).toBe(200)
+  expect(await service.send('POST /things', {})).toMatchObject(unavailable)
+  for (const { status } of await sendMany(service, 10, 'GET /things')) expect(status).toBe(200)
+  await client.query('ALTER DATABASE postgres RESET default_transaction_read_only')
+  expect((await service.send('POST /things', {})).status).toBe(201)
+  await service.handler.close()
 })
 
 describe("a host's pool", () => {

@@ -53,9 +53,9 @@ export class UnsentStatement extends LostConnection {
 export const classify = (thrown: unknown): unknown =>
   codeOf(thrown) === '' ? new LostConnection(thrown) : thrown
 
-/** Whether the connection is lost or closing. */
+/** Whether the connection is lost or closing, as after a transaction that has taken too long. */
 export const isLost = (thrown: unknown): boolean =>
-  thrown instanceof LostConnection || /^(?:08|57P)/.test(codeOf(thrown))
+  thrown instanceof LostConnection || /^(?:08|57P|25P0[34])/.test(codeOf(thrown))
 
 /** Connections, resources, operators, rights, and a standby that may not write. */
 const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
@@ -63,6 +63,10 @@ const UNAVAILABLE = /^(?:08|26000|28|3D|40|42501|53|55P03|57|58|25006)/
 /** The error of a database that does not answer. */
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database does not answer.', { cause })
+
+/** The error of a write that may have happened. */
+export const outcomeUnknown = (cause: unknown): ServiceError =>
+  new ServiceError('outcome_unknown', 'The write was not confirmed.', { cause })
 
 /** The error of a request that cannot wait. */
 export const overloaded = (): ServiceError =>
@@ -75,6 +79,5 @@ export function explain(thrown: unknown): unknown {
 
 /** The same for a write: where the connection is lost, its outcome is unknown. */
 export function explainWrite(thrown: unknown): unknown {
-  if (!isLost(thrown) || thrown instanceof UnsentStatement) return explain(thrown)
-  return new ServiceError('outcome_unknown', 'The connection was lost during a write.', { cause: thrown })
+  return isLost(thrown) && !(thrown instanceof UnsentStatement) ? outcomeUnknown(thrown) : explain(thrown)
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigFault, ServiceError } from '../../errors.js'
+import { ConfigError, type ConfigFault } from '../../errors.js'
 import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
@@ -63,8 +63,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const connect = async (): Promise<Connections> =>
     createConnections(pool ? borrowPool(pool) : await createPool(connectionString ?? ''), watch)
 
-  const use: Connections['use'] = (work, caller, mayBeLong) =>
-    connections?.use(work, caller, mayBeLong) ??
+  const use: Connections['use'] = (work, caller, manner) =>
+    connections?.use(work, caller, manner) ??
     Promise.reject(unavailable(new Error('the adapter is not open')))
 
   const logPlans = createLogPlans()
@@ -75,8 +75,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
     const [step, ...others] = steps
     if (step && 'insert' in step && others.length === 0) return create(step, caller)
-    const mayBeLong = isLarge(steps)
-    return use(({ run }) => writeSteps(run, engine, steps, logPlans), caller, mayBeLong)
+    const manner = { mayBeLong: isLarge(steps), writes: true }
+    return use(({ run }) => writeSteps(run, engine, steps, logPlans), caller, manner)
   }
 
   const write = async (steps: readonly WriteStep[], caller: Caller): Promise<WriteResult> => {
@@ -85,7 +85,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     if (!('taken' in outcome)) return outcome
     // In another transaction: the refusal has ended the first.
     const { taken } = outcome
-    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), {})
+    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 
@@ -114,7 +114,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         if (result.ok && logPlans.records(steps)) log.noteWrite(steps)
         return result
       } catch (thrown) {
-        throw caller.signal?.aborted ? abandoned(thrown) : explain(thrown)
+        throw explain(thrown)
       }
     },
     changes: log.changes,
@@ -127,10 +127,6 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     },
   }
 }
-
-/** The error of an abandoned write: its outcome is unknown. */
-const abandoned = (cause: unknown): ServiceError =>
-  new ServiceError('outcome_unknown', 'The write was given up.', { cause })
 
 const OPTIONS: { readonly [name: string]: readonly [isValid: (value: unknown) => boolean, allowed: string] } =
   {

@@ -14,6 +14,8 @@ export interface Work<Item, Result> {
    */
   together(items: readonly Item[], caller: Caller): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: Caller): Promise<Result>
+  /** The error for one who leaves while it is done. */
+  leaving(cause: unknown): ServiceError
 }
 
 /** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
@@ -36,7 +38,7 @@ const MOST_UNDER_WAY = 4
 /** Creates a batch. */
 export function createBatch<Item, Result>(
   watch: Watch,
-  { together, alone }: Work<Item, Result>,
+  { together, alone, leaving }: Work<Item, Result>,
 ): Batch<Item, Result> {
   let waiting: Member<Item, Result>[] = []
   let underWay = 0
@@ -68,7 +70,7 @@ export function createBatch<Item, Result>(
   }
   const run = (members: readonly Member<Item, Result>[]): void => {
     const [only] = members
-    const crowd = createCrowd(members)
+    const crowd = createCrowd(members, leaving)
     let isCounted = true
     underWay += 1
     const discount = (): void => {

@@ -1,5 +1,5 @@
-import type { PostgresClient, PostgresPool } from './pool.js'
-import { ignore } from './session.js'
+import { connect, type Socket } from 'node:net'
+import type { PostgresClient } from './pool.js'
 
 /** Milliseconds between two attempts to cancel a statement. */
 const CANCEL_PAUSE = 50
@@ -8,23 +8,20 @@ const CANCEL_PAUSE = 50
 const GRACE = 1000
 
 /**
- * Cancels work on a client until it has ended, because a cancellation that arrives before its statement has
+ * Cancels what a client reads until it has ended, because a cancellation that arrives before its statement has
  * no effect. Returns whether all has ended in time: a late cancellation could hit the next user of the
- * connection.
+ * connection. Nothing that may be committing is ever cancelled: where it waits for a standby, it would become visible
+ * without being there.
  */
-export async function cancelWork(
-  pool: PostgresPool,
-  client: PostgresClient,
-  working: Promise<unknown>,
-): Promise<boolean> {
+export async function cancelRead(client: PostgresClient, reading: Promise<unknown>): Promise<boolean> {
   let isOver = false
   const over = (): void => {
     isOver = true
   }
-  const ended = working.then(over, over)
+  const ended = reading.then(over, over)
   const cancelAll = async (): Promise<true> => {
     while (!isOver) {
-      await cancel(pool, client).catch(ignore)
+      await cancel(client)
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, CANCEL_PAUSE))])
     }
     return true
@@ -34,23 +31,49 @@ export async function cancelWork(
   return hasEnded === true
 }
 
-/**
- * Cancels the statement of a client over another connection; there may be none until clients that hang are
- * dropped.
- */
-async function cancel(pool: PostgresPool, client: PostgresClient): Promise<void> {
-  const { processID } = client as { readonly processID?: number }
-  if (processID === undefined) return
-  const other = await pool.connect()
-  other.on('error', ignore)
-  const query = { text: 'SELECT pg_cancel_backend($1)', values: [processID] }
-  const isDone = await withinGrace(other.query(query).then(() => true)).catch(() => false)
-  other.removeListener('error', ignore)
-  other.release(isDone !== true)
+/** The parts of a client of `pg` that say where it is connected, and as whom. A host's may lack them. */
+interface Connected {
+  readonly processID?: number | null
+  readonly secretKey?: number | null
+  readonly host?: string
+  readonly port?: number
+  readonly connection?: {
+    readonly stream?: { readonly remoteAddress?: string; readonly remotePort?: number }
+  }
 }
 
-/** The value of a promise, or `undefined` when it takes too long. */
-async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
+/** A number that no version of the protocol has (PostgreSQL, "Message Formats", CancelRequest). */
+const CANCEL_REQUEST = 80877102
+
+/**
+ * Cancels the statement of a client as its protocol does, with a message of its own to the same server: behind a pooler,
+ * only the pooler knows which of the server's processes it is. It is never encrypted, as libpq does it. Resolves when the
+ * other side has done it, and closed the connection.
+ */
+async function cancel(client: PostgresClient): Promise<void> {
+  const { processID, secretKey, host, port, connection }: Connected = client as PostgresClient & Connected
+  if (typeof processID !== 'number' || typeof secretKey !== 'number') return
+  const { remoteAddress, remotePort } = connection?.stream ?? {}
+  const message = Buffer.alloc(16)
+  for (const [i, value] of [16, CANCEL_REQUEST, processID, secretKey].entries())
+    message.writeInt32BE(value | 0, 4 * i)
+  let socket: Socket | undefined
+  const closed = new Promise<void>((resolve) => {
+    socket = host?.startsWith('/')
+      ? connect(`${host}/.s.PGSQL.${port}`)
+      : connect(remotePort ?? port ?? 0, remoteAddress ?? host)
+    socket.on('error', () => {})
+    socket.on('close', () => resolve())
+    // Whoever closes a connection has to be read to its end.
+    socket.resume()
+    socket.write(message)
+  })
+  await withinGrace(closed)
+  socket?.destroy()
+}
+
+/** The value of a promise, or `undefined` when it takes longer than a second. */
+export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), GRACE)

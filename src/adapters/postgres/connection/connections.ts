@@ -1,30 +1,41 @@
-import { isLost, isRepeatable, unavailable } from '../faults.js'
-import { cancelWork } from './cancel.js'
+import { isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
+import { cancelRead } from './cancel.js'
+import { createOutlast } from './outlast.js'
 import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
 import { createSessions, type Session } from './session.js'
+import { isEnd } from './transaction.js'
 import type { Waiting, Watch } from './watch.js'
 
 /** Whom work is for. */
 export interface Caller {
-  /** When it aborts, work is cancelled and its connection released. It may be costly to get. */
+  /** When it aborts, work is given up: what only reads is cancelled. It may be costly to get. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** How work uses its connection. */
+export interface Manner {
+  /** What may be long shares half of the connections. */
+  readonly mayBeLong?: boolean
+  /**
+   * What writes is never cancelled, for it may be committing: it ends by itself, begins nothing more than to end its
+   * transaction, and gives its connection back then.
+   */
+  readonly writes?: boolean
 }
 
 /** The connections to one database. */
 export interface Connections {
-  /**
-   * Runs `work` on a connection of its own, and again where it loses against other transactions. What may be long
-   * shares half of the connections.
-   */
-  use<T>(work: (session: Session) => Promise<T>, caller: Caller, mayBeLong?: boolean): Promise<T>
+  /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
+  use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
   close(): Promise<void>
 }
 
 /** Creates the connections of a pool. */
 export function createConnections(source: PoolSource, watch: Watch): Connections {
+  const outlast = createOutlast(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
-  const useOnce: Connections['use'] = (work, caller, mayBeLong = false) =>
+  const useOnce: Connections['use'] = (work, caller, { mayBeLong = false, writes = false } = {}) =>
     new Promise((resolve, reject) => {
       let session: Session | undefined
       let working: Promise<unknown> | undefined
@@ -34,7 +45,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         else watch.delete(job)
       }
       const end = (given: Session): void => {
-        // What was given up gives its session back when it is cancelled.
+        // What was given up gives its session back when it has ended, and nothing can still be cancelled.
         if (signal?.aborted) return
         session = undefined
         forget()
@@ -44,7 +55,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         mayBeLong,
         start(given) {
           session = given
-          working = work(given)
+          working = work(writes ? endingWith(given, () => signal?.aborted === true) : given)
           working.then(
             (value) => {
               end(given)
@@ -52,7 +63,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
             },
             (thrown: unknown) => {
               end(given)
-              reject(caller.signal?.aborted ? unavailable(thrown) : thrown)
+              reject(!writes && caller.signal?.aborted ? unavailable(thrown) : thrown)
             },
           )
         },
@@ -68,10 +79,12 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         },
       }
       const giveUp = (): void => {
-        reject(unavailable(signal?.reason))
-        if (queue.leave(job) || !session || !working) return
+        const isUnsent = queue.leave(job) || !session || !working
+        reject(writes && !isUnsent ? outcomeUnknown(signal?.reason) : unavailable(signal?.reason))
+        if (isUnsent || !session || !working) return
         const given = session
-        void cancelWork(source.pool, given.client, working).then((hasEnded) => {
+        const ending = (writes ? outlast.wait : cancelRead)(given.client, working)
+        void ending.then((hasEnded) => {
           given.isLost ||= !hasEnded
           queue.done(job, given)
         })
@@ -80,19 +93,31 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       watch.add(job)
     })
   return {
-    use: (work, caller, mayBeLong) => retry(() => useOnce(work, caller, mayBeLong), caller),
-    close: source.end,
+    use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
+    close() {
+      outlast.stop()
+      return source.end()
+    },
   }
 }
 
 /** The same for reads: one whose connection broke is tried once more (CONTRACT.md §10, "Several hosts"). */
 export const repeatReads =
   (use: Connections['use']): Connections['use'] =>
-  (work, caller, mayBeLong) =>
-    use(work, caller, mayBeLong).catch((thrown: unknown) => {
+  (work, caller, manner) =>
+    use(work, caller, manner).catch((thrown: unknown) => {
       if (!isLost(thrown) || caller.signal?.aborted) throw thrown
-      return use(work, caller, mayBeLong)
+      return use(work, caller, manner)
     })
+
+/** A session on which nothing more begins once its work was given up. */
+const endingWith = (session: Session, isGivenUp: () => boolean): Session => ({
+  ...session,
+  run: async (text, values) => {
+    if (isGivenUp() && !isEnd(text)) throw unavailable(new Error('the write was given up'))
+    return session.run(text, values)
+  },
+})
 
 /**
  * The most attempts after losing against another transaction, and the longest pause before one, in

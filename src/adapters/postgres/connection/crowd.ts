@@ -1,7 +1,7 @@
-import { unavailable } from '../faults.js'
+import type { ServiceError } from '../../../errors.js'
 import type { Caller } from './connections.js'
 
-/** Those for whom one statement is run: it is cancelled when the last of them has left. */
+/** Those for whom one statement is run: it is given up when the last of them has left. */
 export interface Crowd extends Caller {
   /** Begins to listen to the signals of all. */
   listen(): void
@@ -16,8 +16,11 @@ export interface CrowdMember {
   readonly reject: (thrown: unknown) => void
 }
 
-/** Creates a crowd. */
-export function createCrowd(members: readonly CrowdMember[]): Crowd {
+/** Creates a crowd. `leaving`: the error for one who leaves. */
+export function createCrowd(
+  members: readonly CrowdMember[],
+  leaving: (cause: unknown) => ServiceError,
+): Crowd {
   const listening: (readonly [signal: AbortSignal, leave: () => void])[] = []
   const gone = new Set<CrowdMember>()
   let controller: AbortController | undefined
@@ -36,7 +39,7 @@ export function createCrowd(members: readonly CrowdMember[]): Crowd {
         if (!signal) continue
         const leave = (): void => {
           gone.add(member)
-          member.reject(unavailable(signal.reason))
+          member.reject(leaving(signal.reason))
           signalOf()
         }
         listening.push([signal, leave])

@@ -108,7 +108,11 @@ export function createSessions(source: PoolSource): Sessions {
 /** A lost connection makes its statement fail; without a listener it would also end the process. */
 export const ignore = (): void => {}
 
-function toRows(result: unknown): Rows {
-  const { rows, rowCount } = result as { readonly rows?: Rows['rows']; readonly rowCount?: number | null }
+/** What a client answers to a statement; no rows where it has not answered. */
+export function toRows(result: unknown): Rows {
+  const { rows, rowCount } = (result ?? {}) as {
+    readonly rows?: Rows['rows']
+    readonly rowCount?: number | null
+  }
   return { rows: rows ?? [], rowCount: rowCount ?? 0 }
 }

@@ -1,5 +1,8 @@
 import type { RunStatement } from './session.js'
 
+/** Whether a statement ends a transaction. */
+export const isEnd = (text: string): boolean => text === 'COMMIT' || text === 'ROLLBACK'
+
 /**
  * Runs `work` in a transaction that `begin` opens, and commits where `isKept` is true. In every other case,
  * also if `begin` fails, it rolls back, so that the connection is free. A connection on which the rollback

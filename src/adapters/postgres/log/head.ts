@@ -22,6 +22,12 @@ const MOST = 5000
 const MOST_DROPPED = 2000
 const MOST_BYTES = 2 ** 24
 
+/**
+ * Whoever reads does not wait for a standby: behind a fail-over positions are given anew, for the timeline is another.
+ * So nothing is lost where it is cancelled, either.
+ */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = local'
+
 /** Creates what is done at the head. */
 export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
   const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
@@ -69,7 +75,7 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   return {
     async advance(run, wait) {
       let count = 0
-      await inTransaction(run, 'BEGIN ISOLATION LEVEL READ COMMITTED', async () => {
+      await inTransaction(run, BEGIN, async () => {
         const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
         if (!held) {
           count = MOST

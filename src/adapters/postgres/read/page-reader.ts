@@ -4,7 +4,7 @@ import { createBatch } from '../connection/batch.js'
 import type { Caller, Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
-import { explain, isLost } from '../faults.js'
+import { explain, isLost, unavailable } from '../faults.js'
 import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
 import type { Texts } from './parse-documents.js'
 
@@ -38,12 +38,14 @@ const JOINED = { most: 32, bytes: 65_536, stored: 8192 }
 export function createPageReader(use: Connections['use'], watch: Watch, page: Page): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
-  const alone: ReadPage = (values, caller) => use((session) => readAlone(session, values), caller, mayBeLong)
+  const alone: ReadPage = (values, caller) =>
+    use((session) => readAlone(session, values), caller, { mayBeLong })
   if (!join || mayBeLong || most > JOINED.most) return alone
 
   const { bytes, stored } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(stored, bytes / most))), values)
   return createBatch<readonly Value[], Texts>(watch, {
+    leaving: unavailable,
     alone,
     async together(asked, caller) {
       const { distinct, places } = findDistinct(asked)

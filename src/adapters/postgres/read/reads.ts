@@ -4,7 +4,7 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, isShort } from '../../sql/is-short.js'
 import { type CompileOptions, createStatements } from '../../sql/statements.js'
 import { type ListedIds, streamByIds } from '../../sql/stream-by-ids.js'
-import type { Connections } from '../connection/connections.js'
+import type { Connections, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
@@ -23,6 +23,8 @@ export interface ReadSource {
   /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
+
+const LONG: Manner = { mayBeLong: true }
 
 /** Creates the reads of an adapter. */
 export function createReads({
@@ -99,7 +101,7 @@ export function createReads({
         const { plan, values } = planPage(collection, query, options)
         if (plan.isExact) return plan.readPage(values, query)
         const page = { text: plan.text, values }
-        return use(({ run }) => collect(run, page, collection, query), query, plan.mayBeLong)
+        return use(({ run }) => collect(run, page, collection, query), query, plan)
       })
       // Text that waits for its turn must not hold a connection.
       return 'texts' in found ? parseListed(found, query) : found
@@ -112,13 +114,13 @@ export function createReads({
           const [[ids] = []] = await readRows(`SELECT json_agg(_id)::text FROM (${text}) AS listed`, values)
           return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
         }
-        return use(work, query, true)
+        return use(work, query, LONG)
       })
       const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
       yield* streamByIds(listed, query, async (ids) => {
         const fetch = ({ readRows }: Session): Promise<Texts> =>
           readFirst(readRows, first, [ids, BATCH_BYTES])
-        return parseListed(await read(() => use(fetch, query, true)), query)
+        return parseListed(await read(() => use(fetch, query, LONG)), query)
       })
     },
     count(collection, filter, caller) {
@@ -135,7 +137,7 @@ export function createReads({
           })
           return total
         }
-        return use(work, caller, plan.mayBeLong)
+        return use(work, caller, plan)
       })
     },
   }

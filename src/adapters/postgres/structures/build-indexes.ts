@@ -29,7 +29,7 @@ export async function buildIndexes(
       const wasHeld = isHeld
       isHeld = await use(({ run }) => lease.take(run), {})
       // What was found before it was taken may be there by now.
-      if (isHeld && wasHeld) await use(({ run }) => build(run, place, next), {}, true)
+      if (isHeld && wasHeld) await use(({ run }) => build(run, place, next), {}, { mayBeLong: true })
       else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
     }
   } finally {

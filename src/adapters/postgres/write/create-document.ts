@@ -5,8 +5,9 @@ import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { createBatches, type Work } from '../connection/batch.js'
 import type { Caller, Connections } from '../connection/connections.js'
+import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
-import { explainWrite, isLost, isRepeatable } from '../faults.js'
+import { explainWrite, isLost, isRepeatable, outcomeUnknown } from '../faults.js'
 import { INSERTED, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
@@ -61,10 +62,11 @@ function createIn(
     return texts
   }
   return {
+    leaving: outcomeUnknown,
     async together(fresh, caller) {
       const { all } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
-      const creating = use(({ readRows }) => readRows(all, [list]), caller)
+      const creating = use(({ readRows }) => readRows(all, [list]), caller, { writes: true })
       const [[ids] = []] = await creating.catch((thrown: unknown) => {
         throw isLost(thrown) ? explainWrite(thrown) : thrown
       })
@@ -72,7 +74,7 @@ function createIn(
       // Which value is taken is found out alone.
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
     },
-    alone({ id, text, mayBeLong }, caller) {
+    alone({ id, text, mayBeLong = false }, caller) {
       const toOutcome = (thrown: unknown): Outcome => {
         const index = takenBy(thrown)
         if (index === undefined) throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
@@ -80,7 +82,9 @@ function createIn(
         return { taken: { step: 0, collection, document, isNew: true, index } }
       }
       const { one } = write()
-      return use(({ readRows }) => readRows(one, [id, text]).then(() => DONE, toOutcome), caller, mayBeLong)
+      const creating = ({ readRows }: Session): Promise<Outcome> =>
+        readRows(one, [id, text]).then(() => DONE, toOutcome)
+      return use(creating, caller, { mayBeLong, writes: true })
     },
   }
 }

@@ -18,7 +18,12 @@ import { createInsertMany } from './insert-many.js'
  * those that want it come behind this write: rows suffice, and nobody else waits. A stricter level sees nothing of those
  * who use another, and one snapshot for all statements would miss what this write has waited for.
  */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+const BEGIN = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED',
+  // It ends by itself, for nobody cancels it. None of these limits counts while it commits.
+  `SET LOCAL statement_timeout = '60s'`,
+  `SET LOCAL idle_in_transaction_session_timeout = '20s'`,
+].join('; ')
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(

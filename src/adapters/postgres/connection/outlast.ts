@@ -1,0 +1,69 @@
+import { withinGrace } from './cancel.js'
+import type { PostgresClient, PostgresPool } from './pool.js'
+import { ignore, toRows } from './session.js'
+
+/** The milliseconds between two looks at what goes on. */
+const LOOK = 1000
+
+/** What outlasts those who have asked for it. */
+export interface Outlast {
+  /** Waits until a write that was given up has ended. Returns false where nobody can say that it goes on. */
+  wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
+  /** Waits for nothing any more. */
+  stop(): void
+}
+
+/**
+ * Waits as long as the server says that a write goes on, as one that waits for a standby: if its connection was closed,
+ * the server would keep it nevertheless, and each further write would need another. A connection of which the server knows
+ * nothing is dead, or of another server.
+ */
+export function createOutlast(pool: PostgresPool): Outlast {
+  // One at a time: where all connections are held, the first that is dropped makes room for this question.
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = (look: () => Promise<boolean>): Promise<boolean> => {
+    const looking = turn.then(look)
+    turn = looking
+    return looking
+  }
+  const stopping = new AbortController()
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  return {
+    async wait(client, writing) {
+      let isOver = false
+      const over = (): void => {
+        isOver = true
+      }
+      const ended = writing.then(over, over)
+      const hasMore = async (): Promise<boolean> =>
+        !stopping.signal.aborted && (isOver || (await goesOn(pool, client)))
+      do await Promise.race([ended, stopped, new Promise((resolve) => later(resolve, LOOK).unref())])
+      while (!isOver && (await inTurn(hasMore)))
+      return isOver
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+/** Whether the server is busy with what a client has sent. */
+async function goesOn(pool: PostgresPool, client: PostgresClient): Promise<boolean> {
+  const { processID } = client as { readonly processID?: number | null }
+  if (typeof processID !== 'number') return false
+  const asking = ask(pool, processID).catch(() => false)
+  return (await withinGrace(asking)) === true
+}
+
+async function ask(pool: PostgresPool, processID: number): Promise<boolean> {
+  const other = await pool.connect()
+  other.on('error', ignore)
+  const text = `SELECT count(*)::int AS total FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
+  const answer = await withinGrace(other.query({ text, values: [processID] })).catch(() => undefined)
+  other.removeListener('error', ignore)
+  other.release(answer === undefined)
+  return toRows(answer).rows[0]?.total === 1
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout

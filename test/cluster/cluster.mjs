@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -187,7 +187,7 @@ export async function startCluster() {
       haproxy: at(`127.0.0.1:${haproxyPort}`, '?target_session_attrs=read-write'),
       pgbouncer: pgbouncer.url,
     },
-    async stop() {
+    async stop(keepsLogs = false) {
       await pgbouncer.stop()
       for (const node of nodes) {
         const pids = await node.servers().catch(() => [])
@@ -200,7 +200,10 @@ export async function startCluster() {
       }, 30_000)
       await Promise.all(ends)
       clearTimeout(late)
-      await rm(folder, { recursive: true, force: true })
+      const logs = keepsLogs ? (await readdir(folder)).filter((name) => name.endsWith('.log')) : []
+      for (const name of await readdir(folder))
+        if (!logs.includes(name)) await rm(join(folder, name), { recursive: true, force: true })
+      if (!keepsLogs) await rm(folder, { recursive: true, force: true })
     },
   }
 }

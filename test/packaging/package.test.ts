@@ -41,7 +41,15 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
   './client': ['ClientError', 'createClient', 'isClientError'],
-  './insight': ['explainRequest', 'permissionMatrix'],
+  './insight': [
+    'checkConfig',
+    'checkData',
+    'comparePermissions',
+    'describeApi',
+    'describeDifferences',
+    'explainRequest',
+    'permissionMatrix',
+  ],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -206,4 +206,16 @@ describe('prepared statements', () => {
     for (let i = 0; i < 1000; i++) await ask(`SELECT ${i} WHERE $1`)
     expect(await ask(listPrepared)).toEqual([])
   })
+
+  // CONTRACT.md §10, "Poolers"
+  test('that a pooler has not kept are sent again, and none is prepared from then on', async () => {
+    const connections = createConnections(createSource(), createWatch())
+    const ask = (text: string, values: readonly boolean[] = [true]) =>
+      connections.use(async ({ run }) => (await run(text, values)).rows, {})
+    for (let times = 0; times < 3; times++) await ask('SELECT 5 AS five WHERE $1')
+    expect(await ask(listPrepared)).not.toEqual([])
+    await ask('DEALLOCATE ALL', [])
+    for (let times = 0; times < 3; times++) expect(await ask('SELECT 5 AS five WHERE $1')).toHaveLength(1)
+    expect(await ask(listPrepared)).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { parseYAML } from 'confbox/yaml'
 import { expect, test } from 'vitest'
+import { parse as parseYaml } from 'yaml'
 import { splitHosts } from '../../src/adapters/postgres/connection/hosts/split-hosts.js'
 import { parseArguments } from '../../src/cli/arguments/parse-arguments.js'
 
@@ -18,13 +18,19 @@ function parse(command: readonly string[], database?: string) {
   return { ...parsed, url: parsed.storage.url }
 }
 
-test('compose.yaml serves a cluster by two processes', async () => {
-  const { services, networks } = parseYAML<{
-    services: {
-      service: { image: string; command: string[]; ports: string[]; networks: string[]; restart: string }
+interface Composition {
+  readonly services: {
+    readonly service: {
+      readonly command: readonly string[]
+      readonly ports: readonly string[]
+      readonly networks: readonly string[]
     }
-    networks: object
-  }>(await read('compose.yaml'))
+  }
+  readonly networks: object
+}
+
+test('compose.yaml serves a cluster by two processes', async () => {
+  const { services, networks }: Composition = parseYaml(await read('compose.yaml'))
   const { url, processes, host, port } = parse(services.service.command)
   expect([processes, host]).toEqual([2, '0.0.0.0'])
   expect(splitHosts(url).urls).toHaveLength(3)
@@ -34,7 +40,7 @@ test('compose.yaml serves a cluster by two processes', async () => {
 
 test('kubernetes.yaml leads to pods that are there', async () => {
   const texts = (await read('kubernetes.yaml')).split(/^---$/m)
-  const [service, deployment] = texts.map((text) => parseYAML<Manifest>(text))
+  const [service, deployment] = texts.map((text): Manifest => parseYaml(text))
   if (!service || !deployment) throw new Error('there are two manifests')
   expect([service.kind, deployment.kind]).toEqual(['Service', 'Deployment'])
   const { template, selector, replicas } = deployment.spec

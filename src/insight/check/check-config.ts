@@ -19,8 +19,6 @@ import { createScope } from './scope.js'
  *
  * @example
  * ```ts
- * import { checkConfig } from 'collection-service/insight'
- *
  * const findings = checkConfig({ collections: { notes: { schema: {}, permissions: { '*': true } } } })
  * findings.map(({ code, pointer }) => `${code} ${pointer}`)
  * // ['open_to_everyone /collections/notes/permissions/*', 'public_list /collections/notes/permissions/*']

@@ -7,6 +7,7 @@ import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/shape/config-schema.js'
+import { bundlePage } from './tsup.page.js'
 
 /** The files that hold the text of a module: one for both formats, because it is as large as what uses it. */
 const rawFileOf = (name: string): string => `${name}-text.cjs`
@@ -43,6 +44,21 @@ const fileText: typeof rawText = {
   },
 }
 
+/** `import page from './file?document'`: the page of which the file is the beginning. */
+const pageDocument: typeof rawText = {
+  name: 'page-document',
+  setup(build) {
+    build.onResolve({ filter: /\?document$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace(/\?document$/, '')),
+      namespace: 'page-document',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'page-document' }, async ({ path }) => ({
+      contents: JSON.stringify(await bundlePage(path)),
+      loader: 'json',
+    }))
+  },
+}
+
 /** What has types, by the name of its files. */
 const ENTRIES = {
   index: 'src/index.ts',
@@ -52,6 +68,7 @@ const ENTRIES = {
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
   client: 'src/client/client.ts',
   insight: 'src/insight/index.ts',
+  page: 'src/page/index.ts',
 }
 
 const { testing: _, ...SHIPPED_TWICE } = ENTRIES
@@ -62,7 +79,7 @@ const common: Options = {
   external: [/^node:/],
   // There are no CommonJS builds of these, which Jest cannot load otherwise.
   noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
-  esbuildPlugins: [fileText, rawText],
+  esbuildPlugins: [fileText, rawText, pageDocument],
   define: { PACKAGE_VERSION: JSON.stringify(manifest.version) },
   // One copy of each module, whichever subpath asks for it.
   splitting: true,

@@ -119,6 +119,7 @@ export function assembleService<C>(
         runWithDeadline((deadline) => work({ deadline, store: createStore(adapter, deadline) }), unwatched),
     }),
     deliver,
+    page: options.page,
     now,
     clock: createClock(now),
     createId: createIdSource(now),
@@ -135,7 +136,9 @@ export function assembleService<C>(
     consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
   )
   const streams = plan.log ? createChangeStreams(plain, log, store) : undefined
-  const describe = options.openapi
+  // The page is made from it.
+  const isDescribed = options.openapi === true || options.page !== undefined
+  const describe = isDescribed
     ? createDescribe({
         ...{ plan, accounts, deliver },
         hasHost: options.authenticate !== undefined,
@@ -145,7 +148,7 @@ export function assembleService<C>(
   const shared = {
     streams,
     describe,
-    routes: createRoutes(plain, { isDescribed: describe !== undefined }),
+    routes: createRoutes(plain, { isDescribed }),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,

@@ -50,6 +50,7 @@ export type {
   Hasher,
   Logger,
   Observe,
+  Page,
   RequestEvent,
   StorageCall,
 } from './types/host.js'

@@ -1,5 +1,5 @@
 import type { Commented, FieldDefinition } from './field-definition.js'
-import type { Deliver, Hasher, Logger, Observe } from './types/host.js'
+import type { Deliver, Hasher, Logger, Observe, Page } from './types/host.js'
 
 export type { Commented, FieldDefinition, FieldTypeName } from './field-definition.js'
 
@@ -186,6 +186,11 @@ export interface ServiceOptions {
    * context (CONTRACT.md §8, "Observe").
    */
   readonly observe?: Observe
+  /**
+   * What `createPage()` of `collection-service/page` gives, to be served at `GET /_page`; with it, `openapi` counts
+   * as true. Default: there is no page (CONTRACT.md §11).
+   */
+  readonly page?: Page
 }
 
 /** The service as a function of a web-standard request. It never rejects and never throws. */

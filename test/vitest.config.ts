@@ -1,5 +1,7 @@
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { bundlePage } from '../tsup.page.js'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, longest first: begun last, one of them would keep one worker alone. */
@@ -55,8 +57,23 @@ const ALONE = [
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** The page as the build makes it, once for all. */
+const pageDocument = {
+  name: 'page-document',
+  enforce: 'pre' as const,
+  async resolveId(source: string, importer: string | undefined) {
+    if (!source.endsWith('?document') || importer === undefined) return undefined
+    return `\0${join(dirname(importer), source)}`
+  },
+  async load(id: string) {
+    if (!id.startsWith('\0') || !id.endsWith('?document')) return undefined
+    return `export default ${JSON.stringify(await bundlePage(id.slice(1, -'?document'.length)))}`
+  },
+}
+
 const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
   root,
+  plugins: [pageDocument],
   // No test is about how fast the machine is.
   test: { name, isolate, testTimeout: 900_000, hookTimeout: 900_000, ...files },
 })

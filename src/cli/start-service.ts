@@ -2,6 +2,7 @@ import { compileConfig } from '../config/compile-config.js'
 import type { ServicePlan } from '../config/plan.js'
 import { isServiceError } from '../errors.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../index.js'
+import { createPage } from '../page/index.js'
 import { seedWhenEmpty } from '../service/start/seed-when-empty.js'
 import type { Deliver, Hasher } from '../types/host.js'
 import type { Handler, ServiceOptions } from '../types.js'
@@ -43,6 +44,7 @@ export async function startService(
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),
+    ...(args.hasPage ? { page: createPage() } : {}),
   }
   const handler = createCollectionService(config, adapter, options)
   try {

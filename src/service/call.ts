@@ -19,7 +19,7 @@ import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import { USERS } from '../schema/names.js'
 import { runSliced, type Slice, type Sliced } from '../slices.js'
-import type { Deliver, Hasher, Logger } from '../types/host.js'
+import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
 import type { Background } from './background.js'
@@ -62,6 +62,8 @@ export interface Service {
   readonly hooks?: Hooks<Call>
   /** Hears how requests are judged; absent but for explanations. */
   readonly trace?: Trace
+  /** The page that the host serves with it; `undefined` for none. */
+  readonly page: Page | undefined
 }
 
 /** Compiles what a service needs of its rules before the first call. */

@@ -79,5 +79,14 @@ export interface RequestEvent {
   readonly requestId: string
 }
 
+/** The page that `createPage` of `collection-service/page` gives: one document, and what its answer says of it. */
+export interface Page {
+  readonly html: string
+  /** The content security policy under which it runs, with the hashes of its script and its style. */
+  readonly policy: string
+  /** Its entity tag. */
+  readonly etag: string
+}
+
 /** Is told of each request when it is over. What it throws is logged, and changes nothing. */
 export type Observe = (event: RequestEvent) => void

@@ -54,6 +54,7 @@ export function createJudgeAnswer(config: object, options: Options): JudgeAnswer
         plan,
         accounts: authenticate && accounts !== true ? null : plan.auth,
         deliver,
+        page: undefined,
         hasAccountRoutes,
         hasHost: authenticate !== undefined,
         hasHooks: hooks !== undefined,

@@ -56,6 +56,11 @@ export const OPTIONS = {
       'skipped where a file or a database already holds documents',
     ],
   },
+  'no-page': {
+    of: ['serve'],
+    isFlag: true,
+    about: ['leaves out the page, which is at /_page otherwise'],
+  },
   deliver: {
     of: ['serve'],
     about: [

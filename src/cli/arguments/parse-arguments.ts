@@ -86,6 +86,7 @@ function readServe(
     processes: readProcesses(options, storage),
     cors: options.cors,
     seed: options.seed[0],
+    hasPage: options['no-page'].length === 0,
     ...(deliver === undefined ? {} : { deliver }),
     ...(storage ? { storage } : {}),
   }

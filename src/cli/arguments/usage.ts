@@ -13,7 +13,7 @@ const CONFIG: readonly string[] = ['which configuration (default: config.json in
 const WORDS: { readonly [word in Word]: Usage } = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--data FILE.db | --database URL]',
     about: [],
   },
   init: {

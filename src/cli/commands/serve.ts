@@ -40,7 +40,7 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   )
   const { origin } = listening
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
-  announce(`Serving ${args.config} on ${origin}${others}, ${current.place}\n`)
+  announce(`Serving ${args.config} on ${origin}${others}, ${current.place}${describePage(args, origin)}\n`)
   const describe = (): string =>
     describeService(
       { ...current, file: args.config, origin, delivers: deliver !== undefined },
@@ -69,6 +69,10 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
     },
   }
 }
+
+/** The address of the page, on a line of its own below that of the API. */
+const describePage = ({ hasPage }: ServeArguments, origin: string): string =>
+  hasPage ? `\nOpen ${origin}/_page to see and change it in a browser.` : ''
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 

@@ -17,6 +17,9 @@ const isLogger = (value: unknown): boolean =>
   value !== null &&
   ['info', 'warn', 'error'].every((name) => ['function', 'undefined'].includes(typeof (value as never)[name]))
 
+const isPage = (value: unknown): boolean =>
+  isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
+
 /** What each option of `createCollectionService` must be (CONTRACT.md §7). */
 const OPTIONS: { readonly [name: string]: Expectation } = {
   authenticate: [isFunction, 'a function of a request'],
@@ -42,6 +45,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],
   hooks: [isObject, 'an object of hooks by collection'],
+  page: [isPage, 'what createPage of collection-service/page gives'],
   consumers: [isObject, 'an object of consumers by name'],
 }
 

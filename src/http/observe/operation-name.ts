@@ -3,6 +3,7 @@ const NAMES: { readonly [route: string]: string } = {
   'GET /': 'collections',
   'POST /_batch': 'batch',
   'GET /_openapi.json': 'openapi',
+  'GET /_page': 'page',
   'DELETE /auth/sessions/:id': 'end-session',
   'GET /:collection': 'list',
   'POST /:collection': 'create',

@@ -73,7 +73,7 @@ export interface Endpoint<Named extends keyof Place = never> {
 }
 
 /** A service, as far as its routes depend on it. */
-export interface Routed extends Pick<Service, 'accounts' | 'deliver'> {
+export interface Routed extends Pick<Service, 'accounts' | 'deliver' | 'page'> {
   /** Whether it describes itself. */
   readonly isDescribed: boolean
 }

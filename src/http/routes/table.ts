@@ -13,6 +13,7 @@ import {
 } from './deliveries.js'
 import { patch, put, read, remove } from './document.js'
 import { openapi } from './openapi.js'
+import { hasPage, page } from './page.js'
 import { root } from './root.js'
 import { type Route, route } from './route.js'
 
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   route('/', { GET: root }),
   route('/_batch', { POST: batch }),
   route('/_openapi.json', { GET: openapi }, { isThere: ({ isDescribed }) => isDescribed }),
+  route('/_page', { GET: page }, { isThere: hasPage }),
   route('/auth/register', { POST: register }, { isOpen: (auth) => auth.register }),
   route('/auth/login', { POST: login }),
   route('/auth/change-secret', { POST: changeSecret }),

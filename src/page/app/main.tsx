@@ -1,0 +1,2 @@
+import { render } from 'preact'
+render(<h1>Hi</h1>, document.body)

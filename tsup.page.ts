@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build, transform } from 'esbuild'
+import { minify } from 'terser'
 
 /** Beyond this many bytes, compressed, the build fails: CONTRACT.md §11. */
 const MAX_COMPRESSED = 40_000
@@ -34,7 +35,11 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     legalComments: 'none',
     logLevel: 'silent',
   })
-  const script = closeSafely(bundled.outputFiles[0]?.text.trim() ?? '')
+  const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', {
+    compress: { passes: 3 },
+    ecma: 2020,
+  })
+  const script = closeSafely(code)
   const source = await readFile(join(dirname(entry), 'style.css'), 'utf8')
   const style = (await transform(source, { loader: 'css', minify: true, target: 'es2022' })).code.trim()
   const html = [

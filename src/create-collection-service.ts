@@ -140,7 +140,7 @@ export function assembleService<C>(
   const isDescribed = options.openapi === true || options.page !== undefined
   const describe = isDescribed
     ? createDescribe({
-        ...{ plan, accounts, deliver },
+        ...{ plan, accounts, deliver, page: options.page },
         hasHost: options.authenticate !== undefined,
         hasHooks: options.hooks !== undefined,
       })

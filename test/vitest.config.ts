@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { bundlePage } from '../tsup.page.js'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { bundlePage } from '../tsup.page.js'
 
 /** The files that take longest, longest first: begun last, one of them would keep one worker alone. */
 const LONGEST: readonly string[] = [

@@ -44,7 +44,7 @@ export async function startService(
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),
-    ...(args.hasPage ? { page: createPage() } : {}),
+    ...(args.hidesPage ? {} : { page: createPage() }),
   }
   const handler = createCollectionService(config, adapter, options)
   try {

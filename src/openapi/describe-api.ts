@@ -41,6 +41,7 @@ export function describeApi(
     {
       ...{ plan, accounts, hasAccountRoutes: accounts !== null },
       deliver: delivers ? () => {} : undefined,
+      page: undefined,
       hasHost: authenticate,
       hasHooks: false,
     },

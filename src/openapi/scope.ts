@@ -14,7 +14,7 @@ import { describeAny } from './schemas/scalars.js'
 import type { Use, ValueOptions } from './schemas/value-schema.js'
 
 /** A service, as far as its description depends on it. */
-export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver'> {
+export interface Described extends Pick<Service, 'plan' | 'accounts' | 'deliver' | 'page'> {
   /** Whether the routes of its accounts are there. */
   readonly hasAccountRoutes: boolean
   /** Whether the host identifies callers. */

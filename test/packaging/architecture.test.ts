@@ -125,6 +125,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'adapters',
     'create-collection-service',
   ],
+  page: ['errors', 'types', 'infer', 'client'],
   testing: ['insight', 'json', 'errors', 'types', 'slices', 'filter', 'storage', 'auth', 'adapters'],
   cli: [
     'json',
@@ -141,6 +142,7 @@ const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'mounts',
     'openapi',
     'insight',
+    'page',
     'index',
   ],
   index: [
@@ -289,6 +291,8 @@ function findCycles(files: readonly SourceFile[]): readonly string[] {
 function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
   const users = new Map<string, Set<string>>()
   for (const { path, imports } of files) {
+    // What the page is made with is everywhere in it, and nowhere else.
+    if (path.startsWith('page/app/')) continue
     for (const { from } of imports) {
       if (isRelative(from) || from.startsWith('node:')) continue
       const name = from
@@ -325,7 +329,7 @@ function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   })
 }
 
-const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client', 'insight']
+const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client', 'insight', 'page']
 
 /** Requests and answers of the web below the layer of HTTP. */
 const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>
@@ -424,8 +428,9 @@ test('every file belongs to a layer, and every layer has a file', () => {
 test('every relative import leads to a file', () => {
   const broken = sources.flatMap(({ path, imports }) =>
     imports.flatMap(({ from }) => {
-      const isText = from.endsWith('?raw')
-      const target = isText ? posix.join(posix.dirname(path), from.slice(0, -4)) : resolve(path, from)
+      const [own = '', query] = from.split('?')
+      const beside = query ? posix.join(posix.dirname(path), own) : resolve(path, from)
+      const target = files.has(`${beside}x`) ? `${beside}x` : beside
       if (isExample(from)) return existsSync(new URL(`../../src/${target}`, import.meta.url)) ? [] : [from]
       return isRelative(from) && !files.has(target) ? [`${path} → ${from}`] : []
     }),

@@ -50,6 +50,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'explainRequest',
     'permissionMatrix',
   ],
+  './page': ['createPage'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

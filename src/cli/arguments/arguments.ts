@@ -19,8 +19,8 @@ export interface ServeArguments {
   readonly processes: number
   readonly cors: readonly string[]
   readonly seed: string | undefined
-  /** Whether the page is served too. */
-  readonly hasPage: boolean
+  /** Default: the page is served too. */
+  readonly hidesPage?: boolean
   /** A module, or `console`. Default: nothing is delivered. */
   readonly deliver?: string
   /** Default: in memory. */

@@ -86,7 +86,7 @@ function readServe(
     processes: readProcesses(options, storage),
     cors: options.cors,
     seed: options.seed[0],
-    hasPage: options['no-page'].length === 0,
+    ...(options['no-page'].length > 0 ? { hidesPage: true } : {}),
     ...(deliver === undefined ? {} : { deliver }),
     ...(storage ? { storage } : {}),
   }

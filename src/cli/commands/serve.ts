@@ -71,8 +71,8 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
 }
 
 /** The address of the page, on a line of its own below that of the API. */
-const describePage = ({ hasPage }: ServeArguments, origin: string): string =>
-  hasPage ? `\nOpen ${origin}/_page to see and change it in a browser.` : ''
+const describePage = ({ hidesPage }: ServeArguments, origin: string): string =>
+  hidesPage ? '' : `\nOpen ${origin}/_page to see and change it in a browser.`
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 

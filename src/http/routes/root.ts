@@ -1,4 +1,7 @@
+import type { Service } from '../../service/call.js'
 import { listOperations } from '../../service/read/list-operations.js'
+import { notFound } from '../../service/refusals.js'
+import { isKnown } from '../etag.js'
 import { answerJson } from './answers.js'
 import type { Endpoint } from './route.js'
 
@@ -14,5 +17,32 @@ export const root: Endpoint = {
     }))
     const auth = accountPaths.map((path) => prefix + path)
     return answerJson(200, auth.length > 0 ? { collections, auth } : { collections })
+  },
+}
+
+/** Whether a service has a page. */
+export const hasPage = ({ page }: Pick<Service, 'page'>): boolean => page !== undefined
+
+/** `GET /_page`: the page, the same for everyone (CONTRACT.md §11). */
+export const page: Endpoint = {
+  run(exchange) {
+    exchange.refuseQuery()
+    const { page } = exchange.call.service
+    if (!page) throw notFound()
+    const { html, policy, etag } = page
+    // A new release must not meet an older page.
+    const known = { etag, 'cache-control': 'no-cache' }
+    if (isKnown(exchange, etag)) return { status: 304, headers: known, body: null }
+    return {
+      status: 200,
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        ...known,
+      },
+      body: html,
+    }
   },
 }

@@ -13,8 +13,7 @@ import {
 } from './deliveries.js'
 import { patch, put, read, remove } from './document.js'
 import { openapi } from './openapi.js'
-import { hasPage, page } from './page.js'
-import { root } from './root.js'
+import { hasPage, page, root } from './root.js'
 import { type Route, route } from './route.js'
 
 /** All routes. The first path that fits is taken. HEAD is answered like GET, and OPTIONS everywhere. */

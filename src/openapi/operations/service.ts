@@ -51,5 +51,21 @@ const openapi: DescribeOperation = (scope) => ({
   problems: ['precondition_failed'],
 })
 
+const page: DescribeOperation = (scope) => ({
+  summary: 'A page on which people see and change what is described here',
+  answers: {
+    200: {
+      ...emptyAnswer(scope, 'The page.', ['ETag']),
+      content: { 'text/html': { schema: { type: 'string' } } },
+    },
+    304: emptyAnswer(scope, 'The client has it already.', ['ETag']),
+  },
+})
+
 /** The operations that belong to no collection and to no account, by name. */
-export const OF_SERVICE: { readonly [name: string]: DescribeOperation } = { collections, batch, openapi }
+export const OF_SERVICE: { readonly [name: string]: DescribeOperation } = {
+  collections,
+  batch,
+  openapi,
+  page,
+}

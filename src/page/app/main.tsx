@@ -1,2 +1,192 @@
+import { effect } from '@preact/signals'
 import { render } from 'preact'
-render(<h1>Hi</h1>, document.body)
+import { writePlace } from './model/place.js'
+import { describeStatus } from './model/words.js'
+import { Dialog } from './parts/dialog.js'
+import { Loading, Notices, Problem } from './parts/notices.js'
+import { Text } from './parts/value.js'
+import { collected } from './state/collected.js'
+import { description, failure, learn } from './state/description.js'
+import { followAddress, place } from './state/place.js'
+import { requests } from './state/requests.js'
+import { account, epoch, lost, owner, signOut } from './state/session.js'
+import { AccountView } from './views/account.js'
+import { CollectionsView } from './views/collections.js'
+import { DocumentView } from './views/document.js'
+import { ListView } from './views/list.js'
+import { NewView } from './views/new.js'
+import { kindOfStatus, legible, RequestsView } from './views/requests.js'
+import { AccountForms, accountName } from './views/sign-in.js'
+import { Tray } from './views/tray.js'
+
+/** The view of the present place. Another person gets another one: nothing that was written is left for them. */
+function View() {
+  const here = place.value
+  const key = owner.value
+  switch (here.view) {
+    case 'account':
+      return <AccountView key={key} />
+    case 'requests':
+      return <RequestsView key={key} />
+    case 'list':
+      return <ListView key={`${key} ${here.collection}`} name={here.collection} query={here.query} />
+    case 'new':
+      return (
+        <NewView key={`${key} ${here.collection} ${here.query}`} name={here.collection} query={here.query} />
+      )
+    case 'document':
+      return <DocumentView key={`${key} ${here.collection} ${here.id}`} name={here.collection} id={here.id} />
+    default:
+      return <CollectionsView key={key} />
+  }
+}
+
+function Page() {
+  return (
+    <>
+      <button
+        type="button"
+        class="skip"
+        onClick={() => {
+          document.querySelector<HTMLElement>('main h1')?.focus()
+        }}
+      >
+        To the content
+      </button>
+      <Top />
+      <div class="middle">
+        <Side />
+        <main id="main">{description.value ? <View /> : failure.value ? <Unreached /> : <Loading />}</main>
+      </div>
+      <Last />
+      <Notices />
+      {lost.value && description.value && <Lost />}
+    </>
+  )
+}
+
+const Unreached = () => (
+  <Problem text={failure.value ?? ''}>
+    <button type="button" onClick={() => void learn()}>
+      Try again
+    </button>
+  </Problem>
+)
+
+const isHere = (view: string, collection?: string): 'page' | undefined => {
+  const here = place.value
+  const at = 'collection' in here ? here.collection : undefined
+  return here.view === view || (collection !== undefined && at === collection)
+    ? collection === undefined || at === collection
+      ? 'page'
+      : undefined
+    : undefined
+}
+
+function Top() {
+  const known = description.value
+  return (
+    <header class="top">
+      <a class="brand" href="#/">
+        <span aria-hidden="true" class="mark" />
+        {location.host}
+      </a>
+      <nav aria-label="Page">
+        {known && known.accountRoutes.size > 0 && (
+          <a href="#/account" aria-current={isHere('account')}>
+            {account.value ? <Text text={accountName()} isShort /> : 'Sign in'}
+          </a>
+        )}
+      </nav>
+    </header>
+  )
+}
+
+function Side() {
+  const all = [...(description.value?.collections.values() ?? [])]
+  return (
+    <nav class="side" aria-label="Collections">
+      <ul>
+        <li>
+          <a href="#/" aria-current={isHere('collections')}>
+            Collections
+          </a>
+        </li>
+        {all.map(({ name, operations }) => (
+          <li key={name}>
+            <a
+              class="inner"
+              href={writePlace(
+                operations.has('list')
+                  ? { view: 'list', collection: name, query: '' }
+                  : { view: 'new', collection: name, query: '' },
+              )}
+              aria-current={isHere('list', name)}
+            >
+              {name}
+            </a>
+          </li>
+        ))}
+        <li>
+          <a href="#/requests" aria-current={isHere('requests')}>
+            Requests
+          </a>
+        </li>
+      </ul>
+      {collected.value.length > 0 && <Tray />}
+    </nav>
+  )
+}
+
+/** The last request, always in sight: what one sees came by it. */
+function Last() {
+  // What the page asks beside, to make a list or a form better, is on the page of requests.
+  const entry = requests.value.find(({ note }) => note === '') ?? requests.value[0]
+  return (
+    <footer class="last">
+      <a href="#/requests">
+        {entry ? (
+          <>
+            <span class={`dot ${kindOfStatus(entry.status)}`} aria-hidden="true" />
+            <code>
+              {entry.sent.method}{' '}
+              <Text
+                text={entry.sent.path + (entry.sent.query ? `?${legible(entry.sent.query)}` : '')}
+                isShort
+              />
+            </code>
+            <span class="faint">
+              {entry.status === null
+                ? 'on its way'
+                : `${entry.status || ''} ${describeStatus(entry.status)} · ${entry.milliseconds} ms`}
+            </span>
+          </>
+        ) : (
+          'Requests'
+        )}
+      </a>
+    </footer>
+  )
+}
+
+function Lost() {
+  return (
+    <Dialog title="Your session has ended" onClose={signOut}>
+      <p>Sign in again to go on where you were: what you wrote is still here.</p>
+      <AccountForms names={['login', 'request-reset', 'reset']} />
+      <div class="actions">
+        <button type="button" class="quiet" onClick={signOut}>
+          Go on as a guest
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+followAddress()
+// Whoever comes or goes, what there is for them is asked anew. A session that was lost is waited for.
+effect(() => {
+  void epoch.value
+  void learn()
+})
+render(<Page />, document.getElementById('app') as HTMLElement)

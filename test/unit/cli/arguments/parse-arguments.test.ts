@@ -122,6 +122,10 @@ test.each<[string[], object]>([
   expect(parseArguments(args)).toEqual(expected)
 })
 
+test('the page is served unless it is left out', () => {
+  expect(parseArguments(['--no-page'])).toEqual({ ...SERVE, hidesPage: true })
+})
+
 test.each<[string | undefined, string[], number]>([
   ['8080', [], 8080],
   ['8080', ['--port', '9090'], 9090],

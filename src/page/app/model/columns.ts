@@ -1,0 +1,52 @@
+import { type Collection, findField, unknownField } from './description.js'
+import { isSystem, labelField } from './labels.js'
+import type { Field } from './schema.js'
+
+/** A column of a table. */
+export interface Column {
+  readonly path: string
+  readonly field: Field
+}
+
+/** The most columns that are shown where nobody has chosen. */
+const MOST = 6
+
+const columnOf = ({ fields }: Collection, path: string): Column => ({
+  path,
+  field: findField(fields, path) ?? unknownField(path),
+})
+
+/** The columns of a list, behind that of the document's name: those that were chosen, else the first ones. */
+export function chooseColumns(
+  collection: Collection,
+  project: readonly string[] | undefined,
+): readonly Column[] {
+  const label = labelField(collection)?.name
+  const usual = collection.fields
+    .filter(({ name, kind }) => !isSystem(name) && !['json', 'object', 'secret'].includes(kind))
+    .map(({ name }) => name)
+    .filter((name) => name !== label)
+    .slice(0, MOST - 1)
+  const last = collection.fields.some(({ name }) => name === 'createdAt') ? ['createdAt'] : []
+  const paths = project?.filter((path) => path !== label && path !== '_id') ?? [...usual, ...last]
+  return paths.map((path) => columnOf(collection, path))
+}
+
+/** All paths that may be asked for, in the order of the schema. */
+export const allPaths = ({ projectable, fields }: Collection): readonly string[] =>
+  projectable.size > 0 ? [...projectable] : fields.map(({ name }) => name)
+
+/** The fields whose values are counted: few values, each of which a filter takes. */
+export function countedFields({ fields, filters }: Collection): readonly Field[] {
+  return fields
+    .filter(({ name, kind, items, choices }) => {
+      const most = kind === 'array' ? items?.choices.length : choices.length
+      const isChoice = kind === 'boolean' || kind === 'choice' || items?.kind === 'choice'
+      return isChoice && (most ?? 0) <= 12 && filters.get(name)?.includes('$eq') === true
+    })
+    .slice(0, 4)
+}
+
+/** The values of such a field. */
+export const countedValues = ({ kind, choices, items }: Field): readonly unknown[] =>
+  kind === 'boolean' ? [true, false] : kind === 'array' ? (items?.choices ?? []) : choices

@@ -1,0 +1,45 @@
+import type { Draft } from './draft.js'
+import type { Field } from './schema.js'
+
+/** A field that others changed since it was read. */
+export interface Conflict {
+  readonly field: Field
+  readonly was: Draft
+  readonly theirs: Draft
+  /** What this person wrote; `undefined` where they left it alone. */
+  readonly mine: Draft | undefined
+}
+
+type Drafts = { readonly [name: string]: Draft }
+
+const isSame = (a: Draft | undefined, b: Draft | undefined): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)
+
+/** What others changed, beside what one wrote: of each field, what it was, theirs, and mine. */
+export function findConflicts(
+  fields: readonly Field[],
+  { was, theirs, mine }: { readonly was: Drafts; readonly theirs: Drafts; readonly mine: Drafts },
+): readonly Conflict[] {
+  return fields
+    .filter(({ name }) => !isSame(was[name], theirs[name]))
+    .map((field) => {
+      const { name } = field
+      const isMine = !isSame(was[name], mine[name]) && !isSame(mine[name], theirs[name])
+      return {
+        field,
+        was: was[name] ?? '',
+        theirs: theirs[name] ?? '',
+        mine: isMine ? (mine[name] ?? '') : undefined,
+      }
+    })
+}
+
+/** The form over the newest state: theirs where one wrote nothing, or chose it; else mine. */
+export function settle(
+  conflicts: readonly Conflict[],
+  mine: Drafts,
+  takesTheirs: ReadonlySet<string>,
+): Drafts {
+  const taken = conflicts.filter((one) => one.mine === undefined || takesTheirs.has(one.field.name))
+  return { ...mine, ...Object.fromEntries(taken.map(({ field, theirs }) => [field.name, theirs])) }
+}

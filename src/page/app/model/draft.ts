@@ -1,0 +1,182 @@
+import type { Field } from './schema.js'
+
+/** What a person has entered for a field: text, a list, or the drafts of an object's properties. */
+export type Draft = string | readonly Draft[] | { readonly [name: string]: Draft }
+
+/** A fault beside a field; `path` is a JSON pointer into the body. */
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+/** What a draft means: a value, or nothing, or faults. */
+export interface Meaning {
+  readonly value: unknown
+  readonly faults: readonly Fault[]
+}
+
+export const escapePointer = (name: string): string => name.replace(/~/g, '~0').replace(/\//g, '~1')
+
+/** The draft with which a value begins. A value that its field cannot hold is shown as JSON. */
+export function toDraft(field: Field, value: unknown): Draft {
+  if (field.kind === 'object') {
+    const own = isObject(value) ? value : {}
+    return Object.fromEntries(field.fields.map((inner) => [inner.name, toDraft(inner, own[inner.name])]))
+  }
+  if (field.kind === 'array')
+    return Array.isArray(value) ? value.map((item) => (field.items ? toDraft(field.items, item) : '')) : []
+  if (value === undefined || value === null) return ''
+  if (field.kind === 'json') return JSON.stringify(value, null, 2)
+  if (field.kind === 'choice') return JSON.stringify(value)
+  if (field.kind === 'time' && typeof value === 'string') return toLocal(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The value that a draft stands for; nothing entered is no value. */
+export function readDraft(field: Field, draft: Draft, path = ''): Meaning {
+  if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)
+  if (field.kind === 'array' && Array.isArray(draft)) {
+    const { items } = field
+    const read = items ? draft.map((item: Draft, i) => readItem(items, item, `${path}/${i}`)) : []
+    const faults = read.flatMap((one) => one.faults)
+    return {
+      value: draft.length > 0 || field.isRequired ? read.map(({ value }) => value) : undefined,
+      faults,
+    }
+  }
+  const text = typeof draft === 'string' ? draft : ''
+  if (text === '') return { value: undefined, faults: [] }
+  return readText(field, text, path)
+}
+
+function readItem(field: Field, draft: Draft, path: string): Meaning {
+  const read = readDraft(field, draft, path)
+  if (read.value !== undefined || read.faults.length > 0) return read
+  const isText = field.kind === 'text' || field.kind === 'long'
+  return isText ? { value: '', faults: [] } : { ...read, faults: [{ path, message: 'has no value yet' }] }
+}
+
+function readObject(field: Field, draft: { readonly [name: string]: Draft }, path: string): Meaning {
+  const read = field.fields.map((inner) => {
+    const own = draft[inner.name]
+    return [inner, readDraft(inner, own ?? '', `${path}/${escapePointer(inner.name)}`)] as const
+  })
+  const given = read.filter(([, { value }]) => value !== undefined)
+  const faults = read.flatMap(([, one]) => one.faults)
+  const value = Object.fromEntries(given.map(([inner, one]) => [inner.name, one.value]))
+  return { value: given.length > 0 || (field.isRequired && path !== '') ? value : undefined, faults }
+}
+
+function readText(field: Field, text: string, path: string): Meaning {
+  const fault = (message: string): Meaning => ({ value: undefined, faults: [{ path, message }] })
+  switch (field.kind) {
+    case 'number':
+    case 'integer': {
+      const plain = text.trim().replace(',', '.')
+      const value = Number(plain)
+      if (plain === '' || !Number.isFinite(value)) return fault('is not a number')
+      if (field.kind === 'integer' && !Number.isInteger(value)) return fault('is not a whole number')
+      return { value, faults: [] }
+    }
+    case 'boolean':
+      return { value: text === 'true', faults: [] }
+    case 'choice':
+    case 'json':
+      try {
+        return { value: JSON.parse(text), faults: [] }
+      } catch {
+        return fault('is not JSON: texts stand in double quotes, as names do')
+      }
+    case 'time': {
+      const date = new Date(text)
+      return Number.isNaN(date.getTime())
+        ? fault('is not a date and a time')
+        : { value: date.toISOString(), faults: [] }
+    }
+    default:
+      return { value: text, faults: [] }
+  }
+}
+
+/** The drafts of all fields of a form. */
+export const draftAll = (
+  fields: readonly Field[],
+  document: object = {},
+): { readonly [name: string]: Draft } =>
+  Object.fromEntries(
+    fields.map((field) => [field.name, toDraft(field, (document as Record<string, unknown>)[field.name])]),
+  )
+
+/** A body, and the faults that a person can see before it is sent: what cannot be read, what is missing. */
+export interface Body {
+  readonly body: { readonly [name: string]: unknown }
+  readonly faults: readonly Fault[]
+}
+
+/** The body of a new document. */
+export function readBody(fields: readonly Field[], drafts: { readonly [name: string]: Draft }): Body {
+  const read = fields.map((field) => {
+    const path = `/${escapePointer(field.name)}`
+    const { value, faults } = readDraft(field, drafts[field.name] ?? '', path)
+    const isMissing = field.isRequired && value === undefined && faults.length === 0
+    return { name: field.name, value, faults: isMissing ? [{ path, message: 'is needed' }] : faults }
+  })
+  return {
+    body: Object.fromEntries(
+      read.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value]),
+    ),
+    faults: read.flatMap(({ faults }) => faults),
+  }
+}
+
+/**
+ * The merge patch (RFC 7396) from the drafts with which a form began to the present ones. What nobody has touched is
+ * not named, so it never overwrites what others did.
+ */
+export function readPatch(
+  fields: readonly Field[],
+  before: { readonly [name: string]: Draft },
+  after: { readonly [name: string]: Draft },
+  at = '',
+): Body {
+  const patch: { [name: string]: unknown } = {}
+  const faults: Fault[] = []
+  for (const field of fields) {
+    const [was = '', is = ''] = [before[field.name], after[field.name]]
+    if (JSON.stringify(was) === JSON.stringify(is)) continue
+    const path = `${at}/${escapePointer(field.name)}`
+    if (
+      field.kind === 'object' &&
+      isDrafts(was) &&
+      isDrafts(is) &&
+      readDraft(field, is, path).value !== undefined &&
+      readDraft(field, was, path).value !== undefined
+    ) {
+      const inner = readPatch(field.fields, was, is, path)
+      patch[field.name] = inner.body
+      faults.push(...inner.faults)
+      continue
+    }
+    const read = readDraft(field, is, path)
+    faults.push(...read.faults)
+    if (read.value !== undefined) patch[field.name] = read.value
+    else if (read.faults.length === 0) {
+      if (field.isRequired) faults.push({ path, message: 'is needed' })
+      else patch[field.name] = null
+    }
+  }
+  return { body: patch, faults }
+}
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isDrafts = (draft: Draft): draft is { readonly [name: string]: Draft } => isObject(draft)
+
+/** A time as a field for local times takes it; whole minutes without their seconds. */
+export function toLocal(text: string): string {
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime())) return text
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1)
+  return local.replace(/(?::00)?\.000$/, '')
+}

@@ -1,0 +1,45 @@
+/** What the page shows, as its address names it: each view has one, to be reloaded, linked and gone back from. */
+export type Place =
+  | { readonly view: 'collections' }
+  | { readonly view: 'account' }
+  | { readonly view: 'requests' }
+  /** `query` is the query of the request, as the API takes it. */
+  | { readonly view: 'list'; readonly collection: string; readonly query: string }
+  | { readonly view: 'document'; readonly collection: string; readonly id: string }
+  /** `query` holds values to begin with, by field. */
+  | { readonly view: 'new'; readonly collection: string; readonly query: string }
+
+/** Reads a fragment; what is not the address of a view leads to the collections. */
+export function readPlace(fragment: string): Place {
+  const [path = '', ...rest] = fragment.replace(/^#?\/?/, '').split('?')
+  const query = rest.join('?')
+  const [view, name, id] = path.split('/').map(decode)
+  if (view === 'account' || view === 'requests') return { view }
+  if (name && view === 'list') return { view, collection: name, query }
+  if (name && view === 'new') return { view, collection: name, query }
+  if (name && id && view === 'document') return { view, collection: name, id }
+  return { view: 'collections' }
+}
+
+/** Writes the fragment of a place. */
+export function writePlace(place: Place): string {
+  switch (place.view) {
+    case 'list':
+    case 'new':
+      return `#/${place.view}/${encodeURIComponent(place.collection)}${place.query ? `?${place.query}` : ''}`
+    case 'document':
+      return `#/document/${encodeURIComponent(place.collection)}/${encodeURIComponent(place.id)}`
+    case 'collections':
+      return '#/'
+    default:
+      return `#/${place.view}`
+  }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,138 @@
+/** A JSON Schema, as far as the page reads it. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly format?: string
+  readonly anyOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
+  readonly properties?: { readonly [name: string]: JsonSchema }
+  readonly required?: readonly string[]
+  readonly items?: JsonSchema
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly 'x-collection'?: string
+}
+
+/** How a value is shown and entered. */
+export type Kind =
+  | 'text'
+  | 'long'
+  | 'secret'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'choice'
+  | 'time'
+  | 'date'
+  | 'reference'
+  | 'array'
+  | 'object'
+  | 'json'
+
+/** A property of documents or bodies. */
+export interface Field {
+  readonly name: string
+  readonly kind: Kind
+  readonly description: string
+  readonly isRequired: boolean
+  /** Whether `null` removes it. */
+  readonly isNullable: boolean
+  /** The values of a choice. */
+  readonly choices: readonly unknown[]
+  /** The collection to which it refers; of an array, to which its elements refer. */
+  readonly target: string | undefined
+  /** The elements of an array. */
+  readonly items: Field | undefined
+  /** The properties of an object. */
+  readonly fields: readonly Field[]
+  readonly schema: JsonSchema
+}
+
+/** Finds what a reference inside the description names. */
+export type Resolve = (schema: JsonSchema) => JsonSchema
+
+/** From this length on, a text has lines. */
+const LONG = 200
+
+/** Reads the schema of a value. A schema of a form that it does not know is any JSON. */
+export function readField(
+  name: string,
+  asked: JsonSchema | undefined,
+  resolve: Resolve,
+  { isRequired = false, depth = 0 }: { readonly isRequired?: boolean; readonly depth?: number } = {},
+): Field {
+  const { schema, isNullable } = unwrap(asked ?? {}, resolve)
+  const description = asked?.description ?? schema.description ?? ''
+  const kind = depth > 8 ? 'json' : kindOf(schema)
+  const items =
+    kind === 'array'
+      ? readField('', schema.items, resolve, { isRequired: true, depth: depth + 1 })
+      : undefined
+  const required = schema.required ?? []
+  return {
+    ...{ name, kind, description, isRequired, isNullable, schema, items },
+    choices: schema.enum ?? [],
+    target: schema['x-collection'] ?? items?.target,
+    fields:
+      kind === 'object'
+        ? Object.entries(schema.properties ?? {}).map(([inner, its]) =>
+            readField(inner, its, resolve, { isRequired: required.includes(inner), depth: depth + 1 }),
+          )
+        : [],
+  }
+}
+
+/** The fields of an object's schema, in its order. */
+export const readFields = (schema: JsonSchema | undefined, resolve: Resolve): readonly Field[] =>
+  schema ? readField('', { ...resolve(schema), type: 'object' }, resolve).fields : []
+
+/** The one alternative beside `null`, through references. */
+function unwrap(
+  asked: JsonSchema,
+  resolve: Resolve,
+): { readonly schema: JsonSchema; readonly isNullable: boolean } {
+  const schema = resolve(asked)
+  // A reference, or the document that `expand` puts in its place.
+  const reference = schema.anyOf?.find((one) => one['x-collection'] !== undefined)
+  if (reference) return { ...unwrap(reference, resolve), isNullable: true }
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null')
+  const [only] = others ?? []
+  if (only && others?.length === 1 && schema.anyOf?.length === 2)
+    return { schema: unwrap(only, resolve).schema, isNullable: true }
+  if (Array.isArray(schema.type) && schema.type.includes('null')) {
+    const types = schema.type.filter((type) => type !== 'null')
+    if (types.length === 1) return { schema: { ...schema, type: types[0] as string }, isNullable: true }
+  }
+  return { schema, isNullable: false }
+}
+
+function kindOf(schema: JsonSchema): Kind {
+  if (schema['x-collection'] !== undefined) return 'reference'
+  if (schema.enum) return 'choice'
+  switch (schema.type) {
+    case 'string':
+      return kindOfText(schema)
+    case 'number':
+    case 'integer':
+    case 'boolean':
+      return schema.type
+    case 'array':
+      return schema.items ? 'array' : 'json'
+    case 'object':
+      return schema.properties ? 'object' : 'json'
+    default:
+      return 'json'
+  }
+}
+
+function kindOfText({ format, anyOf, maxLength }: JsonSchema): Kind {
+  if (format === 'password') return 'secret'
+  if (format === 'date-time' || anyOf?.some((one) => one.format === 'date-time')) return 'time'
+  if (format === 'date') return 'date'
+  if (format !== undefined) return 'text'
+  return maxLength !== undefined && maxLength <= LONG ? 'text' : 'long'
+}

@@ -1,0 +1,46 @@
+/** A character that is not seen, as one that is. */
+const show = (character: string): string => {
+  const code = character.charCodeAt(0)
+  return code === 0x7f ? '\u2421' : String.fromCharCode(0x2400 + code)
+}
+
+/** Text in which what would not be seen is: control characters but for tabs and line ends. */
+export const showControls = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, show)
+
+/** The first characters of a text, whole ones, in one line. */
+export function shorten(text: string, most: number): string {
+  const line = text.slice(0, most * 4).replace(/\s+/g, ' ')
+  const points = [...line.slice(0, most * 2)]
+  const isCut = points.length > most || line.length < text.replace(/\s+$/, '').length - most * 2
+  return points.length > most || isCut ? `${points.slice(0, most).join('')}…` : line
+}
+
+/** The address of a link, for `http` and `https` alone; anything else is text. */
+export function readLink(text: string): string | undefined {
+  if (!/^https?:\/\/\S+$/i.test(text) || text.length > 2000) return undefined
+  try {
+    const { protocol, href } = new URL(text)
+    return protocol === 'http:' || protocol === 'https:' ? href : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A value as one line of text. */
+export function describeValue(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  return JSON.stringify(value)
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** A stored time in the words of this browser; other text as it is. */
+export function describeTime(text: string): string {
+  const date = TIME.test(text) ? new Date(text) : undefined
+  return date && !Number.isNaN(date.getTime())
+    ? date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+    : text
+}

@@ -1,0 +1,36 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+interface Asked {
+  readonly title: string
+  readonly children: ComponentChildren
+  /** Called when it is left without a decision. */
+  readonly onClose: () => void
+}
+
+/** A question that comes first. The browser keeps the focus inside, and gives it back. */
+export function Dialog({ title, children, onClose }: Asked) {
+  const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]
+  useEffect(() => {
+    const shown = dialog.current
+    const before = document.activeElement
+    shown?.showModal()
+    return () => {
+      shown?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,71 @@
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import type { Draft, Fault } from '../model/draft.js'
+import { escapePointer } from '../model/draft.js'
+import type { Field } from '../model/schema.js'
+import { FieldInput } from './field.js'
+import { Problem } from './notices.js'
+
+export type Drafts = { readonly [name: string]: Draft }
+
+interface FormProps {
+  readonly fields: readonly Field[]
+  readonly drafts: Drafts
+  readonly faults: readonly Fault[]
+  readonly problem?: string | undefined
+  readonly onChange: (drafts: Drafts) => void
+  readonly onSubmit: () => void
+  readonly autocomplete?: (field: Field) => string | undefined
+  /** Its buttons. */
+  readonly children: ComponentChildren
+}
+
+/** A form made from a schema. Faults stand beside the fields that they name; the others above. */
+export function Form({
+  fields,
+  drafts,
+  faults,
+  problem,
+  onChange,
+  onSubmit,
+  autocomplete,
+  children,
+}: FormProps) {
+  const form = useRef<HTMLFormElement>(null)
+  const paths = fields.map(({ name }) => `/${escapePointer(name)}`)
+  const elsewhere = faults.filter(
+    ({ path }) => !paths.some((own) => path === own || path.startsWith(`${own}/`)),
+  )
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+        // Once the faults are shown, the first one has the focus.
+        setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50)
+      }}
+    >
+      {(problem || elsewhere.length > 0) && (
+        <Problem text={problem ?? ''}>
+          {elsewhere.map(({ path, message }) => (
+            <p key={path + message}>{path ? `${path.slice(1)} ${message}` : message}</p>
+          ))}
+        </Problem>
+      )}
+      {fields.map((field) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          draft={drafts[field.name] ?? ''}
+          path={`/${escapePointer(field.name)}`}
+          faults={faults}
+          autocomplete={autocomplete?.(field)}
+          onChange={(draft) => onChange({ ...drafts, [field.name]: draft })}
+        />
+      ))}
+      <div class="actions">{children}</div>
+    </form>
+  )
+}

@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { waiting } from '../state/service.js'
+
+/** What was done, for everyone to see and to hear. */
+const said = signal('')
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Says what was done. */
+export function say(text: string): void {
+  clearTimeout(timer)
+  said.value = text
+  timer = setTimeout(() => {
+    said.value = ''
+  }, 8000)
+}
+
+/** What is said, and what is waited for. */
+export const Notices = () => (
+  <div class="notices">
+    <div role="status" aria-live="polite">
+      {said.value && <p class="toast">{said.value}</p>}
+    </div>
+    {waiting.value && (
+      <div class="toast wait" role="alert">
+        <p>
+          {waiting.value.why} Trying again in {waiting.value.seconds} s.
+        </p>
+        <button type="button" onClick={waiting.value.tryNow}>
+          Try now
+        </button>
+        <button type="button" class="quiet" onClick={waiting.value.giveUp}>
+          Stop trying
+        </button>
+      </div>
+    )}
+  </div>
+)
+
+/** What went wrong. */
+export const Problem = ({
+  text,
+  children,
+}: {
+  readonly text: string
+  readonly children?: ComponentChildren
+}) => (
+  <div class="problem" role="alert">
+    <p>{text}</p>
+    {children}
+  </div>
+)
+
+/** What is on its way. */
+export const Loading = ({ what = 'Loading' }: { readonly what?: string }) => (
+  <p class="loading" role="status">
+    {what}…
+  </p>
+)

@@ -1,0 +1,171 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { labelField, labelOf, shortId } from '../model/labels.js'
+import { escapePattern } from '../model/list-query.js'
+import { collected } from '../state/collected.js'
+import { description } from '../state/description.js'
+import { ask } from '../state/service.js'
+import type { InputProps } from './field.js'
+import { Text } from './value.js'
+
+interface Option {
+  readonly id: string
+  readonly label: string
+}
+
+const MOST = 8
+
+/** How long one types before it is searched. */
+const PAUSE = 200
+
+/** Finds the document to which a field refers, by its name; or takes its `_id` as it is. */
+export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: InputProps) {
+  const chosen = typeof draft === 'string' ? draft : ''
+  const target = description.value?.collections.get(field.target ?? '')
+  const [text, label, options] = [useSignal(''), useSignal(''), useSignal<readonly Option[]>([])]
+  const [isOpen, active] = [useSignal(false), useSignal(0)]
+  const aborting = useRef<AbortController>(undefined)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+
+  useEffect(() => {
+    if (chosen === '') label.value = ''
+    else if (target && label.peek() === '') void findLabel()
+    return () => clearTimeout(timer.current)
+  }, [chosen])
+
+  async function findLabel(): Promise<void> {
+    const pending = findCollected().find((one) => one.id === chosen)
+    if (pending || !target) {
+      label.value = pending?.label ?? ''
+      return
+    }
+    try {
+      const found = await ask((client) => client.collection(target.name).get(chosen), {
+        note: 'the name of a reference',
+      })
+      label.value = labelOf(target, found.value)
+    } catch {
+      label.value = ''
+    }
+  }
+
+  /** New documents that wait to be stored together with this one. */
+  const findCollected = (): readonly Option[] =>
+    collected.value
+      .filter((one) => one.method === 'PUT' && one.collection === field.target)
+      .map((one) => ({ id: one.id ?? '', label: `${labelOf(target, { ...one.body, _id: one.id })} (new)` }))
+
+  async function search(): Promise<void> {
+    aborting.current?.abort()
+    if (!target) return
+    aborting.current = new AbortController()
+    const { signal } = aborting.current
+    const by = labelField(target)?.name
+    const canSearch = by !== undefined && target.filters.get(by)?.includes('$regex')
+    const q =
+      text.value !== '' && canSearch
+        ? { [by]: { $regex: escapePattern(text.value), $options: 'i' } }
+        : undefined
+    try {
+      const { value } = await ask(
+        (client) =>
+          client.collection(target.name).list({ ...(q ? { q } : {}), limit: MOST, signal } as never),
+        { signal, note: 'what one may refer to' },
+      )
+      const found = value as unknown as readonly { readonly _id: string }[]
+      options.value = [
+        ...findCollected(),
+        ...found.map((one) => ({ id: one._id, label: labelOf(target, one) })),
+      ]
+      active.value = 0
+    } catch {
+      options.value = findCollected()
+    }
+  }
+
+  const typed = (value: string): void => {
+    text.value = value
+    isOpen.value = true
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => void search(), PAUSE)
+  }
+  const choose = (option: Option | undefined): void => {
+    if (!option) return
+    label.value = option.label
+    onChange(option.id)
+    isOpen.value = false
+    text.value = ''
+  }
+  const close = (): void => {
+    isOpen.value = false
+    // An `_id` may be written, or pasted, as it is.
+    if (/^[\w-]{8,}$/.test(text.value) && options.value.every((one) => one.label !== text.value))
+      onChange(text.value)
+    text.value = ''
+  }
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault()
+      if (!isOpen.value) typed(text.value)
+      const { length } = options.value
+      if (length > 0) active.value = (active.value + (event.key === 'ArrowDown' ? 1 : length - 1)) % length
+    } else if (event.key === 'Enter' && isOpen.value && options.value.length > 0) {
+      event.preventDefault()
+      choose(options.value[active.value])
+    } else if (event.key === 'Escape' && isOpen.value) {
+      event.preventDefault()
+      isOpen.value = false
+    }
+  }
+  return (
+    <div class="combo">
+      <input
+        id={id}
+        role="combobox"
+        aria-expanded={isOpen.value}
+        aria-controls={`${id}l`}
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen.value && options.value.length > 0 ? `${id}o${active.value}` : undefined}
+        aria-invalid={isWrong}
+        aria-describedby={describedBy}
+        aria-required={field.isRequired}
+        autocomplete="off"
+        placeholder={field.target ? `search ${field.target}` : '_id'}
+        value={isOpen.value ? text.value : label.value || chosen}
+        onFocus={(event) => event.currentTarget.select()}
+        onClick={() => !isOpen.value && typed('')}
+        onInput={(event) => typed(event.currentTarget.value)}
+        onKeyDown={press}
+        onBlur={close}
+      />
+      {chosen !== '' && (
+        <button type="button" class="clear" aria-label={`Empty ${field.name}`} onClick={() => onChange('')}>
+          ×
+        </button>
+      )}
+      <div
+        id={`${id}l`}
+        role="listbox"
+        aria-label={field.target ?? field.name}
+        class="options"
+        hidden={!isOpen.value || options.value.length === 0}
+      >
+        {options.value.map((option, i) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: see above
+          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are those of the input
+          <div
+            key={option.id}
+            id={`${id}o${i}`}
+            role="option"
+            aria-selected={i === active.value}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(option)}
+          >
+            <Text text={option.label} isShort />
+            <span class="faint mono">{shortId(option.id)}</span>
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,124 @@
+import { writeDocument, writeRow } from '../model/csv.js'
+import type { Collection } from '../model/description.js'
+import { createElementReader } from '../model/elements.js'
+import { type ListQuery, writeListQuery } from '../model/list-query.js'
+import { open } from './service.js'
+
+export type Format = 'csv' | 'json'
+
+interface Asked {
+  readonly query: ListQuery
+  readonly format: Format
+  readonly columns: readonly string[]
+  readonly signal: AbortSignal
+  /** Is told how many documents there are so far. */
+  readonly tell: (count: number) => void
+}
+
+/** The most documents that a page by key holds (CONTRACT.md §3.7). */
+const PAGE = 1000
+
+/** The texts of all documents that match, as they arrive: one stream, or pages where the service allows no more. */
+async function* readAll(collection: Collection, { query, signal }: Asked): AsyncGenerator<readonly string[]> {
+  const { name, isUnlimited, maxLimit } = collection
+  const own = writeListQuery({ ...query, project: undefined, after: undefined, skip: 0 })
+  const limit = isUnlimited ? '' : `limit=${Math.min(maxLimit ?? PAGE, PAGE)}`
+  let next: string | undefined = [own, limit].filter(Boolean).join('&')
+  while (next !== undefined) {
+    const response: Response = await open(`/${name}`, { query: next, signal, note: 'a download' })
+    const read = createElementReader()
+    const decoder = new TextDecoder()
+    const reader = response.body?.getReader()
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+      yield read(decoder.decode(part.value, { stream: true }))
+    ;[, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(response.headers.get('link') ?? '') ?? []
+  }
+}
+
+/** Loads all that match into a file, through the browser's own storage: the page holds one piece at a time. */
+export async function download(collection: Collection, asked: Asked): Promise<number> {
+  const { format, columns, tell } = asked
+  const name = `${collection.name}.${format}`
+  const file = await createFile(name)
+  let n = 0
+  try {
+    await file.write(format === 'csv' ? writeRow(columns) : '[')
+    for await (const texts of readAll(collection, asked)) {
+      if (texts.length === 0) continue
+      const piece =
+        format === 'csv'
+          ? texts.map((text) => writeDocument(columns, JSON.parse(text))).join('')
+          : `${n > 0 ? ',\n' : '\n'}${texts.join(',\n')}`
+      await file.write(piece)
+      n += texts.length
+      tell(n)
+    }
+    if (format === 'json') await file.write('\n]\n')
+  } catch (thrown) {
+    await file.discard()
+    throw thrown
+  }
+  offer(await file.finish(), name)
+  // By then the browser has its own copy, and nothing stays behind for who uses it next.
+  setTimeout(() => void file.discard(), 60_000)
+  return n
+}
+
+/** A file under construction. */
+interface File_ {
+  write(text: string): Promise<void>
+  finish(): Promise<Blob>
+  discard(): Promise<void>
+}
+
+/** A file in the browser's storage for this origin; where there is none, in its memory. */
+async function createFile(name: string): Promise<File_> {
+  try {
+    const folder = await navigator.storage.getDirectory()
+    const path = `download-${Date.now()}-${name}`
+    const handle = await folder.getFileHandle(path, { create: true })
+    const writable = await handle.createWritable()
+    // The last download is over by then: nothing of it may stay behind.
+    void clear(folder, path)
+    return {
+      write: (text) => writable.write(text),
+      async finish() {
+        await writable.close()
+        return handle.getFile()
+      },
+      async discard() {
+        await writable.abort().catch(() => {})
+        await folder.removeEntry(path).catch(() => {})
+      },
+    }
+  } catch {
+    let whole = new Blob([])
+    return {
+      async write(text) {
+        whole = new Blob([whole, text])
+      },
+      finish: async () => whole,
+      discard: async () => {},
+    }
+  }
+}
+
+/** An hour is enough for any browser to take a file. */
+const HOUR = 3_600_000
+
+async function clear(folder: FileSystemDirectoryHandle, own: string): Promise<void> {
+  const names = (folder as unknown as { keys(): AsyncIterable<string> }).keys()
+  for await (const name of names) {
+    const [, time] = /^download-(\d+)-/.exec(name) ?? []
+    if (name !== own && time !== undefined && Number(time) < Date.now() - HOUR)
+      await folder.removeEntry(name).catch(() => {})
+  }
+}
+
+function offer(file: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

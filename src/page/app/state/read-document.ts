@@ -1,0 +1,16 @@
+import { ask } from './service.js'
+
+/** A document as it was read, and its state at that time. */
+export interface Read {
+  readonly document: { readonly _id: string; readonly [field: string]: unknown }
+  readonly etag: string
+}
+
+/** Reads a document. Throws `ClientError`. */
+export async function readDocument(name: string, id: string, signal?: AbortSignal): Promise<Read> {
+  const { value, headers } = await ask(
+    (client) => client.collection(name).get(id, signal ? { signal } : {}),
+    { signal },
+  )
+  return { document: value as Read['document'], etag: headers.get('etag') ?? '' }
+}

@@ -1,0 +1,162 @@
+import { signal } from '@preact/signals'
+import { type Client, ClientError, createClient } from '../../../client/client.js'
+import type { Sent } from '../model/request-lines.js'
+import { note } from './requests.js'
+import { loseSession, token } from './session.js'
+
+/** The path before the service's own paths. */
+export const prefix = location.pathname.replace(/\/_page\/?$/, '')
+
+/** Where the service is. */
+export const base = location.origin + prefix
+
+/** A request that waits until it can be sent again. */
+export interface Waiting {
+  readonly why: string
+  /** Seconds that are left. */
+  readonly seconds: number
+  tryNow(): void
+  giveUp(): void
+}
+
+export const waiting = signal<Waiting | undefined>(undefined)
+
+/** Longer than this, nobody waits: one is told when it makes sense again. */
+const MOST_SECONDS = 60
+
+/** How a request is made and noted. */
+export interface Way {
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: { readonly [name: string]: string }
+  /** Why the page asks. */
+  readonly note?: string
+  /** Whether it answers for itself: nothing is tried again, and nobody is told. */
+  readonly isQuiet?: boolean
+}
+
+/** `fetch`, which notes every request, and tries again where the service says when. */
+function createSend(way: Way, hear: (response: Response) => void): typeof fetch {
+  return async (input, init = {}) => {
+    const url = new URL(String(input))
+    const headers = new Headers(init.headers)
+    const [, used] = (headers.get('authorization') ?? '').split(' ')
+    const path = url.pathname.slice(prefix.length)
+    const sent: Sent = {
+      method: init.method ?? 'GET',
+      path,
+      query: url.search.slice(1),
+      body: typeof init.body === 'string' ? JSON.parse(init.body) : undefined,
+      ifMatch: headers.get('if-match') ?? undefined,
+      ifNoneMatch: headers.get('if-none-match') ?? undefined,
+      isSignedIn: used !== undefined,
+    }
+    const isLasting = path.endsWith('/changes') || way.isQuiet === true
+    for (let attempt = 1; ; attempt++) {
+      const finish = note(sent, way.note, way.isQuiet)
+      let response: Response | undefined
+      let failure: unknown
+      try {
+        response = await fetch(input, { ...init, headers, cache: 'no-store', redirect: 'error' })
+      } catch (thrown) {
+        failure = thrown
+      }
+      finish(response?.status ?? 0)
+      if (response?.status === 401 && used !== undefined) loseSession(used)
+      const pause = isLasting ? undefined : findPause(sent, response, attempt)
+      if (pause !== undefined && init.signal?.aborted !== true) {
+        const why = response ? 'The service is busy.' : 'The service cannot be reached.'
+        if (await wait(why, pause, init.signal ?? undefined)) continue
+      }
+      if (!response) throw failure
+      hear(response)
+      return response
+    }
+  }
+}
+
+/** The seconds until another attempt; `undefined` for none. What may have been done is not done again. */
+function findPause(sent: Sent, response: Response | undefined, attempt: number): number | undefined {
+  if (!response) return sent.method === 'GET' ? Math.min(2 ** attempt, 30) : undefined
+  if (response.status !== 503 && response.status !== 429) return undefined
+  const seconds = Number(response.headers.get('retry-after') || Number.NaN)
+  return seconds <= MOST_SECONDS ? Math.max(seconds, 1) : undefined
+}
+
+/** Waits, and says so. `false` where one gave up. */
+function wait(why: string, seconds: number, signal: AbortSignal | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (again: boolean): void => {
+      clearInterval(timer)
+      signal?.removeEventListener('abort', stop)
+      waiting.value = undefined
+      resolve(again)
+    }
+    const stop = (): void => end(false)
+    const tell = (left: number): void => {
+      waiting.value = { why, seconds: left, tryNow: () => end(true), giveUp: stop }
+    }
+    let left = seconds
+    tell(left)
+    const timer = setInterval(() => {
+      left--
+      if (left <= 0) end(true)
+      else tell(left)
+    }, 1000)
+    signal?.addEventListener('abort', stop)
+  })
+}
+
+/** What a call gave, and the headers of its answer. */
+export interface Asked<T> {
+  readonly value: T
+  readonly headers: Headers
+}
+
+/** The typed client, as this page uses it. */
+export function createPageClient(way: Way = {}, hear: (response: Response) => void = () => {}): Client {
+  const client = createClient(base, {
+    ...(way.headers ? { headers: way.headers } : {}),
+    fetch: createSend(way, hear),
+  })
+  client.token = token.peek()
+  return client
+}
+
+/** Calls the service through its typed client, which throws `ClientError`, or what `fetch` throws. */
+export async function ask<T>(call: (client: Client) => Promise<T>, way: Way = {}): Promise<Asked<T>> {
+  let headers = new Headers()
+  const client = createPageClient(way, (response) => {
+    headers = response.headers
+  })
+  const value = await call(client)
+  return { value, headers }
+}
+
+/** A request of which the typed client keeps only a part of the answer, or which it does not have. */
+export interface Plain extends Way {
+  readonly query?: string
+  /** With it, the request is a POST. */
+  readonly body?: unknown
+}
+
+/** Opens an answer. Throws `ClientError`. */
+export async function open(path: string, { query, body, ...way }: Plain = {}): Promise<Response> {
+  const headers = new Headers()
+  const used = token.peek()
+  if (used !== undefined) headers.set('authorization', `Bearer ${used}`)
+  const init: RequestInit = { headers, signal: way.signal ?? null }
+  if (body !== undefined) {
+    headers.set('content-type', 'application/json')
+    Object.assign(init, { method: 'POST', body: JSON.stringify(body) })
+  }
+  const send = createSend(way, () => {})
+  const response = await send(base + path + (query ? `?${query}` : ''), init)
+  if (!response.ok) throw new ClientError(response, await response.json().catch(() => undefined))
+  return response
+}
+
+/** The same, read as JSON. */
+export async function read(path: string, plain?: Plain): Promise<Asked<unknown>> {
+  const response = await open(path, plain)
+  return { value: await response.json(), headers: response.headers }
+}

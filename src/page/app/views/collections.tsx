@@ -1,0 +1,65 @@
+import type { Collection, Operation } from '../model/description.js'
+import { writePlace } from '../model/place.js'
+import { RIGHTS } from '../model/words.js'
+import { Heading, useReturn } from '../parts/heading.js'
+import { description } from '../state/description.js'
+import { account } from '../state/session.js'
+
+const SHOWN: readonly Operation[] = ['read', 'create', 'update', 'delete']
+
+/** What there is, and what one may do with it. */
+export function CollectionsView() {
+  const known = description.value
+  const all = [...(known?.collections.values() ?? [])]
+  useReturn(true)
+  return (
+    <section>
+      <Heading title="Collections" />
+      {all.length === 0 && (
+        <p class="hint">
+          There is nothing here for you{account.value ? '' : ' as long as you are not signed in'}.
+        </p>
+      )}
+      {!account.value && known?.accountRoutes.has('login') && (
+        <p class="hint">
+          You are a guest.{' '}
+          <a href="#/account">Sign in{known.accountRoutes.has('register') ? ' or register' : ''}</a> to see
+          what there is for you.
+        </p>
+      )}
+      <ul class="cards">
+        {all.map((collection) => (
+          <Card key={collection.name} collection={collection} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Card({ collection }: { readonly collection: Collection }) {
+  const { name, operations, fields, hasChanges } = collection
+  const canList = operations.has('list')
+  const rights = SHOWN.filter((operation) => operations.has(operation) && (operation !== 'read' || canList))
+  const own = fields.filter((field) => !/^(?:_id|createdAt|updatedAt|createdBy)$/.test(field.name))
+  return (
+    <li>
+      <h2>
+        {canList ? <a href={writePlace({ view: 'list', collection: name, query: '' })}>{name}</a> : name}
+        {hasChanges && <span class="live">live</span>}
+      </h2>
+      <p class="names">{own.map((field) => field.name).join(', ')}</p>
+      <p class="rights">
+        you may {rights.map((operation) => (operation === 'read' ? 'see' : RIGHTS[operation])).join(', ')}
+      </p>
+      {operations.has('create') && (
+        <a
+          class="button"
+          href={writePlace({ view: 'new', collection: name, query: '' })}
+          aria-label={`Add to ${name}`}
+        >
+          Add
+        </a>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,139 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { type Conflict, findConflicts, settle } from '../../model/conflict.js'
+import type { Collection } from '../../model/description.js'
+import { draftAll, type Fault, readPatch } from '../../model/draft.js'
+import { describeDone, readIgnored } from '../../model/ignored.js'
+import type { Field } from '../../model/schema.js'
+import { type Drafts, Form } from '../../parts/form.js'
+import { say } from '../../parts/notices.js'
+import { collected } from '../../state/collected.js'
+import { explain, faultsOf, hasCode } from '../../state/problem.js'
+import { type Read, readDocument } from '../../state/read-document.js'
+import { useRehearsal } from '../../state/rehearsal.js'
+import { ask } from '../../state/service.js'
+import { Conflicts } from './conflicts.js'
+
+interface Props {
+  readonly collection: Collection
+  readonly found: Read
+  readonly fields: readonly Field[]
+  readonly reload: () => void
+}
+
+/** What may be changed of a document. Only what was touched is sent, and only over the state that was seen. */
+export function EditForm({ collection, found, fields, reload }: Props) {
+  const { name } = collection
+  const base = useSignal<Read>(found)
+  const drafts = useSignal<Drafts>(draftAll(fields, found.document))
+  const faults = useSignal<readonly Fault[]>([])
+  const conflicts = useSignal<readonly Conflict[] | undefined>(undefined)
+  const newest = useSignal<Read | undefined>(undefined)
+  const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
+  const before = draftAll(fields, base.value.document)
+  const { body, faults: own } = readPatch(fields, before, drafts.value)
+  const { _id: id } = base.value.document
+  const isTouched = Object.keys(body).length > 0
+  const hasSecret = fields.some((field) => field.kind === 'secret' && field.name in body)
+  const refusal = useRehearsal(
+    isTouched && own.length === 0 && !hasSecret ? { method: 'PATCH', collection: name, id, body } : undefined,
+  )
+
+  useEffect(() => {
+    // Of what nobody has touched, the newest state is shown.
+    if (isTouched || own.length > 0 || found.etag === base.peek().etag) return
+    base.value = found
+    drafts.value = draftAll(fields, found.document)
+  }, [found.etag])
+
+  async function submit(): Promise<void> {
+    const patch = readPatch(fields, draftAll(fields, base.value.document), drafts.value)
+    faults.value = patch.faults
+    problem.value = undefined
+    if (patch.faults.length > 0 || isBusy.value || refusal !== undefined) return
+    if (Object.keys(patch.body).length === 0) return say('Nothing was changed.')
+    isBusy.value = true
+    try {
+      const headers = { 'if-match': base.value.etag }
+      const done = await ask((client) => client.collection(name).update(id, patch.body as never), { headers })
+      say(describeDone('Saved', readIgnored(done.headers)))
+      conflicts.value = undefined
+      reload()
+    } catch (thrown) {
+      if (hasCode(thrown, 'precondition_failed')) await compare()
+      else {
+        faults.value = faultsOf(thrown)
+        problem.value = faults.value.length > 0 ? undefined : explain(thrown)
+      }
+    } finally {
+      isBusy.value = false
+    }
+  }
+  /** What others made of it meanwhile. */
+  async function compare(): Promise<void> {
+    try {
+      const now = await readDocument(name, id)
+      newest.value = now
+      conflicts.value = findConflicts(fields, {
+        was: draftAll(fields, base.value.document),
+        theirs: draftAll(fields, now.document),
+        mine: drafts.value,
+      })
+    } catch (thrown) {
+      problem.value = hasCode(thrown, 'not_found')
+        ? 'It was deleted meanwhile, or is not for you to see any more. What you wrote is still here.'
+        : explain(thrown)
+    }
+  }
+  const resolve = (theirs: ReadonlySet<string>): void => {
+    drafts.value = settle(conflicts.value ?? [], drafts.value, theirs)
+    base.value = newest.value ?? base.value
+    conflicts.value = undefined
+    void submit()
+  }
+  const collect = (): void => {
+    faults.value = own
+    if (own.length > 0 || !isTouched) return
+    const { etag } = base.value
+    collected.value = [...collected.value, { method: 'PATCH', collection: name, id, ifMatch: etag, body }]
+    say('Kept, to be stored together with others. Nothing is stored yet.')
+  }
+  return (
+    <>
+      {conflicts.value && <Conflicts conflicts={conflicts.value} onResolve={resolve} />}
+      <Form
+        fields={fields}
+        drafts={drafts.value}
+        faults={faults.value}
+        problem={problem.value ?? refusal}
+        onChange={(next) => {
+          drafts.value = next
+        }}
+        onSubmit={() => void submit()}
+      >
+        <button type="submit" class="main" aria-disabled={isBusy.value || refusal !== undefined}>
+          Save
+        </button>
+        {isTouched && (
+          <>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                drafts.value = before
+                faults.value = []
+              }}
+            >
+              Undo
+            </button>
+            {!hasSecret && (
+              <button type="button" class="quiet" onClick={collect}>
+                Save together with others…
+              </button>
+            )}
+          </>
+        )}
+      </Form>
+    </>
+  )
+}

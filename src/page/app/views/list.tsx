@@ -1,0 +1,209 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { chooseColumns } from '../model/columns.js'
+import type { Collection } from '../model/description.js'
+import { EMPTY_QUERY, type ListQuery, readListQuery, toFilter, writeListQuery } from '../model/list-query.js'
+import { writePlace } from '../model/place.js'
+import { count } from '../model/words.js'
+import { Heading, useReturn } from '../parts/heading.js'
+import { Loading, Problem } from '../parts/notices.js'
+import { description } from '../state/description.js'
+import { go } from '../state/place.js'
+import { explain, isAborted } from '../state/problem.js'
+import { ask, createPageClient, read } from '../state/service.js'
+import { epoch } from '../state/session.js'
+import { Columns } from './list/columns.js'
+import { Download } from './list/download.js'
+import { Facets } from './list/facets.js'
+import { Filters } from './list/filters.js'
+import { Table } from './list/table.js'
+
+/** A document, as a list has it. */
+export interface Listed {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
+const PAGE = 25
+
+/** How long changes are gathered before the list is asked for again. */
+const GATHER = 150
+
+interface Props {
+  readonly name: string
+  /** As the API takes it. */
+  readonly query: string
+}
+
+/** The documents of a collection. */
+export function ListView({ name, query }: Props) {
+  const collection = description.value?.collections.get(name)
+  if (!collection?.operations.has('list'))
+    return (
+      <section>
+        <Heading title={name} />
+        <p class="hint">There is no such collection, or it is not for you to see.</p>
+      </section>
+    )
+  return <Documents collection={collection} query={query} />
+}
+
+function Documents({ collection, query }: { readonly collection: Collection; readonly query: string }) {
+  const { name, operations } = collection
+  const asked = useMemo(() => readListQuery(query), [query])
+  const columns = chooseColumns(collection, asked.project)
+  const { rows, next, total, problem, isLive, version } = useDocuments(collection, asked)
+  const show = (to: ListQuery): void =>
+    go({ view: 'list', collection: name, query: writeListQuery({ ...to, after: undefined, skip: 0 }) })
+  const isFiltered = asked.all.length + asked.any.length > 0
+  useReturn(rows.value !== undefined)
+  return (
+    <section class="list">
+      <Heading title={name}>
+        <span class="total" role="status">
+          {total.value === undefined
+            ? ''
+            : count(total.value, isFiltered ? 'match' : 'document', isFiltered ? 'matches' : 'documents')}
+        </span>
+        {isLive.value && (
+          <span class="live" title="Changes of others appear by themselves.">
+            live
+          </span>
+        )}
+        {operations.has('create') && (
+          <a class="button main" href={writePlace({ view: 'new', collection: name, query: '' })}>
+            Add
+          </a>
+        )}
+      </Heading>
+      <div class="bar">
+        <Filters collection={collection} query={asked} onChange={show} />
+        <Columns
+          collection={collection}
+          query={asked}
+          shown={columns.map(({ path }) => path)}
+          onChange={show}
+        />
+        <Download collection={collection} query={asked} columns={columns.map(({ path }) => path)} />
+      </div>
+      <Facets collection={collection} query={asked} version={version.value} onChange={show} />
+      {problem.value !== '' && <Problem text={problem.value} />}
+      {rows.value === undefined ? (
+        problem.value === '' && <Loading />
+      ) : rows.value.length === 0 ? (
+        <p class="empty">
+          {isFiltered ? 'Nothing matches.' : 'Nothing is here yet, or nothing that you may see.'}{' '}
+          {isFiltered && <a href={writePlace({ view: 'list', collection: name, query: '' })}>Show all</a>}
+        </p>
+      ) : (
+        <Table {...{ collection, columns, query: asked }} rows={rows.value} onSort={show} />
+      )}
+      <nav class="pages" aria-label="Pages">
+        {(asked.after !== undefined || asked.skip > 0) && (
+          <a
+            href={writePlace({
+              view: 'list',
+              collection: name,
+              query: writeListQuery({ ...asked, after: undefined, skip: 0 }),
+            })}
+          >
+            First page
+          </a>
+        )}
+        {next.value !== undefined && (
+          <a class="button" href={writePlace({ view: 'list', collection: name, query: next.value })}>
+            Next page
+          </a>
+        )}
+      </nav>
+    </section>
+  )
+}
+
+/** The documents of a page, asked for again whenever something changes. */
+function useDocuments(collection: Collection, asked: ListQuery) {
+  const { name, hasChanges } = collection
+  const rows = useSignal<readonly Listed[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
+  const total = useSignal<number | undefined>(undefined)
+  const [problem, isLive, version] = [useSignal(''), useSignal(false), useSignal(0)]
+  const key = writeListQuery(asked)
+  const loading = useRef<AbortController>(undefined)
+
+  async function load(why?: string): Promise<void> {
+    loading.current?.abort()
+    loading.current = new AbortController()
+    const { signal } = loading.current
+    const way = { signal, ...(why === undefined ? {} : { note: why }) }
+    try {
+      const limit = Math.min(PAGE, collection.maxLimit ?? PAGE)
+      const { value, headers } = await read(`/${name}`, {
+        ...way,
+        query: withReferences(collection, key, limit),
+      })
+      if (signal.aborted) return
+      rows.value = value as readonly Listed[]
+      next.value = readNext(headers.get('link'), asked)
+      problem.value = ''
+      version.value++
+      const q = toFilter(asked)
+      total.value = (
+        await ask((client) => client.collection(name).count({ q, signal } as never), {
+          signal,
+          note: 'how many there are',
+        })
+      ).value
+    } catch (thrown) {
+      if (!isAborted(thrown) && !signal.aborted) problem.value = explain(thrown)
+    }
+  }
+
+  useEffect(() => {
+    void load()
+    return () => loading.current?.abort()
+  }, [key, epoch.value])
+
+  const filter = JSON.stringify(toFilter(asked))
+  useEffect(() => {
+    if (!hasChanges) return
+    const ending = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const follow = async (): Promise<void> => {
+      const { signal } = ending
+      try {
+        const client = createPageClient({ note: 'what changes in this list' })
+        const changes = client.collection(name).changes({ q: JSON.parse(filter), signal } as never)
+        for await (const _ of changes) {
+          isLive.value = true
+          clearTimeout(timer)
+          timer = setTimeout(() => void load('something has changed'), GATHER)
+        }
+      } catch {
+        // Refused, or over: the list stays as it is, and says that it is not live.
+      }
+      isLive.value = false
+    }
+    void follow()
+    return () => {
+      ending.abort()
+      clearTimeout(timer)
+    }
+  }, [filter, epoch.value, hasChanges])
+  return { rows, next, total, problem, isLive, version }
+}
+
+/** The same query with the page's limit, and with references by their names. */
+function withReferences(collection: Collection, query: string, limit: number): string {
+  const shown = readListQuery(query).project ?? collection.fields.map(({ name }) => name)
+  const expand = shown.filter((path) => collection.expandable.has(path))
+  const rest = `limit=${limit}${expand.length > 0 ? `&expand=${encodeURIComponent(JSON.stringify(expand))}` : ''}`
+  return query ? `${query}&${rest}` : rest
+}
+
+/** The query of the next page, as `Link` has it, without what the page adds by itself. */
+function readNext(link: string | null, asked: ListQuery): string | undefined {
+  const [, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link ?? '') ?? []
+  if (query === undefined) return undefined
+  const { after, skip } = readListQuery(query)
+  return writeListQuery({ ...EMPTY_QUERY, ...asked, after, skip })
+}

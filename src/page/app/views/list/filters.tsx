@@ -1,0 +1,214 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { type Collection, findField, unknownField } from '../../model/description.js'
+import { type Draft, readDraft, toDraft } from '../../model/draft.js'
+import type { Condition, ListQuery } from '../../model/list-query.js'
+import type { Field } from '../../model/schema.js'
+import { describeOperator, OPERATORS } from '../../model/words.js'
+import { FieldInput } from '../../parts/field.js'
+import { Menu } from '../../parts/menu.js'
+
+/** A condition under construction. */
+interface Line {
+  readonly path: string
+  readonly operator: string
+  readonly draft: Draft
+}
+
+interface Props {
+  readonly collection: Collection
+  readonly query: ListQuery
+  readonly onChange: (query: ListQuery) => void
+}
+
+const isListOf = (operator: string): boolean => operator === '$in' || operator === '$nin'
+
+/** The field in which an operand is entered. */
+function operandField(collection: Collection, { path, operator }: Pick<Line, 'path' | 'operator'>): Field {
+  const found = findField(collection.fields, path) ?? unknownField(path)
+  const scalar = found.items ?? found
+  const plain = { ...unknownField('value'), isRequired: true, description: '' }
+  if (operator === '$exists') return { ...plain, kind: 'boolean' }
+  if (operator === '$contains' || operator === '$regex') return { ...plain, kind: 'text' }
+  const own: Field = {
+    ...scalar,
+    name: 'value',
+    isRequired: true,
+    description: '',
+    kind: scalar.kind === 'long' || scalar.kind === 'json' ? 'text' : scalar.kind,
+  }
+  return isListOf(operator) ? { ...plain, kind: 'array', items: own, target: own.target } : own
+}
+
+/** The operators of a path, in words that are there. */
+function operatorsOf(collection: Collection, path: string): readonly string[] {
+  const allowed = collection.filters.get(path) ?? []
+  const field = findField(collection.fields, path)
+  const kind = field?.items?.kind ?? field?.kind
+  // Patterns of an `_id`, of a time or of a choice are of use to nobody.
+  const isText = path !== '_id' && (kind === 'text' || kind === 'long')
+  return OPERATORS.filter((one) =>
+    one === '$contains' || one === '$regex' ? isText && allowed.includes('$regex') : allowed.includes(one),
+  )
+}
+
+const toLine =
+  (collection: Collection) =>
+  (condition: Condition): Line =>
+    condition.value === null
+      ? { path: condition.path, operator: '$exists', draft: condition.operator === '$ne' ? 'true' : 'false' }
+      : { ...condition, draft: toDraft(operandField(collection, condition), condition.value) }
+
+/** Which documents are shown: conditions that all hold, and groups of which one has to. */
+export function Filters({ collection, query, onChange }: Props) {
+  const paths = [...collection.filters.keys()]
+  const read = toLine(collection)
+  const all = useSignal<readonly Line[]>([])
+  const any = useSignal<readonly (readonly Line[])[]>([])
+  const key = JSON.stringify([query.all, query.any])
+  useEffect(() => {
+    all.value = query.all.map(read)
+    any.value = query.any.map((group) => group.map(read))
+  }, [key])
+  if (paths.length === 0) return null
+
+  const begin = (): Line => {
+    const path = paths.find((one) => !/^(?:_id|createdAt|updatedAt|createdBy)$/.test(one)) ?? paths[0] ?? ''
+    return { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' }
+  }
+  const settle = (lines: readonly Line[]): readonly Condition[] =>
+    lines.flatMap(({ path, operator, draft }) => {
+      const { value } = readDraft(operandField(collection, { path, operator }), draft)
+      return value === undefined ? [] : [{ path, operator, value }]
+    })
+  const apply = (): void =>
+    onChange({
+      ...query,
+      all: settle(all.value),
+      any: any.value.map(settle).filter((group) => group.length > 0),
+    })
+  const total = query.all.length + query.any.flat().length
+  return (
+    <Menu name="Filter" {...(total > 0 ? { badge: String(total) } : {})}>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          apply()
+        }}
+      >
+        <Group
+          {...{ collection, paths }}
+          title="All of these hold"
+          lines={all.value}
+          onChange={(lines) => {
+            all.value = lines
+          }}
+        />
+        {any.value.map((group, i) => (
+          <Group
+            key={i}
+            {...{ collection, paths }}
+            title={i === 0 ? 'And this, or one of the next' : 'Or this'}
+            lines={group}
+            onChange={(lines) => {
+              any.value = any.value.map((one, at) => (at === i ? lines : one)).filter((one) => one.length > 0)
+            }}
+          />
+        ))}
+        <div class="actions">
+          <button type="submit" class="main">
+            Apply
+          </button>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              all.value = [...all.value, begin()]
+            }}
+          >
+            Add a condition
+          </button>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              any.value = [...any.value, [begin()]]
+            }}
+          >
+            Add an alternative
+          </button>
+          {total > 0 && (
+            <button type="button" class="quiet" onClick={() => onChange({ ...query, all: [], any: [] })}>
+              Remove all
+            </button>
+          )}
+        </div>
+      </form>
+    </Menu>
+  )
+}
+
+interface GroupProps {
+  readonly collection: Collection
+  readonly paths: readonly string[]
+  readonly title: string
+  readonly lines: readonly Line[]
+  readonly onChange: (lines: readonly Line[]) => void
+}
+
+function Group({ collection, paths, title, lines, onChange }: GroupProps) {
+  if (lines.length === 0) return null
+  const put = (i: number, line: Line): void => onChange(lines.map((one, at) => (at === i ? line : one)))
+  return (
+    <fieldset class="conditions">
+      <legend>{title}</legend>
+      {lines.map((line, i) => {
+        const kind = findField(collection.fields, line.path)?.kind ?? 'text'
+        return (
+          <div class="condition" key={i}>
+            <select
+              aria-label="Field"
+              value={line.path}
+              onChange={(event) => {
+                const path = event.currentTarget.value
+                put(i, { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' })
+              }}
+            >
+              {paths.map((path) => (
+                <option key={path}>{path}</option>
+              ))}
+            </select>
+            <select
+              aria-label="Condition"
+              value={line.operator}
+              onChange={(event) => put(i, { ...line, operator: event.currentTarget.value, draft: '' })}
+            >
+              {operatorsOf(collection, line.path).map((operator) => (
+                <option key={operator} value={operator}>
+                  {describeOperator(operator, kind)}
+                </option>
+              ))}
+            </select>
+            <FieldInput
+              key={`${line.path} ${line.operator}`}
+              field={operandField(collection, line)}
+              draft={line.draft}
+              path=""
+              faults={[]}
+              onChange={(draft) => put(i, { ...line, draft })}
+            />
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Remove the condition on ${line.path}`}
+              onClick={() => onChange(lines.filter((_, at) => at !== i))}
+            >
+              ×
+            </button>
+          </div>
+        )
+      })}
+    </fieldset>
+  )
+}

@@ -1,0 +1,105 @@
+import { toClientLine, toCurl } from '../model/request-lines.js'
+import { describeAnswer, describeStatus } from '../model/words.js'
+import { Heading } from '../parts/heading.js'
+import { say } from '../parts/notices.js'
+import { Text } from '../parts/value.js'
+import { description } from '../state/description.js'
+import { type Entry, requests } from '../state/requests.js'
+import { base } from '../state/service.js'
+
+/** The names of the fields whose values nobody should copy. */
+function secretNames(): ReadonlySet<string> {
+  const { collections, forms } = description.value ?? { collections: new Map(), forms: new Map() }
+  const all = [...forms.values(), ...collections.values()].flatMap((one) => [
+    ...(one.fields ?? []),
+    ...(one.createFields ?? []),
+    ...(one.updateFields ?? []),
+  ])
+  return new Set(all.filter(({ kind }) => kind === 'secret').map(({ name }) => name))
+}
+
+/** The last requests, each to be read, copied and repeated elsewhere. */
+export function RequestsView() {
+  const hidden = secretNames()
+  return (
+    <section>
+      <Heading title="Requests" />
+      <p class="hint">
+        All that this page shows, it has asked the service for, as any program can. Each line is one request:
+        open it to copy it for a terminal, or for a program.
+      </p>
+      <ol class="requests">
+        {requests.value.map((entry) => (
+          <Line key={entry.id} entry={entry} hidden={hidden} />
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+export const kindOfStatus = (status: number | null): string =>
+  status === null ? 'open' : status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'refused' : 'good'
+
+/** A query as a person reads it. */
+export function legible(query: string): string {
+  try {
+    return decodeURIComponent(query)
+  } catch {
+    return query
+  }
+}
+
+function Line({ entry, hidden }: { readonly entry: Entry; readonly hidden: ReadonlySet<string> }) {
+  const { sent, status, milliseconds, at, note, isQuestion } = entry
+  const code = toClientLine(sent, hidden)
+  return (
+    <li>
+      <details>
+        <summary>
+          <code class="request">
+            <b>{sent.method}</b> <Text text={sent.path + (sent.query ? `?${legible(sent.query)}` : '')} />
+          </code>
+          {note && <span class="note">{note}</span>}
+          <span class={`status ${isQuestion ? '' : kindOfStatus(status)}`}>
+            {status === null
+              ? '…'
+              : `${status || ''} ${isQuestion ? describeAnswer(status) : describeStatus(status)}`}
+          </span>
+          <span class="faint number">{status === null ? '' : `${milliseconds} ms`}</span>
+          <time class="faint" dateTime={at.toISOString()}>
+            {at.toLocaleTimeString()}
+          </time>
+        </summary>
+        <Copied name="curl" text={toCurl(base, sent, hidden)} />
+        {code && <Copied name="client" text={code} />}
+      </details>
+    </li>
+  )
+}
+
+function Copied({ name, text }: { readonly name: string; readonly text: string }) {
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text)
+      say('Copied.')
+    } catch {
+      say('The browser did not allow it: select the text, and copy it by hand.')
+    }
+  }
+  return (
+    <div class="copied">
+      <span class="faint">{name}</span>
+      <pre>
+        <code>{text}</code>
+      </pre>
+      <button
+        type="button"
+        class="quiet"
+        aria-label={`Copy the line for ${name}`}
+        onClick={() => void copy()}
+      >
+        Copy
+      </button>
+    </div>
+  )
+}

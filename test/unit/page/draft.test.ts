@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { findConflicts, settle } from '../../../src/page/app/model/conflict.js'
+import { draftAll, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
+import { type JsonSchema, readFields } from '../../../src/page/app/model/schema.js'
+
+const SCHEMA: JsonSchema = {
+  properties: {
+    title: { type: 'string', maxLength: 80 },
+    views: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+    open: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+    state: { anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] },
+    at: {
+      anyOf: [{ type: 'string', anyOf: [{ format: 'date-time' }, { format: 'date' }] }, { type: 'null' }],
+    },
+    tags: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }] },
+    part: {
+      anyOf: [
+        { type: 'object', properties: { x: { type: 'number' }, y: { type: 'string' } } },
+        { type: 'null' },
+      ],
+    },
+    any: {},
+    who: { anyOf: [{ type: 'string', 'x-collection': 'users' }, { $ref: '#/users' }] },
+  },
+  required: ['title'],
+}
+
+const FIELDS = readFields(SCHEMA, (schema) => schema)
+
+const DOCUMENT = {
+  title: 'T',
+  views: 3,
+  open: false,
+  state: 'a',
+  at: '2026-01-01T00:00:00.000Z',
+  tags: ['x', 'y'],
+  part: { x: 1.5, y: 'z' },
+  any: { deep: [1] },
+  who: '1',
+}
+
+test('each schema has its kind of field', () => {
+  expect(FIELDS.map(({ kind }) => kind)).toEqual([
+    'text',
+    'integer',
+    'boolean',
+    'choice',
+    'time',
+    'array',
+    'object',
+    'json',
+    'reference',
+  ])
+  expect(FIELDS.at(-1)?.target).toBe('users')
+  expect(FIELDS.map(({ isRequired }) => isRequired).indexOf(true)).toBe(0)
+})
+
+test('a document goes through a form and comes out the same', () => {
+  expect(readBody(FIELDS, draftAll(FIELDS, DOCUMENT))).toEqual({ body: DOCUMENT, faults: [] })
+})
+
+test('an empty form is an empty body, and says what is needed', () => {
+  expect(readBody(FIELDS, draftAll(FIELDS))).toEqual({
+    body: {},
+    faults: [{ path: '/title', message: 'is needed' }],
+  })
+})
+
+test.each([
+  ['views', '1.5', '/views'],
+  ['views', 'many', '/views'],
+  ['any', '{', '/any'],
+  ['at', 'soon', '/at'],
+])('%s cannot be %s', (name, draft, path) => {
+  const { faults } = readBody(FIELDS, { ...draftAll(FIELDS, DOCUMENT), [name]: draft })
+  expect(faults.map((fault) => fault.path)).toEqual([path])
+})
+
+test('a patch names what was touched, and no more', () => {
+  const before = draftAll(FIELDS, DOCUMENT)
+  expect(readPatch(FIELDS, before, before).body).toEqual({})
+  const after = { ...before, title: 'U', views: '', part: { x: '1.5', y: '' }, tags: ['x'] }
+  const patch = readPatch(
+    FIELDS.map((field) =>
+      field.name === 'part'
+        ? { ...field, fields: field.fields.map((one) => ({ ...one, isNullable: true })) }
+        : field,
+    ),
+    before,
+    after,
+  )
+  expect(patch).toEqual({ body: { title: 'U', views: null, part: { y: null }, tags: ['x'] }, faults: [] })
+  expect(readPatch(FIELDS, before, { ...before, title: '' }).faults).toEqual([
+    { path: '/title', message: 'is needed' },
+  ])
+})
+
+test('a time is that of the device, to the millisecond where it has any', () => {
+  expect(new Date(toLocal('2026-01-01T00:00:00.000Z')).toISOString()).toBe('2026-01-01T00:00:00.000Z')
+  expect(toLocal('2026-01-01T00:00:01.250Z')).toMatch(/:01\.250$/)
+  expect(toLocal('never')).toBe('never')
+})
+
+test('others and oneself: theirs is kept where only they wrote, and chosen where both did', () => {
+  const was = draftAll(FIELDS, DOCUMENT)
+  const theirs = { ...was, title: 'theirs', views: '9' }
+  const mine = { ...was, title: 'mine', state: '"b"' }
+  const conflicts = findConflicts(FIELDS, { was, theirs, mine })
+  expect(conflicts.map((one) => [one.field.name, one.mine])).toEqual([
+    ['title', 'mine'],
+    ['views', undefined],
+  ])
+  expect(settle(conflicts, mine, new Set())).toEqual({ ...was, title: 'mine', views: '9', state: '"b"' })
+  expect(settle(conflicts, mine, new Set(['title']))).toEqual({
+    ...was,
+    title: 'theirs',
+    views: '9',
+    state: '"b"',
+  })
+})

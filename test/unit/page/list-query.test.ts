@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import {
+  EMPTY_QUERY,
+  readListQuery,
+  toFilter,
+  toggleEquality,
+  writeListQuery,
+} from '../../../src/page/app/model/list-query.js'
+import { readPlace, writePlace } from '../../../src/page/app/model/place.js'
+import { toClientLine, toCode, toCurl } from '../../../src/page/app/model/request-lines.js'
+
+const QUERY = {
+  ...EMPTY_QUERY,
+  all: [
+    { path: 'state', operator: '$eq', value: 'open & "more"' },
+    { path: 'views', operator: '$gte', value: 3 },
+    { path: 'title', operator: '$contains', value: 'a.b (c)' },
+    { path: 'tag', operator: '$in', value: ['x', 'y'] },
+  ],
+  any: [[{ path: 'a.b', operator: '$ne', value: null }], [{ path: 'c', operator: '$exists', value: true }]],
+  sort: [{ path: 'title', descending: true }],
+  project: ['title'],
+  after: 'cursor',
+}
+
+test('what a list asks for is read back from the query of the API', () => {
+  expect(readListQuery(writeListQuery(QUERY))).toEqual(QUERY)
+  expect(writeListQuery(EMPTY_QUERY)).toBe('')
+})
+
+test('a pattern that is no plain text stays a pattern', () => {
+  expect(readListQuery('q[t][$regex]="^a"&q[t][$options]=i').all).toEqual([
+    { path: 't', operator: '$regex', value: '^a' },
+  ])
+})
+
+test('the same filter goes to the typed client', () => {
+  expect(toFilter(QUERY)).toEqual({
+    state: { $eq: 'open & "more"' },
+    views: { $gte: 3 },
+    title: { $regex: 'a\\.b \\(c\\)', $options: 'i' },
+    tag: { $in: ['x', 'y'] },
+    $or: [{ 'a.b': { $ne: null } }, { c: { $exists: true } }],
+  })
+})
+
+test('a click on a count filters from the first page on, and again takes it back', () => {
+  const on = toggleEquality({ ...EMPTY_QUERY, after: 'x', skip: 9 }, 'done', true)
+  expect(on).toEqual({ ...EMPTY_QUERY, all: [{ path: 'done', operator: '$eq', value: true }] })
+  expect(toggleEquality(on, 'done', true)).toEqual(EMPTY_QUERY)
+  expect(toggleEquality(on, 'done', false).all).toEqual([{ path: 'done', operator: '$eq', value: false }])
+})
+
+test.each([
+  ['#/', { view: 'collections' }],
+  ['#/account', { view: 'account' }],
+  ['#/list/a-b?q[x]="?"', { view: 'list', collection: 'a-b', query: 'q[x]="?"' }],
+  ['#/document/a/b%2Fc', { view: 'document', collection: 'a', id: 'b/c' }],
+  ['#/new/a', { view: 'new', collection: 'a', query: '' }],
+] as const)('%s is the address of a view', (address, place) => {
+  expect(readPlace(address)).toEqual(place)
+  expect(readPlace(writePlace(place))).toEqual(place)
+})
+
+test.each(['', '#', '#/nothing', '#/list', '#/document/a', '#/%E0%A4%A'])(
+  '%j leads to the collections',
+  (address) => {
+    expect(readPlace(address)).toEqual({ view: 'collections' })
+  },
+)
+
+const SENT = { method: 'GET', path: '/a', query: '', isSignedIn: false }
+
+test('a request is a line for a terminal, without a token and without a secret', () => {
+  expect(toCurl('http://h', SENT)).toBe(`curl -g 'http://h/a'`)
+  const login = {
+    ...SENT,
+    method: 'POST',
+    path: '/auth/login',
+    body: { email: `o'b`, password: 'x', pass: 'y' },
+  }
+  expect(toCurl('http://h', { ...login, isSignedIn: true }, new Set(['pass']))).toBe(
+    `curl -g -X POST 'http://h/auth/login' -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"email":"o'\\''b","password":"…","pass":"…"}'`,
+  )
+})
+
+test.each([
+  [
+    { ...SENT, query: 'q[s]="x"&sort[t]=-1&limit=5' },
+    `await client.collection('a').list({ q: { s: { $eq: 'x' } }, sort: { t: 'desc' }, limit: 5 })`,
+  ],
+  [{ ...SENT, path: '/a/count' }, `await client.collection('a').count()`],
+  [{ ...SENT, path: '/a/1' }, `await client.collection('a').get('1')`],
+  [
+    { ...SENT, method: 'PATCH', path: '/a/1', body: { t: "it's" } },
+    `await client.collection('a').update('1', { t: 'it\\'s' })`,
+  ],
+  [{ ...SENT, method: 'DELETE', path: '/a/1' }, `await client.collection('a').delete('1')`],
+  [{ ...SENT, method: 'POST', path: '/auth/logout' }, 'await client.auth.logout()'],
+  [
+    {
+      ...SENT,
+      method: 'POST',
+      path: '/_batch',
+      body: { operations: [{ method: 'PUT', path: '/a-b/1', ifNoneMatch: '*', body: { t: 1 } }] },
+    },
+    `await client.batch((b) => [\n  b['a-b'].create({ t: 1 }, { id: '1' }),\n])`,
+  ],
+  [{ ...SENT, path: '/_openapi.json' }, undefined],
+])('%j is a line of the typed client', (sent, line) => {
+  expect(toClientLine(sent)).toBe(line)
+})
+
+test('code has quotes and names as programs have them', () => {
+  expect(toCode({ 'a-b': ['x\n', null], c: {} })).toBe(`{ 'a-b': ['x\\n', null], c: {} }`)
+})

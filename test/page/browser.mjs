@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { chromium } from 'playwright-core'
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The Chromium of this machine; `undefined` where there is none. */
+export const findChromium = () =>
+  [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+    (path) => path && existsSync(path),
+  )
+
+/** Starts the command, and gives the address that it prints for its page. */
+export async function serve(config, ...options) {
+  const child = spawn(process.execPath, ['dist/cli.js', config, '--port', '0', ...options])
+  let said = ''
+  const page = await new Promise((resolve, reject) => {
+    const hear = (text) => {
+      said += text
+      const [, found] = /Open (http\S+)/.exec(said) ?? []
+      if (found) resolve(found)
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.on('exit', () => reject(new Error(said)))
+  })
+  const api = page.replace(/\/_page$/, '')
+  return {
+    page,
+    api,
+    async ask(method, path, { body, token, headers = {} } = {}) {
+      const response = await fetch(api + path, {
+        method,
+        headers: {
+          ...headers,
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text ? JSON.parse(text) : undefined }
+    },
+    async stop() {
+      child.removeAllListeners('exit')
+      const over = new Promise((resolve) => child.once('exit', resolve))
+      child.kill()
+      await over
+    },
+  }
+}
+
+export const launch = (executablePath) =>
+  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+
+/** Whether a request only asks if something would be allowed. */
+const isQuestion = (request) =>
+  request.headers()['if-match'] === '"-"' ||
+  (request.url().endsWith('/_batch') &&
+    (request.postData() ?? '').includes('00000000-0000-4000-8000-000000000000'))
+
+/** Opens the page in a window of its own, and watches it: what it asks, what it must never do. */
+export async function openPage(browser, service, { width = 1200, scheme = 'light', except = '' } = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: scheme,
+    locale: 'en-GB',
+    acceptDownloads: true,
+  })
+  await context.addInitScript(() => {
+    globalThis.violations = []
+    document.addEventListener('securitypolicyviolation', (event) => {
+      globalThis.violations.push(`${event.violatedDirective} ${event.blockedURI}`)
+    })
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const [faults, refused, hindrances] = [[], [], []]
+  page.on('pageerror', (error) => faults.push(error.stack))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  let underWay = 0
+  const isLasting = (request) => request.url().includes('/changes')
+  for (const event of ['requestfinished', 'requestfailed'])
+    page.on(event, (request) => {
+      if (!isLasting(request)) underWay--
+    })
+  page.on('request', (request) => {
+    if (!isLasting(request)) underWay++
+    const { origin, protocol } = new URL(request.url())
+    if (origin !== service.api && origin !== except && protocol !== 'data:' && protocol !== 'blob:')
+      faults.push(`asked ${request.url()}`)
+  })
+  page.on('response', (response) => {
+    if ([401, 403, 404].includes(response.status()) && !isQuestion(response.request()))
+      refused.push(`${response.status()} ${response.request().method()} ${response.url()}`)
+  })
+  await page.goto(service.page)
+  const screen = {
+    page,
+    refused,
+    go: async (fragment) => {
+      await page.evaluate((to) => {
+        location.hash = to
+      }, fragment)
+    },
+    heading: (text) => page.locator('h1', { hasText: text }).waitFor(),
+    /** Nothing is on its way, and nothing follows. */
+    async settle() {
+      for (let quiet = 0; quiet < 5; quiet = underWay === 0 ? quiet + 1 : 0) await page.waitForTimeout(100)
+    },
+    /** Fills a field by its label. */
+    fill: async (label, value) => {
+      const field = page.locator('main, dialog').last().getByLabel(label, { exact: false }).first()
+      await field.fill(value)
+    },
+    choose: async (label, value) => {
+      await page.locator('main').getByLabel(label).first().selectOption({ label: value })
+    },
+    /** Chooses what a reference names, by keyboard. */
+    refer: async (label, text) => {
+      const input = page.locator('main').getByRole('combobox', { name: label })
+      await input.fill(text)
+      await page.getByRole('option', { name: text }).first().waitFor()
+      await input.press('Enter')
+    },
+    press: (name) => page.getByRole('button', { name, exact: true }).first().click(),
+    said: (text) => page.getByRole('status').filter({ hasText: text }).first().waitFor(),
+    async signIn(email, password) {
+      await screen.go('#/account')
+      await page.locator('input[name=email]').fill(email)
+      await page.locator('input[name=password]').fill(password)
+      await page.locator('main button[type=submit]').click()
+      await screen.said('signed in')
+    },
+    async register(email, password) {
+      await screen.go('#/account')
+      await screen.press('Register')
+      await page.locator('input[name=email]').fill(email)
+      await page.locator('input[name=password]').fill(password)
+      await screen.press('Create account')
+      await screen.said('signed in')
+    },
+    /** axe-core, on what is shown now. */
+    async checkAccess(where) {
+      const found = await page.evaluate(
+        `(() => { const module = undefined; ${AXE}; return axe.run(document) })()`,
+      )
+      const told = found.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`,
+      )
+      hindrances.push(...told.map((one) => `${where}: ${one}`))
+    },
+    async noSideways(where) {
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      if (wide > 0) hindrances.push(`${where}: ${wide} pixels too wide`)
+    },
+    /** Nothing that must never happen has happened. */
+    async close({ mayRefuse = false } = {}) {
+      const violations = await page.evaluate(() => globalThis.violations)
+      assert.deepEqual(violations, [])
+      assert.deepEqual(hindrances, [])
+      assert.deepEqual(faults, [])
+      if (!mayRefuse) assert.deepEqual(refused, [])
+      await context.close()
+    },
+  }
+  await page.locator('main h1').waitFor()
+  return screen
+}

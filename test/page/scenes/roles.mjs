@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { openPage } from '../browser.mjs'
+
+const NEVER = { 'if-match': '"-"' }
+
+/** A guest, a founder and a member, from sign-up to sign-out; each sees and can do what the API allows, and no more. */
+export async function playRoles(browser, service) {
+  const guest = await openPage(browser, service)
+  assert.deepEqual(await shownCollections(guest.page), await allowedCollections(service))
+  await guest.close()
+
+  const founder = await openPage(browser, service)
+  await founder.register('founder@example.com', 'correct horse 1')
+  await foundTeam(founder)
+  await invite(founder, 'member@example.com', 'member')
+
+  const member = await openPage(browser, service)
+  await member.register('member@example.com', 'correct horse 2')
+  await accept(member, 'Mel', 'member')
+  await addProject(founder)
+  await addTask(founder)
+  await filterTasks(founder)
+  await conflict(founder, member, service)
+
+  for (const [screen, email, password] of [
+    [founder, 'founder@example.com', 'correct horse 1'],
+    [member, 'member@example.com', 'correct horse 2'],
+  ]) {
+    const token = (await service.ask('POST', '/auth/login', { body: { email, password } })).body.token
+    await compareRights(screen, service, token)
+  }
+  await deleteTask(founder)
+  for (const screen of [founder, member]) {
+    await screen.go('#/account')
+    await screen.press('Sign out')
+    await screen.said('signed out')
+    assert.equal(await screen.page.evaluate(() => sessionStorage.length), 0)
+    await screen.close()
+  }
+}
+
+const shownCollections = (page) => page.locator('nav.side a.inner').allTextContents()
+
+const allowedCollections = async (service, token) =>
+  (await service.ask('GET', '/', { token })).body.collections.map(({ name }) => name)
+
+/** A team and its first admin hold only together: one step, or nothing. */
+async function foundTeam(screen) {
+  await screen.go('#/new/teams')
+  await screen.fill('name', 'Green')
+  await screen.press('Add together with others…')
+  await screen.go('#/new/memberships')
+  await screen.heading('Add to memberships')
+  await screen.refer('team', 'Green')
+  await screen.choose('role', 'admin')
+  await screen.fill('name', 'Flo')
+  await screen.press('Add together with others…')
+  await screen.press('Do all of it')
+  await screen.said('all in one step')
+}
+
+async function invite(screen, email, role) {
+  await screen.go('#/new/invitations')
+  await screen.heading('Add to invitations')
+  await screen.refer('team', 'Green')
+  await screen.fill('email', email)
+  await screen.choose('role', role)
+  await screen.press('Add')
+  await screen.said('Added')
+}
+
+async function accept(screen, name, role) {
+  await screen.go('#/new/memberships')
+  await screen.heading('Add to memberships')
+  await screen.refer('team', 'Green')
+  await screen.choose('role', role)
+  await screen.fill('name', name)
+  await screen.refer('invitation', 'member@')
+  await screen.press('Add')
+  await screen.said('Added')
+}
+
+async function addProject(screen) {
+  await screen.go('#/new/projects')
+  await screen.heading('Add to projects')
+  await screen.refer('team', 'Green')
+  await screen.fill('title', 'Orchard')
+  await screen.choose('status', 'open')
+  await screen.press('Add')
+  await screen.said('Added')
+}
+
+async function addTask(screen) {
+  await screen.go('#/new/tasks')
+  await screen.heading('Add to tasks')
+  await screen.refer('project', 'Orchard')
+  await screen.refer('team', 'Green')
+  await screen.fill('title', 'Plant')
+  await screen.press('Add')
+  await screen.said('Added')
+}
+
+async function filterTasks({ page, go }) {
+  await go('#/list/tasks')
+  const bar = page.getByRole('button', { name: /^done/ })
+  await bar.click()
+  await page.getByText('Nothing matches.').waitFor()
+  assert.ok((await page.evaluate(() => location.hash)).includes('q[state]'))
+  await page.reload()
+  await page.getByText('Nothing matches.').waitFor()
+  await bar.click()
+  await page.getByRole('link', { name: 'Plant' }).waitFor()
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  await page.getByLabel('Field', { exact: true }).selectOption('title')
+  await page.locator('.condition input').fill('lan')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('link', { name: 'Plant' }).waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    (async () => {
+      await page.getByRole('button', { name: 'Download' }).click()
+      await page.getByRole('button', { name: /CSV/ }).click()
+    })(),
+  ])
+  const stream = await download.createReadStream()
+  const text = (await stream.toArray()).join('')
+  assert.match(text, /^_id,title,.*\r\n[^\r]*,Plant,/)
+}
+
+/** Two write the same field: who comes second sees both, and decides. */
+async function conflict(first, second, service) {
+  await first.go('#/list/tasks')
+  await first.page.getByRole('link', { name: 'Plant' }).click()
+  await first.heading('Plant')
+  const fragment = await first.page.evaluate(() => location.hash)
+  await second.go(fragment)
+  await second.heading('Plant')
+  await first.page.getByRole('button', { name: 'Save' }).waitFor()
+  await second.page.getByRole('button', { name: 'Save' }).waitFor()
+  await first.fill('title', 'Plant apples')
+  await first.press('Save')
+  await first.said('Saved')
+  await second.fill('title', 'Plant pears')
+  await second.choose('state', 'done')
+  await second.press('Save')
+  await second.page.getByText('Others changed it meanwhile').waitFor()
+  await second.page.getByLabel(/they wrote/).check()
+  await second.press('Save over the newest')
+  await second.said('Saved')
+  const id = fragment.split('/').pop()
+  const { body } = await service.ask('POST', '/auth/login', {
+    body: { email: 'founder@example.com', password: 'correct horse 1' },
+  })
+  const { title, state } = (await service.ask('GET', `/tasks/${id}`, { token: body.token })).body
+  assert.deepEqual({ title, state }, { title: 'Plant apples', state: 'done' })
+}
+
+/** What the page offers for each document that one may see is what the API grants there. */
+async function compareRights(screen, service, token) {
+  assert.deepEqual(await shownCollections(screen.page), await allowedCollections(service, token))
+  const { collections } = (await service.ask('GET', '/', { token })).body
+  for (const { name, operations } of collections) {
+    if (!operations.includes('list')) continue
+    const { body: documents } = await service.ask('GET', `/${name}?limit=3`, { token })
+    for (const { _id: id } of documents) {
+      const [update, remove] = [
+        await service.ask('PATCH', `/${name}/${id}`, { token, headers: NEVER, body: {} }),
+        await service.ask('DELETE', `/${name}/${id}`, { token, headers: NEVER }),
+      ]
+      await screen.go(`#/document/${name}/${id}`)
+      await screen.page.locator('.facts code', { hasText: id }).waitFor()
+      const offered = {
+        update: (await screen.page.getByRole('button', { name: 'Save', exact: true }).count()) > 0,
+        delete: (await screen.page.getByRole('button', { name: 'Delete', exact: true }).count()) > 0,
+      }
+      assert.deepEqual(
+        offered,
+        { update: update.status === 412, delete: remove.status === 412 },
+        `${name}/${id}`,
+      )
+    }
+  }
+}
+
+async function deleteTask({ page, go, press, said, heading }) {
+  await go('#/list/tasks')
+  await page.getByRole('link', { name: 'Plant apples' }).click()
+  await heading('Plant apples')
+  await press('Delete')
+  await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+  await press('Delete')
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+  await said('Deleted')
+}

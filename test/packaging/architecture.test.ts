@@ -329,7 +329,16 @@ function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
   })
 }
 
-const WEB_LAYERS = ['http', 'mounts', 'types', 'hooks', 'create-collection-service', 'client', 'insight', 'page']
+const WEB_LAYERS = [
+  'http',
+  'mounts',
+  'types',
+  'hooks',
+  'create-collection-service',
+  'client',
+  'insight',
+  'page',
+]
 
 /** Requests and answers of the web below the layer of HTTP. */
 const findWebObjects = (files: readonly SourceFile[]): readonly string[] =>

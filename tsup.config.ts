@@ -7,7 +7,7 @@ import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/shape/config-schema.js'
-import { bundlePage } from './tsup.page.js'
+import { bundlePage } from './src/page/bundle-page.js'
 
 /** The files that hold the text of a module: one for both formats, because it is as large as what uses it. */
 const rawFileOf = (name: string): string => `${name}-text.cjs`
@@ -44,18 +44,16 @@ const fileText: typeof rawText = {
   },
 }
 
-/** `import page from './file?document'`: the page of which the file is the beginning. */
+/** `import page from './file?document'`: the page of which the file is the beginning, once for both formats. */
 const pageDocument: typeof rawText = {
   name: 'page-document',
   setup(build) {
-    build.onResolve({ filter: /\?document$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path.replace(/\?document$/, '')),
-      namespace: 'page-document',
-    }))
-    build.onLoad({ filter: /.*/, namespace: 'page-document' }, async ({ path }) => ({
-      contents: JSON.stringify(await bundlePage(path)),
-      loader: 'json',
-    }))
+    build.onResolve({ filter: /\?document$/ }, async ({ path, resolveDir }) => {
+      const page = await bundlePage(join(resolveDir, path.replace(/\?document$/, '')))
+      await mkdir('dist', { recursive: true })
+      await writeFile('dist/page-document.cjs', `module.exports=${JSON.stringify(page)}\n`)
+      return { path: './page-document.cjs', external: true }
+    })
   },
 }
 

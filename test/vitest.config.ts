@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { bundlePage } from '../tsup.page.js'
+import { bundlePage } from '../src/page/bundle-page.js'
 
 /** The files that take longest, longest first: begun last, one of them would keep one worker alone. */
 const LONGEST: readonly string[] = [

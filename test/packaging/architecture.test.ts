@@ -4,6 +4,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { LAYERS } from './layers.js'
 
 interface Import {
   readonly from: string
@@ -18,145 +19,6 @@ interface SourceFile {
   readonly hasDefaultExport: boolean
   /** Every name that stands in the code, comments and strings not counted. */
   readonly names: ReadonlySet<string>
-}
-
-/** What each layer may import beside itself; it is a layer of its own where it is a file. */
-const LAYERS: { readonly [layer: string]: readonly string[] } = {
-  errors: [],
-  'field-definition': [],
-  types: ['field-definition'],
-  slices: ['types'],
-  promises: ['types'],
-  'first-version': [],
-  infer: ['types'],
-  consumers: ['types', 'infer'],
-  hooks: ['errors', 'types', 'infer', 'consumers'],
-  'define-config': ['infer'],
-  client: ['errors', 'types', 'infer'],
-  json: ['errors', 'types', 'slices'],
-  filter: ['types', 'slices', 'json'],
-  storage: ['types', 'filter'],
-  fields: ['json', 'types', 'filter'],
-  schema: ['json', 'errors', 'types', 'slices', 'filter', 'fields'],
-  query: ['json', 'errors', 'types', 'filter', 'storage', 'fields', 'schema'],
-  permissions: ['json', 'types', 'slices', 'filter', 'storage', 'fields', 'schema', 'query'],
-  config: ['json', 'errors', 'types', 'filter', 'storage', 'fields', 'schema', 'query', 'permissions'],
-  auth: ['json', 'errors', 'types', 'first-version', 'filter', 'storage', 'fields'],
-  service: [
-    'json',
-    'promises',
-    'errors',
-    'types',
-    'hooks',
-    'consumers',
-    'first-version',
-    'slices',
-    'filter',
-    'storage',
-    'fields',
-    'schema',
-    'query',
-    'permissions',
-    'config',
-    'auth',
-  ],
-  http: [
-    'json',
-    'promises',
-    'errors',
-    'types',
-    'hooks',
-    'slices',
-    'filter',
-    'schema',
-    'query',
-    'permissions',
-    'config',
-    'auth',
-    'service',
-  ],
-  adapters: ['json', 'errors', 'slices', 'promises', 'filter', 'storage'],
-  mounts: ['json', 'errors', 'types', 'promises', 'auth', 'http'],
-  'create-collection-service': [
-    'errors',
-    'types',
-    'hooks',
-    'consumers',
-    'infer',
-    'storage',
-    'config',
-    'auth',
-    'service',
-    'http',
-    'openapi',
-    'adapters',
-  ],
-  openapi: [
-    'json',
-    'promises',
-    'slices',
-    'errors',
-    'types',
-    'filter',
-    'fields',
-    'schema',
-    'query',
-    'permissions',
-    'config',
-    'service',
-    'http',
-  ],
-  insight: [
-    'json',
-    'errors',
-    'types',
-    'hooks',
-    'filter',
-    'storage',
-    'fields',
-    'schema',
-    'query',
-    'permissions',
-    'config',
-    'auth',
-    'service',
-    'http',
-    'openapi',
-    'adapters',
-    'create-collection-service',
-  ],
-  page: ['errors', 'types', 'infer', 'client'],
-  testing: ['insight', 'json', 'errors', 'types', 'slices', 'filter', 'storage', 'auth', 'adapters'],
-  cli: [
-    'json',
-    'errors',
-    'types',
-    'storage',
-    'fields',
-    'schema',
-    'query',
-    'permissions',
-    'config',
-    'service',
-    'adapters',
-    'mounts',
-    'openapi',
-    'insight',
-    'page',
-    'index',
-  ],
-  index: [
-    'errors',
-    'types',
-    'hooks',
-    'consumers',
-    'infer',
-    'filter',
-    'storage',
-    'adapters',
-    'define-config',
-    'create-collection-service',
-  ],
 }
 
 /** Layers without code of their own: whoever imports them imports types. */
@@ -308,7 +170,11 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 }
 
 /** Where only node and those like it go. */
-const NODE_FOLDERS = ['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/']
+const NODE_FOLDERS = [
+  ...['mounts/', 'cli/', 'adapters/sql/', 'adapters/sqlite/', 'adapters/postgres/'],
+  // The build runs it.
+  'page/bundle-page.ts',
+]
 const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediate']
 
 /** Files that ask `globalThis` whether it is there, and do without where it is not. */

@@ -100,11 +100,19 @@ beforeAll(() => {
 const LED_TO: { readonly [what in What]: readonly string[] } = {
   'a field type': ['fields/field-types.ts', 'infer/fields.ts'],
   'an attribute of a field type': ['fields/types/timestamp.ts'],
-  'an operator': ['client/query-types.ts', 'openapi/parameters.ts', 'query/operators.ts'],
+  'an operator': [
+    'client/query-types.ts',
+    'insight/explain/print/describe-condition.ts',
+    'openapi/parameters.ts',
+    'query/operators.ts',
+  ],
   'a type of values': [
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
     'filter/compare.ts',
+    'insight/diff/model/universe.ts',
+    'insight/diff/solver/candidates.ts',
+    'insight/matrix/anonymous.ts',
     'openapi/parameters.ts',
     'openapi/schemas/value-schema.ts',
     'query/claims/claim-types.ts',
@@ -121,6 +129,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/sqlite/read/path-finder.ts',
     'filter/filter.ts',
     'filter/matches.ts',
+    'insight/diff/model/conditions.ts',
     'testing/adapter/check/print-query.ts',
   ],
 }

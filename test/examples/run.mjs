@@ -415,7 +415,7 @@ async function useObserver() {
 /** What is described in OpenAPI is understood by a printer of types, and by a generator of clients. */
 async function useDescription() {
   const project = await create('openapi', { packages: OPENAPI })
-  await copy(project, 'teams')
+  await cp(join(examples, 'teams'), join(project, 'teams'), { recursive: true })
   const tool = (name, ...args) =>
     runSound(join(project, 'node_modules', '.bin', name), args, { cwd: project })
   await check('OpenAPI: types by openapi-typescript, a client by swagger-typescript-api', async () => {

@@ -5,7 +5,7 @@ import type { Pattern } from '../../../filter/pattern/syntax/pattern.js'
 import { OWNER, type Rule } from '../../../permissions/grants.js'
 import { isVariable } from '../../../query/variable.js'
 import type { Where } from '../../../query/where.js'
-import { leavesOf } from './conditions.js'
+import { leavesOf } from './filters.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
 
 /** What the rules compare with each other: fields, what the caller has, and the time. */

@@ -1,17 +1,15 @@
 import type { Collection } from '../../../config/plan.js'
 import { SYSTEM_FIELD_PLANS } from '../../../fields/compile-fields.js'
 import type { Field } from '../../../fields/field-type.js'
-import type { ComparableType, Scalar } from '../../../filter/filter.js'
+import type { ComparableType } from '../../../filter/filter.js'
 import { isEqualJson } from '../../../json/equality.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { normalise } from '../../../schema/normalise.js'
-import { findCandidates } from '../solver/candidates.js'
-import { findTexts } from '../solver/texts.js'
 import type { ListMark, Value, Variable } from '../solver/variable.js'
-import { type Comparisons, fieldKey, findComparisons } from './compared.js'
-import { documentWith } from './conditions.js'
-import { sampleText } from './samples.js'
+import { fieldKey, findComparisons } from './compared.js'
+import { documentWith } from './filters.js'
+import { type Candidates, createCandidates } from './group-values.js'
 import { bodyKey, callerKey, storedKey, TIME } from './sources.js'
 
 /** The same collection in two configurations. */
@@ -109,59 +107,6 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
     (name) => !declared.has(name) && !named.includes(name),
   )
   return other === undefined ? undeclared : [...undeclared, other]
-}
-
-interface Candidates {
-  /** The values of a type that the group of a key tells apart. */
-  ofType(key: string, type: ComparableType): readonly Scalar[]
-  /** The types of the fields in the group of a key. */
-  typesOf(key: string): readonly ComparableType[]
-  isWhole(): boolean
-}
-
-/** The most values of one group that may have to be different. */
-const MAX_COUNT = 6
-
-function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<string, Field>): Candidates {
-  const known = new Map<unknown, Map<ComparableType, readonly Scalar[]>>()
-  let isWhole = true
-  return {
-    ofType(key, type) {
-      const group = comparisons.groupOf(key)
-      const kept = known.get(group) ?? new Map<ComparableType, readonly Scalar[]>()
-      known.set(group, kept)
-      const found = kept.get(type)
-      if (found) return found
-      const keys = [...group.keys]
-      const members = keys.map((one) => fields.get(one.replace(/^stored\./, '')))
-      const count = Math.min(
-        MAX_COUNT,
-        members.reduce((sum, field) => sum + (field?.items ? 3 : 2), 0),
-      )
-      const samples = members.flatMap((field) => (field && type === 'string' ? sampleText(field) : []))
-      const named = [...group.named, ...samples]
-      const values = [...findCandidates({ type, named, count })]
-      if (type === 'string' && group.patterns.size > 0) {
-        const ordered = named.filter((value) => typeof value === 'string')
-        const texts = findTexts([...group.patterns.values()], ordered, count)
-        isWhole &&= texts.isWhole
-        values.push(...texts.texts.filter((text) => !values.includes(text)))
-      }
-      kept.set(type, values)
-      return values
-    },
-    typesOf: (key) => {
-      const members = [...comparisons.groupOf(key).keys].map((one) =>
-        fields.get(one.replace(/^stored\./, '')),
-      )
-      const types = members.flatMap((field): ComparableType[] => {
-        const { fieldType } = field?.items ?? field ?? {}
-        return fieldType?.isScalar ? [fieldType.valueType] : []
-      })
-      return [...new Set(types)]
-    },
-    isWhole: () => isWhole,
-  }
 }
 
 /** Whether a collection would store this value of a field. */

@@ -1,0 +1,61 @@
+import type { Field } from '../../../fields/field-type.js'
+import type { ComparableType, Scalar } from '../../../filter/filter.js'
+import { findCandidates } from '../solver/candidates.js'
+import { findTexts } from '../solver/texts.js'
+import type { Comparisons } from './compared.js'
+import { sampleText } from './samples.js'
+
+/** The values that the rules tell apart. */
+export interface Candidates {
+  /** The values of a type that the group of a key tells apart. */
+  ofType(key: string, type: ComparableType): readonly Scalar[]
+  /** The types of the fields in the group of a key. */
+  typesOf(key: string): readonly ComparableType[]
+  isWhole(): boolean
+}
+
+/** The most values of one group that may have to be different. */
+const MAX_COUNT = 6
+
+/** Finds the values of each group once, when they are first asked for. */
+export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<string, Field>): Candidates {
+  const known = new Map<unknown, Map<ComparableType, readonly Scalar[]>>()
+  let isWhole = true
+  return {
+    ofType(key, type) {
+      const group = comparisons.groupOf(key)
+      const kept = known.get(group) ?? new Map<ComparableType, readonly Scalar[]>()
+      known.set(group, kept)
+      const found = kept.get(type)
+      if (found) return found
+      const keys = [...group.keys]
+      const members = keys.map((one) => fields.get(one.replace(/^stored\./, '')))
+      const count = Math.min(
+        MAX_COUNT,
+        members.reduce((sum, field) => sum + (field?.items ? 3 : 2), 0),
+      )
+      const samples = members.flatMap((field) => (field && type === 'string' ? sampleText(field) : []))
+      const named = [...group.named, ...samples]
+      const values = [...findCandidates({ type, named, count })]
+      if (type === 'string' && group.patterns.size > 0) {
+        const ordered = named.filter((value) => typeof value === 'string')
+        const texts = findTexts([...group.patterns.values()], ordered, count)
+        isWhole &&= texts.isWhole
+        values.push(...texts.texts.filter((text) => !values.includes(text)))
+      }
+      kept.set(type, values)
+      return values
+    },
+    typesOf: (key) => {
+      const members = [...comparisons.groupOf(key).keys].map((one) =>
+        fields.get(one.replace(/^stored\./, '')),
+      )
+      const types = members.flatMap((field): ComparableType[] => {
+        const { fieldType } = field?.items ?? field ?? {}
+        return fieldType?.isScalar ? [fieldType.valueType] : []
+      })
+      return [...new Set(types)]
+    },
+    isWhole: () => isWhole,
+  }
+}

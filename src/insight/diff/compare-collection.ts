@@ -1,6 +1,13 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { type Comparing, type Found, listQuestions, standingOf } from './find-differences.js'
+import { haveSameSchema } from './act-alike.js'
+import {
+  type Comparing,
+  createClassVariable,
+  type Found,
+  listQuestions,
+  standingOf,
+} from './find-differences.js'
 import { findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
 import type { Asker } from './model/deciding.js'
@@ -107,18 +114,21 @@ interface Known extends Found {
 function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
+  const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
+  const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
   const base: Omit<Comparing, 'asker'> = {
-    ...{ sides, operation },
+    ...{ sides, operation, areAccounts, areClosed },
     classes: findClasses(sides, rules, operation === 'read'),
-    areAccounts: [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)],
-    areClosed: [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)],
+    isSameElse: areAccounts[0] === areAccounts[1] && areClosed[0] === areClosed[1] && haveSameSchema(sides),
   }
   const known: Known[] = []
   const differences: PermissionDifference[] = []
   const isKnown = ({ kind, about }: Found, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
-  const run = ({ universe: { variables }, isSignedIn, isFresh, budget }: Pass): void => {
+  const classVariable = createClassVariable(base.classes)
+  const run = ({ universe, isSignedIn, isFresh, budget }: Pass): void => {
+    const variables = new Map([...universe.variables, [classVariable.key, classVariable]])
     const seen = new Set<string>()
     for (const asker of listAskers(roles, most)) {
       if ((asker !== null) !== isSignedIn) continue

@@ -1,6 +1,7 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
+import { actAlike, type Deciders } from './act-alike.js'
 import type { NameClass } from './model/classes.js'
 import { chooseRule, isRefusal, type Outcome, type Stored, type Write } from './model/decide-write.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
@@ -10,6 +11,7 @@ import { storedKey } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
 import type { Ask } from './solver/explore.js'
+import type { Variable } from './solver/variable.js'
 import type { DocumentOperation, Kind } from './types.js'
 
 /** What is compared: an operation, for one kind of caller. */
@@ -22,6 +24,8 @@ export interface Comparing {
   readonly areAccounts: readonly [before: boolean, after: boolean]
   /** Whether registration is closed, so that nobody creates an account without being signed in. */
   readonly areClosed: readonly [before: boolean, after: boolean]
+  /** Whether the rules are all that the sides do not have in common. */
+  readonly isSameElse: boolean
 }
 
 /** A difference that one run has found. */
@@ -108,6 +112,7 @@ function compareShown(comparing: Comparing, names: NameClass, { ask, tell }: Tel
 /** What a write answers and leaves behind. */
 function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
   const [before, after] = sightsOf(comparing, ask)
+  if (comparing.isSameElse && actAlike(decidersOf(comparing, before), decidersOf(comparing, after))) return
   const body = createBodyReader(ask, new Set(comparing.classes.map(([name]) => name)))
   const areAlike = areReadersAlike(before, after)
   // Where both read alike, that the document can be read is asked last: without that, nothing differs.
@@ -121,9 +126,32 @@ function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
     if (was !== is) tellIf({ kind: 'changed', about: 'whole' })
   } else if (isRefusal(was)) tellIf({ kind: 'widening', about: 'whole' })
   else if (isRefusal(is)) tellIf({ kind: 'narrowing', about: 'whole' })
-  else if (!areAlike || !isSameOne(was.rule, is.rule))
-    for (const names of comparing.classes) compareStored(names, { was, is, areAlike }, { ask, tell: tellIf })
+  else if (!areAlike || !isSameOne(was.rule, is.rule)) {
+    const names = chooseClass(comparing.classes, ask)
+    if (names) compareStored(names, { was, is, areAlike }, { ask, tell: tellIf })
+  }
 }
+
+const decidersOf = ({ operation, asker }: Comparing, sight: Sight): Deciders => ({
+  sight,
+  rules: selectWriteRules(sight.collection.permissions[operationOf(operation)], asker),
+  hasStored: operation !== 'create',
+})
+
+/** Each run looks at one class alone: what is asked of one has nothing to do with the others. */
+const chooseClass = (classes: readonly NameClass[], ask: Ask): NameClass | undefined =>
+  classes.find((_, i) => ask({ kind: 'test', on: CLASS, test: (value) => value === i }))
+
+/** The variable of the class that a run looks at. */
+const CLASS = 'class'
+
+/** What chooses the class that a run looks at, beside what is asked about. */
+export const createClassVariable = (classes: readonly NameClass[]): Variable => ({
+  key: CLASS,
+  values: [...classes.keys()],
+  elements: [],
+  parent: null,
+})
 
 const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)

@@ -2,28 +2,36 @@ import type { Collection } from '../../../config/plan.js'
 import type { Rule } from '../../../permissions/grants.js'
 import type { BoundParts, Where } from '../../../query/where.js'
 
-const keys = new WeakMap<Rule, string>()
-
-/** A rule as text: two rules with the same text mean the same. */
-export function keyOfRule(rule: Rule): string {
-  const known = keys.get(rule)
-  if (known !== undefined) return known
-  const { subject, properties, where, check, set, acceptsRole } = rule
-  const key = JSON.stringify([
-    subject,
-    properties.pick && [...properties.pick].sort(),
-    [...properties.omit].sort(),
-    keyOfWhere(where),
-    keyOfWhere(check),
-    [...set].sort(([a], [b]) => (a < b ? -1 : 1)),
-    acceptsRole,
-  ])
-  keys.set(rule, key)
-  return key
+/** Writes a text for each rule once. */
+function remembered(write: (rule: Rule) => unknown): (rule: Rule) => string {
+  const keys = new WeakMap<Rule, string>()
+  return (rule) => {
+    const key = keys.get(rule) ?? JSON.stringify(write(rule))
+    keys.set(rule, key)
+    return key
+  }
 }
 
-const keyOfWhere = (where: Where): unknown =>
-  where.kind === 'fixed' ? where.filter : keyOfParts(where.parts)
+/** The properties that a rule includes, as text. */
+export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
+  pick && [...pick].sort(),
+  [...omit].sort(),
+])
+
+/** What a rule does where it applies, as text. */
+export const keyOfEffect = remembered((rule) => [
+  keyOfProperties(rule),
+  keyOfWhere(rule.check),
+  [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
+  rule.acceptsRole,
+])
+
+/** A rule as text: two rules with the same text mean the same. */
+export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])
+
+function keyOfWhere(where: Where): unknown {
+  return where.kind === 'fixed' ? where.filter : keyOfParts(where.parts)
+}
 
 function keyOfParts(parts: BoundParts): unknown {
   if (parts.kind !== 'condition') return [parts.kind, parts.wheres.map(keyOfWhere)]

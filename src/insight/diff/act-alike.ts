@@ -1,15 +1,17 @@
 import type { Collection } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
+import { holdsImmutable } from '../../schema/changes.js'
 import type { Sight } from './model/deciding.js'
 import { keyOfEffect, keyOfProperties, keyOfRule } from './model/rule-keys.js'
 import type { Sides } from './model/universe.js'
+import type { DocumentOperation } from './types.js'
 
 /** The rules of one side that may decide about a request. */
 export interface Deciders {
   readonly sight: Sight
   readonly rules: readonly Rule[]
-  /** Whether a rule's `where` counts: a document that is created has none to meet. */
-  readonly hasStored: boolean
+  /** The names that it depends on whether they are shown; `null` where no document is stored yet. */
+  readonly namesShown: readonly string[] | null
 }
 
 /**
@@ -19,9 +21,16 @@ export interface Deciders {
 export const actAlike = (before: Deciders, after: Deciders): boolean =>
   (before.rules.length === 0) === (after.rules.length === 0) &&
   areAlike(before, after, keyOfEffect) &&
-  areAlike(readersOf(before), readersOf(after), keyOfProperties)
+  (before.namesShown === null ||
+    areAlike(readersOf(before), readersOf(after), keyOfProperties) ||
+    showAlike(before, after))
 
-const readersOf = ({ sight }: Deciders): Deciders => ({ sight, rules: sight.readers, hasStored: true })
+const readersOf = ({ sight }: Deciders): Deciders => ({ sight, rules: sight.readers, namesShown: [] })
+
+/** Whether both sides show all that a write depends on. */
+const showAlike = ({ sight: before, namesShown }: Deciders, { sight: after }: Deciders): boolean =>
+  before.isReadable() === after.isReadable() &&
+  (!before.isReadable() || (namesShown ?? []).every((name) => before.shows(name) === after.shows(name)))
 
 function areAlike(before: Deciders, after: Deciders, keyOf: (rule: Rule) => string): boolean {
   const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
@@ -29,7 +38,8 @@ function areAlike(before: Deciders, after: Deciders, keyOf: (rule: Rule) => stri
   const earlier = new Set(shared.map(({ subject }) => subject))
   const still = after.rules.filter(({ subject }) => earlier.has(subject))
   if (!shared.every(({ subject }, i) => still[i]?.subject === subject)) return false
-  const applies = ({ sight, hasStored }: Deciders, rule: Rule): boolean => !hasStored || sight.appliesTo(rule)
+  const applies = ({ sight, namesShown }: Deciders, rule: Rule): boolean =>
+    namesShown === null || sight.appliesTo(rule)
   return (
     shared.every((rule) => {
       const other = later.get(rule.subject)
@@ -52,3 +62,17 @@ const schemaOf = ({ fields, additionalProperties, roleField, verifiedField }: Co
     roleField,
     verifiedField,
   ])
+
+/** The names of which a write depends on whether they are shown. */
+export function namesShownTo(
+  operation: DocumentOperation,
+  { before, after }: Sides,
+  names: readonly string[],
+): readonly string[] | null {
+  if (operation === 'create') return null
+  if (operation === 'delete') return []
+  const fields = [...before.fields, ...after.fields]
+  if (operation === 'put') return [...new Set([...fields.map(({ name }) => name), ...names])]
+  const judged = fields.filter((field) => field.definition.required === true || holdsImmutable(field))
+  return [...new Set(judged.map(({ name }) => name))]
+}

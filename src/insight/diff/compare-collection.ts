@@ -1,6 +1,6 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { haveSameSchema } from './act-alike.js'
+import { haveSameSchema, namesShownTo } from './act-alike.js'
 import {
   type Comparing,
   createClassVariable,
@@ -116,9 +116,15 @@ function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
   const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
-  const base: Omit<Comparing, 'asker'> = {
+  const classes = findClasses(sides, rules, operation === 'read')
+  const base: Omit<Comparing, 'asker' | 'isNew'> = {
     ...{ sides, operation, areAccounts, areClosed },
-    classes: findClasses(sides, rules, operation === 'read'),
+    classes,
+    namesShown: namesShownTo(
+      operation,
+      sides,
+      classes.map(([name]) => name),
+    ),
     isSameElse: areAccounts[0] === areAccounts[1] && areClosed[0] === areClosed[1] && haveSameSchema(sides),
   }
   const known: Known[] = []
@@ -132,7 +138,7 @@ function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
     const seen = new Set<string>()
     for (const asker of listAskers(roles, most)) {
       if ((asker !== null) !== isSignedIn) continue
-      const comparing: Comparing = { ...base, asker }
+      const comparing: Comparing = { ...base, asker, isNew: (found) => !isKnown(found, asker) }
       const standing = standingOf(comparing)
       const key = JSON.stringify(standing)
       if (standing[0] === standing[1] || seen.has(key)) continue
@@ -140,7 +146,7 @@ function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
       for (const question of listQuestions(comparing)) {
         explore(variables, budget, (ask, readModel) =>
           question(ask, (found) => {
-            if (isKnown(found, asker)) return
+            if (!comparing.isNew(found)) return
             known.push({ ...found, asker })
             const witness = writeWitness(comparing, { variables, model: readModel(), isFresh })
             differences.push({

@@ -12,6 +12,7 @@ import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
 import type { Ask } from './solver/explore.js'
 import type { Variable } from './solver/variable.js'
+import { isTold } from './tell-apart.js'
 import type { DocumentOperation, Kind } from './types.js'
 
 /** What is compared: an operation, for one kind of caller. */
@@ -26,6 +27,10 @@ export interface Comparing {
   readonly areClosed: readonly [before: boolean, after: boolean]
   /** Whether the rules are all that the sides do not have in common. */
   readonly isSameElse: boolean
+  /** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
+  readonly namesShown: readonly string[] | null
+  /** Whether a difference is new; what is known need not be found again. */
+  readonly isNew: (found: Found) => boolean
 }
 
 /** A difference that one run has found. */
@@ -37,9 +42,6 @@ export interface Found {
 
 /** Tells of a difference. */
 export type Tell = (found: Found) => void
-
-/** Whether a difference is new; what is known need not be found again. */
-export type IsNew = (about: Found['about']) => boolean
 
 /** One question whose runs find differences. */
 export type Question = (ask: Ask, tell: Tell) => void
@@ -56,20 +58,6 @@ export function listQuestions(comparing: Comparing): readonly Question[] {
       ),
     ]
   return [(ask, tell) => compareWrites(comparing, ask, tell)]
-}
-
-const isSameRule = (rule: Rule, others: readonly Rule[]): boolean =>
-  others.some((other) => keyOfRule(other) === keyOfRule(rule))
-
-/** Whether one of the rules applies that only one side has; where it does on both, nothing differs. */
-function isTold(before: Sight, after: Sight, isAsked: (rule: Rule) => boolean): readonly [boolean, boolean] {
-  const rulesOf = (sight: Sight, other: Sight) =>
-    sight.readers.filter((rule) => isAsked(rule) && !isSameRule(rule, other.readers))
-  const own = rulesOf(before, after).some(before.appliesTo)
-  const others = rulesOf(after, before).some(after.appliesTo)
-  if (own === others) return [true, true]
-  const shared = before.readers.filter((rule) => isAsked(rule) && isSameRule(rule, after.readers))
-  return shared.some(before.appliesTo) ? [true, true] : [own, others]
 }
 
 const KIND_BY_LOSS = { true: 'narrowing', false: 'widening' } as const
@@ -113,6 +101,7 @@ function compareShown(comparing: Comparing, names: NameClass, { ask, tell }: Tel
 function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
   const [before, after] = sightsOf(comparing, ask)
   if (comparing.isSameElse && actAlike(decidersOf(comparing, before), decidersOf(comparing, after))) return
+  if (isNoNews(comparing, before, after)) return
   const body = createBodyReader(ask, new Set(comparing.classes.map(([name]) => name)))
   const areAlike = areReadersAlike(before, after)
   // Where both read alike, that the document can be read is asked last: without that, nothing differs.
@@ -132,11 +121,21 @@ function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
   }
 }
 
-const decidersOf = ({ operation, asker }: Comparing, sight: Sight): Deciders => ({
-  sight,
+const decidersOf = ({ operation, asker, namesShown }: Comparing, sight: Sight): Deciders => ({
+  ...{ sight, namesShown },
   rules: selectWriteRules(sight.collection.permissions[operationOf(operation)], asker),
-  hasStored: operation !== 'create',
 })
+
+/** Whether only one side reads the document, and all that can follow from this is known. */
+function isNoNews({ operation, isNew }: Comparing, before: Sight, after: Sight): boolean {
+  if (operation === 'create' || isNew({ kind: 'changed', about: 'whole' })) return false
+  const [narrows, widens] = (['narrowing', 'widening'] as const).map(
+    (kind) => !isNew({ kind, about: 'whole' }),
+  )
+  if (!narrows && !widens) return false
+  const [was, is] = [before.isReadable(), after.isReadable()]
+  return was !== is && (was ? narrows === true : widens === true)
+}
 
 /** Each run looks at one class alone: what is asked of one has nothing to do with the others. */
 const chooseClass = (classes: readonly NameClass[], ask: Ask): NameClass | undefined =>

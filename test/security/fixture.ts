@@ -71,7 +71,7 @@ export const POSTS = [
 
 export const SECRETS = { ann: 'ann-secret-1', ben: 'ben-secret-2', zoe: 'zoe-secret-3' }
 
-const USERS = [
+export const USERS = [
   { _id: ANN, email: 'ann@example.com', password: SECRETS.ann, nick: 'ann', mobile: '+431' },
   { _id: BEN, email: 'ben@example.com', password: SECRETS.ben, nick: 'ben', mobile: '+432' },
   { _id: ZOE, email: 'zoe@example.com', password: SECRETS.zoe, nick: 'zoe', role: 'admin' },

@@ -3,7 +3,7 @@ import type { Caller } from '../../src/index.js'
 import { createTestService, type Sent } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
-// CONTRACT.md §8, "OpenAPI", §5, "One meaning"
+// CONTRACT.md §8, "OpenAPI"
 
 const config = {
   collections: {

@@ -129,7 +129,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/sqlite/read/path-finder.ts',
     'filter/filter.ts',
     'filter/matches.ts',
-    'insight/diff/model/conditions.ts',
+    'insight/diff/model/filters.ts',
     'testing/adapter/check/print-query.ts',
   ],
 }

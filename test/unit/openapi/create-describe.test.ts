@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { compileConfig } from '../../../src/config/compile-config.js'
+import { createDescribe } from '../../../src/openapi/create-describe.js'
+import type { Call } from '../../../src/service/call.js'
+
+// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size.
+
+/** A long value makes a document large: a few are more than may be kept. */
+const LARGE = { kind: { type: 'string', enum: ['x'.repeat(400_000)] } }
+const ROLES = ['a', 'b', 'c', 'd', 'e', 'f']
+
+const create = (schema: object = {}) =>
+  createDescribe({
+    plan: compileConfig(
+      {
+        collections: {
+          things: { schema, permissions: { user: { read: true } } },
+          ...Object.fromEntries(
+            ROLES.map((role) => [`of_${role}`, { schema: {}, permissions: { [role]: { read: true } } }]),
+          ),
+        },
+      },
+      { production: false, hasAuthenticate: true },
+    ),
+    ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+  })
+
+type Ask = (roles: readonly string[] | null, prefix?: string) => ReturnType<ReturnType<typeof create>>
+
+const asking =
+  (describe: ReturnType<typeof create>): Ask =>
+  (roles, prefix = '') =>
+    describe(
+      {
+        caller: roles && { id: 'ann', roles, fields: { _id: 'ann' } },
+        deadline: { signal: new AbortController().signal },
+      } as unknown as Call,
+      { prefix, hasAccountRoutes: false },
+    )
+
+describe('a document', () => {
+  test('is one and the same for callers of the same rights, whatever else their roles are', async () => {
+    const ask = asking(create())
+    const kept = await ask(['a', 'b'])
+    for (const roles of [
+      ['b', 'a'],
+      ['a', 'a', 'b'],
+      ['x', 'b', 'a', '__proto__'],
+      [...ROLES.slice(0, 2), 'B'],
+    ])
+      expect(await ask(roles)).toBe(kept)
+    const strangers = Array.from({ length: 1000 }, (_, i) => `x${i}`)
+    expect(await ask([...strangers, 'a', 'b'])).toBe(kept)
+  })
+
+  test('is another for callers of other rights, below another path, and for nobody', async () => {
+    const ask = asking(create())
+    const all = [
+      await ask(null),
+      await ask([]),
+      await ask(['a']),
+      await ask(['b']),
+      await ask(['a', 'b']),
+      await ask(['a'], '/api'),
+    ]
+    expect(new Set(all).size).toBe(all.length)
+    expect(new Set(all.map(({ bytes }) => new TextDecoder().decode(bytes))).size).toBe(all.length)
+    expect(await ask(['a,b'])).toBe(all[1])
+    expect(await ask(['a","b'])).toBe(all[1])
+  })
+
+  test('is forgotten when others have taken its place, and then made anew, the same', async () => {
+    const ask = asking(create(LARGE))
+    const first = await ask([])
+    const rounds = Math.ceil((32 * 1024 * 1024) / first.bytes.length) + 1
+    expect(rounds).toBeLessThan(2 ** ROLES.length)
+    for (let set = 1; set < rounds; set += 1) await ask(ROLES.filter((_, at) => (set >> at) & 1))
+    const again = await ask([])
+    expect(again === first).toBe(false)
+    expect(Buffer.compare(again.bytes, first.bytes)).toBe(0)
+    expect((await ask([])) === again).toBe(true)
+  })
+})

@@ -102,7 +102,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   'an attribute of a field type': ['fields/types/timestamp.ts'],
   'an operator': [
     'client/query-types.ts',
-    'insight/explain/print/describe-condition.ts',
+    'insight/text/signs.ts',
     'openapi/parameters.ts',
     'query/operators.ts',
   ],

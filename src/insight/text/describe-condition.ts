@@ -1,8 +1,9 @@
 import { isObject } from '../../json/own-properties.js'
-import { takes } from '../../query/operators.js'
+import { isOperator, takes } from '../../query/operators.js'
 import { isVariable } from '../../query/variable.js'
 import { toPrintable } from '../../service/start/printable.js'
 import type { JsonObject, WhereConfig } from '../../types.js'
+import { SIGNS } from './signs.js'
 
 /** A condition of the configuration, as a person reads it. */
 type Reading = string | { readonly kind: 'and' | 'or'; readonly parts: readonly Reading[] }
@@ -57,18 +58,6 @@ function print(reading: Reading): string {
     .join(` ${reading.kind} `)
 }
 
-const SIGNS: { readonly [operator: string]: string } = {
-  $eq: '=',
-  $ne: '≠',
-  $gt: '>',
-  $gte: '≥',
-  $lt: '<',
-  $lte: '≤',
-  $in: 'in',
-  $nin: 'not in',
-  $regex: 'matches',
-}
-
 function readField(path: string, condition: unknown): readonly string[] {
   if (!isObject(condition)) return [describeComparison(path, '$eq', condition)]
   const end = condition.$options === 'i' ? ' in any case' : ''
@@ -85,5 +74,5 @@ function describeComparison(path: string, operator: string, operand: unknown): s
   if (operator === '$exists' || (operator === '$ne' && operand === null)) return `${path} exists`
   // A dollar in a pattern is the end of the text.
   const value = takes(operator, 'pattern') ? quote(String(operand)) : describeValue(operand)
-  return `${path} ${SIGNS[operator] ?? operator} ${value}`
+  return `${path} ${isOperator(operator) ? SIGNS[operator] : operator} ${value}`
 }

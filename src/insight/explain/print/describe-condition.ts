@@ -1,20 +1,6 @@
-import type { OperatorName } from '../../../types.js'
+import { SIGNS } from '../../text/signs.js'
 import type { TreeLine } from '../../text/tree-line.js'
 import type { Condition, JudgedComparison } from '../explanation.js'
-
-/** What an operator is in print. */
-const SIGNS: { readonly [name in OperatorName]: string } = {
-  $eq: '=',
-  $ne: '≠',
-  $gt: '>',
-  $gte: '≥',
-  $lt: '<',
-  $lte: '≤',
-  $in: 'in',
-  $nin: 'not in',
-  $regex: 'matches',
-  $exists: 'exists',
-}
 
 /** The longest value that is printed whole. */
 const LONGEST = 60

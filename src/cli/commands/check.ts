@@ -8,6 +8,7 @@ import {
   printReports,
   printReportsAsMarkdown,
 } from '../../insight/check/print-findings.js'
+import { toJsonText } from '../../insight/text/json-text.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { CheckArguments } from '../arguments/arguments.js'
 import { StorageError } from '../create-storage.js'
@@ -58,7 +59,7 @@ const linesOf = (
   const unread = storage && !reports ? ['The documents were not read: correct the errors first.'] : []
   switch (format) {
     case 'json':
-      return [JSON.stringify({ findings, ...(reports ? { documents: reports } : {}) }, null, 2)]
+      return [toJsonText({ findings, ...(reports ? { documents: reports } : {}) }, 2)]
     case 'markdown':
       return join(
         printFindingsAsMarkdown(findings, config),

@@ -2,6 +2,7 @@ import { isServiceError } from '../../errors.js'
 import { explainRequest } from '../../insight/explain/explain-request.js'
 import type { ExplainedRequest, Explanation } from '../../insight/explain/explanation.js'
 import { printExplanation, printExplanationMarkdown } from '../../insight/explain/print/print-explanation.js'
+import { toJsonText } from '../../insight/text/json-text.js'
 import type { ExplainArguments } from '../arguments/arguments.js'
 import { UsageError } from '../arguments/usage-error.js'
 import { readCaller } from '../read-caller.js'
@@ -58,7 +59,7 @@ function printAs({ format }: ExplainArguments, explanation: Explanation, termina
     case 'markdown':
       return printExplanationMarkdown(explanation)
     case 'json':
-      return JSON.stringify(explanation, null, 2)
+      return toJsonText(explanation, 2)
     default:
       return format satisfies never
   }

@@ -1,6 +1,7 @@
 import { permissionMatrix } from '../../insight/matrix/permission-matrix.js'
 import { printMarkdown } from '../../insight/matrix/print-markdown.js'
 import { printText } from '../../insight/matrix/print-text.js'
+import { toJsonText } from '../../insight/text/json-text.js'
 import type { MatrixArguments } from '../arguments/arguments.js'
 import { readJsonFile } from '../read-json-file.js'
 import { type Terminal, textFor } from '../terminal.js'
@@ -18,7 +19,7 @@ export async function matrix(
     case 'markdown':
       return print(printMarkdown(permitted))
     case 'json':
-      return print(JSON.stringify(permitted, null, 2))
+      return print(toJsonText(permitted, 2))
     default:
       return format satisfies never
   }

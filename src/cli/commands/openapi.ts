@@ -1,3 +1,4 @@
+import { toJsonText } from '../../insight/text/json-text.js'
 import { describeApi } from '../../openapi/describe-api.js'
 import type { Config } from '../../types.js'
 import type { OpenapiArguments } from '../arguments/arguments.js'
@@ -14,5 +15,5 @@ export async function openapi(
     ...{ authenticate, production },
     ...(caller === undefined ? {} : { caller: await readCaller(caller) }),
   })
-  print(JSON.stringify(document, null, 2))
+  print(toJsonText(document, 2))
 }

@@ -1,4 +1,6 @@
+import { toPrintable } from '../../service/start/printable.js'
 import { layOut, layOutMarkdown, WIDTH, wrap } from '../text/layout.js'
+import { toCode } from '../text/markdown.js'
 import type { Colour, Paint } from '../text/paint.js'
 import type { Level } from './codes.js'
 import type { StoredCount, StoredReport } from './data/check-data.js'
@@ -9,7 +11,8 @@ const COLOURS: { readonly [level in Level]: Colour } = { error: 'red', warning: 
 const placeOf = (file: string, { line, column }: Finding): string =>
   line === undefined ? file : `${file}:${line}:${column}`
 
-const indent = (text: string): readonly string[] => wrap(text, WIDTH - 2).map((line) => `  ${line}`)
+const indent = (text: string): readonly string[] =>
+  wrap(toPrintable(text), WIDTH - 2).map((line) => `  ${line}`)
 
 /** Prints findings for people, each with its place in a file. */
 export function printFindings(findings: readonly Finding[], file: string, paint: Paint): readonly string[] {
@@ -17,7 +20,7 @@ export function printFindings(findings: readonly Finding[], file: string, paint:
   return [
     ...findings.flatMap((finding) => [
       `${paint(COLOURS[finding.level], finding.level)}  ${paint('bold', finding.code)}  ${placeOf(file, finding)}`,
-      `  ${finding.pointer || '/'}`,
+      `  ${toPrintable(finding.pointer || '/')}`,
       ...indent(finding.message),
       ...indent(finding.mend).map((line) => paint('dim', line)),
       '',
@@ -43,8 +46,8 @@ export function printFindingsAsMarkdown(findings: readonly Finding[], file: stri
     findings.map((finding) => [
       finding.level,
       `\`${finding.code}\``,
-      `${placeOf(file, finding)} \`${finding.pointer || '/'}\``,
-      `${finding.message}. ${finding.mend}`,
+      `${placeOf(file, finding)} ${toCode(finding.pointer || '/')}`,
+      toPrintable(`${finding.message}. ${finding.mend}`),
     ]),
   )
 }
@@ -71,7 +74,9 @@ const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredRepo
     ...notUnique.map((twins) => [`not unique (${twins.fields.join(', ')})`, twins] as const),
   ]
   return named.flatMap(([what, { count, ids }]) =>
-    count > 0 ? [`${collection}, ${what}: ${ids.join(', ')}${count > ids.length ? ', …' : ''}`] : [],
+    count > 0
+      ? [toPrintable(`${collection}, ${what}: ${ids.join(', ')}${count > ids.length ? ', …' : ''}`)]
+      : [],
   )
 }
 

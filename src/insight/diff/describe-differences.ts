@@ -1,5 +1,7 @@
 import { toPrintable } from '../../service/start/printable.js'
+import { toJsonText } from '../text/json-text.js'
 import { layOutMarkdown, WIDTH, wrap } from '../text/layout.js'
+import { toCode } from '../text/markdown.js'
 import { type Paint, plain } from '../text/paint.js'
 import type { Difference, PermissionDifference, StructureDifference, Witness } from './types.js'
 
@@ -14,7 +16,7 @@ export function describeDifferences(
 ): string {
   switch (format) {
     case 'json':
-      return JSON.stringify(differences, null, 2)
+      return toJsonText(differences, 2)
     case 'markdown':
       return [...layOutMarkdown(HEAD, differences.map(toRow)), '', countKinds(differences)].join('\n')
     case 'text':
@@ -39,13 +41,13 @@ const COLOURS = {
 } as const satisfies { readonly [kind in Difference['kind']]: string }
 
 function describe(difference: Difference, paint: Paint): readonly string[] {
-  const [first = '', ...rest] = wrapHard(headOf(difference), '', WIDTH)
+  const [first = '', ...rest] = wrapHard(toPrintable(headOf(difference)), '', WIDTH)
   const { kind } = difference
   const head = [paint(COLOURS[kind], first.slice(0, kind.length)) + first.slice(kind.length), ...rest]
   if (kind === 'undecided') return head
   const follows = difference.follows.map((text) => `follows: ${text}`)
   const parts = 'witness' in difference ? [...partsOf(difference.witness), ...follows] : follows
-  return [...head, ...parts.flatMap((part) => wrapHard(part, '  ', WIDTH))]
+  return [...head, ...parts.flatMap((part) => wrapHard(toPrintable(part), '  ', WIDTH))]
 }
 
 const headOf = (difference: Difference): string =>
@@ -113,13 +115,10 @@ function toRow(difference: Difference): readonly string[] {
   const follows = 'follows' in difference ? difference.follows : []
   const cells = [difference.kind, whereOf(difference), whatOf(difference), whoOf(difference)]
   return [
-    ...cells.map((cell) => cell.replaceAll('`', "'")),
-    [...witness.map(toCode), ...follows].join('<br>'),
+    ...cells.map((cell) => toPrintable(cell).replaceAll('`', "'")),
+    [...witness.map(toCode), ...follows.map(toPrintable)].join('<br>'),
   ]
 }
-
-/** What is stored may hold marks of Markdown. */
-const toCode = (text: string): string => `\`${text.replaceAll('`', "'")}\``
 
 const KINDS = ['widening', 'narrowing', 'changed', 'undecided', 'schema', 'limits', 'auth'] as const
 

@@ -1,6 +1,6 @@
-import { toPrintable } from '../../service/start/printable.js'
 import { describeForced } from '../text/describe-condition.js'
 import { layOutMarkdown } from '../text/layout.js'
+import { toCode } from '../text/markdown.js'
 import { keyOf } from './decide.js'
 import { NOTHING } from './grid.js'
 import { type Cell, COLUMNS, nameRole, type Row, toRows } from './rows.js'
@@ -35,7 +35,7 @@ function printCollection(collection: CollectionMatrix): readonly string[] {
   const { name, roles } = collection
   const order =
     roles.length > 1 ? ['', `Several roles: ${roles.map(nameRole).map(printLabel).join(', ')}`] : []
-  return [`## ${code(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
+  return [`## ${toCode(name)}`, '', ...layOutMarkdown(HEAD, lines), ...order]
 }
 
 /** The lines of a row. An owner's row says what is otherwise than in the row to which it belongs. */
@@ -54,25 +54,25 @@ function printRow(row: Row, outer: Row | undefined): readonly (readonly string[]
 }
 
 /** What stands in quotation marks may hold marks of Markdown. */
-const printLabel = (label: string): string => (label.startsWith('"') ? code(label) : label)
+const printLabel = (label: string): string => (label.startsWith('"') ? toCode(label) : label)
 
 function printCell({ operation, rules }: Cell): readonly (readonly string[])[] {
   if (rules.length === 0) return [[operation, NOTHING, '', '', '', '']]
   const isTried = operation !== 'read' && operation !== 'delete' && rules.length > 1
   return rules.map((rule, i) => [
     isTried ? `${operation}, ${i + 1}.` : operation,
-    rule.where ? code(rule.where.text) : operation === 'create' || operation === 'register' ? '' : 'all',
+    rule.where ? toCode(rule.where.text) : operation === 'create' || operation === 'register' ? '' : 'all',
     printFields(rule.fields),
-    Object.keys(rule.set).length > 0 ? code(describeForced(rule.set)) : '',
+    Object.keys(rule.set).length > 0 ? toCode(describeForced(rule.set)) : '',
     printCheck(rule, operation),
-    rule.pointers.map(code).join(', '),
+    rule.pointers.map(toCode).join(', '),
   ])
 }
 
 function printFields(fields: MatrixFields | null): string {
   if (!fields) return ''
   if (fields.kind === 'all') return 'all'
-  const names = fields.names.map(code).join(' ')
+  const names = fields.names.map(toCode).join(' ')
   if (fields.kind === 'except') return `all but ${names}`
   return names || 'none'
 }
@@ -80,7 +80,7 @@ function printFields(fields: MatrixFields | null): string {
 function printCheck({ where, check }: MatrixRule, operation: Cell['operation']): string {
   if (operation === 'read' || operation === 'delete' || (!where && !check)) return ''
   if (!check) return 'anything'
-  return check.text === where?.text ? 'the same' : code(check.text)
+  return check.text === where?.text ? 'the same' : toCode(check.text)
 }
 
 const printClaims = (claims: readonly MatrixClaim[]): readonly string[] => [
@@ -89,16 +89,8 @@ const printClaims = (claims: readonly MatrixClaim[]): readonly string[] => [
   ...layOutMarkdown(
     ['claim', 'holds', 'of', 'where', 'by'],
     claims.map(({ name, take, from, condition: { text, pointers } }) => [
-      code(`$user.${name}`),
-      ...[take, from, text, ...pointers].map(code),
+      toCode(`$user.${name}`),
+      ...[take, from, text, ...pointers].map(toCode),
     ]),
   ),
 ]
-
-/** A span of code; its marks are longer than any inside (CommonMark 6.1). */
-function code(raw: string): string {
-  const text = toPrintable(raw)
-  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
-  const mark = '`'.repeat(longest + 1)
-  return longest > 0 ? `${mark} ${text} ${mark}` : `${mark}${text}${mark}`
-}

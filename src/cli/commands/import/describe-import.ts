@@ -1,3 +1,4 @@
+import { toPrintable } from '../../../service/start/printable.js'
 import type { FieldDefinition } from '../../../types.js'
 import type { Imported, ImportedCollection } from './import-database.js'
 
@@ -12,7 +13,7 @@ export function describeImport({ collections, losses }: Imported): string {
   ]
   return parts
     .filter(([, lines]) => lines.length > 0)
-    .map(([about, lines]) => [about, ...lines.map((line) => `  ${line}`)].join('\n'))
+    .map(([about, lines]) => [about, ...lines.map((line) => `  ${toPrintable(line)}`)].join('\n'))
     .join('\n\n')
 }
 

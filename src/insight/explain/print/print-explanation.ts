@@ -1,5 +1,8 @@
 import { isObject } from '../../../json/own-properties.js'
+import { toPrintable } from '../../../service/start/printable.js'
+import { toJsonText } from '../../text/json-text.js'
 import { WIDTH, wrap } from '../../text/layout.js'
+import { toCode, toMarkdown } from '../../text/markdown.js'
 import { type Paint, plain } from '../../text/paint.js'
 import type { TreeLine } from '../../text/tree-line.js'
 import type { ExplainedAnswer, Explanation, Suggestion } from '../explanation.js'
@@ -20,20 +23,20 @@ export function printExplanation(explanation: Explanation, look: Partial<Look> =
   const { paint, width } = { ...PLAIN, ...look }
   const blocks = [
     [
-      paint('bold', wrap(describeRequest(explanation), width - 2).join('\n  ')),
+      paint('bold', wrap(toPrintable(describeRequest(explanation)), width - 2).join('\n  ')),
       describeAnswer(explanation.answer, width),
     ],
     ...explanation.judgements.map((judgement) =>
-      describeJudgement(judgement).flatMap((line) => printLine(line, { paint, width })),
+      describeJudgement(judgement).flatMap((line) => printLine(toVisible(line), { paint, width })),
     ),
     ...(explanation.isCut ? [['…']] : []),
     ...describeSuggestion(explanation, width).map(({ words, rules, changes }) => [
       ...words,
       ...rules.flatMap(({ pointer, json }) => [
-        `  ${paint('dim', pointer)}`,
+        `  ${paint('dim', toPrintable(pointer))}`,
         ...json.map((line) => `    ${line}`),
       ]),
-      ...changes.flatMap((line) => wrap(`- ${line}`, width - 2).map((one) => `  ${one}`)),
+      ...changes.flatMap((line) => wrap(toPrintable(`- ${line}`), width - 2).map((one) => `  ${one}`)),
     ]),
   ]
   return blocks.map((lines) => lines.join('\n')).join('\n\n')
@@ -42,13 +45,13 @@ export function printExplanation(explanation: Explanation, look: Partial<Look> =
 /** The same as Markdown. */
 export function printExplanationMarkdown(explanation: Explanation): string {
   const blocks = [
-    [`### \`${describeRequest(explanation)}\``],
+    [`### ${toCode(describeRequest(explanation))}`],
     [describeAnswer(explanation.answer, Infinity)],
     explanation.judgements.flatMap((judgement) => describeJudgement(judgement).map(toItem)),
     ...(explanation.isCut ? [['…']] : []),
     ...describeSuggestion(explanation, WIDTH).map(({ words, rules, changes }) => [
       ...words,
-      ...rules.flatMap(({ pointer, json }) => ['', `\`${pointer}\``, '', '```json', ...json, '```']),
+      ...rules.flatMap(({ pointer, json }) => ['', toCode(pointer), '', '```json', ...json, '```']),
       ...(changes.length > 0 ? ['', ...changes.map((line) => `- ${toMarkdown(line)}`)] : []),
     ]),
   ]
@@ -64,8 +67,15 @@ function describeAnswer({ status, code, detail, ignored }: ExplainedAnswer, widt
   const what = code === null ? '' : ` ${code}`
   const said = detail === null ? '' : `: ${detail}`
   const dropped = ignored.length > 0 ? `, ignored: ${ignored.join(', ')}` : ''
-  return wrap(`${status}${what}${said}${dropped}`, width - 2).join('\n  ')
+  return wrap(toPrintable(`${status}${what}${said}${dropped}`), width - 2).join('\n  ')
 }
+
+/** A line in which every character is visible: documents and callers are foreign. */
+const toVisible = ({ text, pointer, ...line }: TreeLine): TreeLine => ({
+  ...line,
+  text: toPrintable(text),
+  pointer: pointer ? toPrintable(pointer) : null,
+})
 
 const markOf = ({ isGood }: TreeLine): string => (isGood === undefined ? '·' : isGood ? '✓' : '✗')
 
@@ -83,10 +93,7 @@ function printLine(line: TreeLine, { paint, width }: Look): readonly string[] {
 }
 
 const toItem = (line: TreeLine): string =>
-  `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` \`${line.pointer}\`` : ''}`
-
-/** What has a meaning in Markdown stands for itself. */
-const toMarkdown = (text: string): string => text.replace(/[\\`*_[\]<>|]/g, '\\$&')
+  `${'  '.repeat(line.depth)}- ${markOf(line)} ${toMarkdown(line.text)}${line.pointer ? ` ${toCode(line.pointer)}` : ''}`
 
 /** What would have let the request through: words, and each rule at its place. */
 interface Advice {
@@ -130,7 +137,7 @@ function printJson(value: unknown, width: number): readonly string[] {
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const members = Object.entries(value).map(([name, one]) => {
     const [first = '', ...rest] = printJson(one, width - 2 - (Array.isArray(value) ? 0 : name.length + 4))
-    return [Array.isArray(value) ? first : `${JSON.stringify(name)}: ${first}`, ...rest]
+    return [Array.isArray(value) ? first : `${toJsonText(name)}: ${first}`, ...rest]
   })
   const lines = members.flatMap((member, i) => {
     const comma = i < members.length - 1 ? ',' : ''
@@ -141,7 +148,7 @@ function printJson(value: unknown, width: number): readonly string[] {
 
 function printShort(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(printShort).join(', ')}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${printShort(one)}`)
+  if (!isObject(value)) return toJsonText(value)
+  const members = Object.entries(value).map(([name, one]) => `${toJsonText(name)}: ${printShort(one)}`)
   return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
 }

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
+import ts from 'typescript'
 import manifest from './package.json' with { type: 'json' }
 import { publishedConfigSchema } from './src/config/shape/config-schema.js'
 import { bundlePage } from './src/page/bundle-page.js'
@@ -44,14 +46,16 @@ const fileText: typeof rawText = {
   },
 }
 
+let page: ReturnType<typeof bundlePage> | undefined
+
 /** `import page from './file?document'`: the page of which the file is the beginning, once for both formats. */
 const pageDocument: typeof rawText = {
   name: 'page-document',
   setup(build) {
     build.onResolve({ filter: /\?document$/ }, async ({ path, resolveDir }) => {
-      const page = await bundlePage(join(resolveDir, path.replace(/\?document$/, '')))
+      page ??= bundlePage(join(resolveDir, path.replace(/\?document$/, '')))
       await mkdir('dist', { recursive: true })
-      await writeFile('dist/page-document.cjs', `module.exports=${JSON.stringify(page)}\n`)
+      await writeFile('dist/page-document.cjs', `module.exports=${JSON.stringify(await page)}\n`)
       return { path: './page-document.cjs', external: true }
     })
   },
@@ -113,9 +117,45 @@ const scripts: Options = {
   },
 }
 
-const types: Options = { entry: ENTRIES, format: ['cjs'], dts: { only: true }, silent: true }
+/** The types of each module, before they are put together. */
+const LOOSE_TYPES = 'dist/.types'
+
+/**
+ * Writes the types of all modules from one program: of TypeScript files, the bundler of types makes a program for each
+ * folder with an entry, with all libraries. What is wrong with the code is said by `npm run typecheck`.
+ */
+function writeLooseTypes(): void {
+  const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, '.')
+  const program = ts.createProgram(Object.values(ENTRIES), {
+    ...options,
+    noEmit: false,
+    noCheck: true,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: 'src',
+    outDir: LOOSE_TYPES,
+  })
+  const { diagnostics } = program.emit()
+  const [first] = diagnostics
+  if (first) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, '\n'))
+}
+
+const types: Options = {
+  entry: Object.fromEntries(
+    Object.entries(ENTRIES).map(([name, file]) => [
+      name,
+      file.replace('src', LOOSE_TYPES).replace(/\.ts$/, '.d.ts'),
+    ]),
+  ),
+  format: ['cjs'],
+  dts: { only: true },
+  silent: true,
+}
 
 // Once for all, before any of them writes.
 await rm('dist', { recursive: true, force: true })
+writeLooseTypes()
+process.on('exit', () => rmSync(LOOSE_TYPES, { recursive: true, force: true }))
 
 export default defineConfig([modules, scripts, types])

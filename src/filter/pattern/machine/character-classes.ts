@@ -76,21 +76,34 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
 /** Builds the table of code points of one unit. Pages with the same single class share their cells. */
 function tabulate(starts: Int32Array, classes: Uint16Array): Pick<CharacterClasses, 'pages' | 'cells'> {
   const pages = new Uint16Array(PAGES)
-  const cells: Uint16Array[] = []
+  const tables: Uint16Array[] = []
   const uniform = new Map<number, number>()
   let stretch = 0
-  const classAt = (point: number): number => {
+  /** Goes on to the stretch that contains a code point; returns where it ends. */
+  const goTo = (point: number): number => {
     while ((starts[stretch + 1] ?? LAST) <= point) stretch++
-    return classes[stretch] ?? 0
+    return starts[stretch + 1] ?? LAST
   }
   for (let page = 0; page < PAGES; page++) {
-    const first = classAt(page * PAGE)
-    const isUniform = (starts[stretch + 1] ?? LAST) >= (page + 1) * PAGE
+    const start = page * PAGE
+    const end = start + PAGE
+    const isUniform = goTo(start) >= end
+    const first = classes[stretch] ?? 0
     const known = isUniform ? uniform.get(first) : undefined
-    pages[page] = known ?? cells.length * PAGE
+    pages[page] = known ?? tables.length * PAGE
     if (known !== undefined) continue
-    if (isUniform) uniform.set(first, cells.length * PAGE)
-    cells.push(Uint16Array.from({ length: PAGE }, (_, offset) => classAt(page * PAGE + offset)))
+    if (isUniform) uniform.set(first, tables.length * PAGE)
+    const table = new Uint16Array(PAGE)
+    for (let from = start; from < end; ) {
+      const to = Math.min(goTo(from), end)
+      table.fill(classes[stretch] ?? 0, from - start, to - start)
+      from = to
+    }
+    tables.push(table)
   }
-  return { pages, cells: Uint16Array.from(cells.flatMap((page) => [...page])) }
+  const cells = new Uint16Array(tables.length * PAGE)
+  tables.forEach((table, i) => {
+    cells.set(table, i * PAGE)
+  })
+  return { pages, cells }
 }

@@ -77,33 +77,46 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
     })
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
   const [faults, refused, hindrances] = [[], [], []]
-  page.on('pageerror', (error) => faults.push(error.stack))
-  page.on('dialog', (dialog) => {
+  context.on('weberror', (thrown) => faults.push(thrown.error().stack))
+  context.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
   let underWay = 0
   const isLasting = (request) => request.url().includes('/changes')
   for (const event of ['requestfinished', 'requestfailed'])
-    page.on(event, (request) => {
+    context.on(event, (request) => {
       if (!isLasting(request)) underWay--
     })
-  page.on('request', (request) => {
+  context.on('request', (request) => {
     if (!isLasting(request)) underWay++
     const { origin, protocol } = new URL(request.url())
     if (origin !== service.api && origin !== except && protocol !== 'data:' && protocol !== 'blob:')
       faults.push(`asked ${request.url()}`)
   })
-  page.on('response', (response) => {
+  context.on('response', (response) => {
     if ([401, 403, 404].includes(response.status()) && !isQuestion(response.request()))
       refused.push(`${response.status()} ${response.request().method()} ${response.url()}`)
   })
   await page.goto(service.page)
+  await page.locator('main h1').waitFor()
+  /** Nothing that must never happen has happened in any tab. */
+  async function close({ mayRefuse = false } = {}) {
+    for (const tab of context.pages()) assert.deepEqual(await tab.evaluate(() => globalThis.violations), [])
+    assert.deepEqual(hindrances, [])
+    assert.deepEqual(faults, [])
+    if (!mayRefuse) assert.deepEqual(refused, [])
+    await context.close()
+  }
+  return { ...drive(page, { hindrances, underWay: () => underWay }), refused, close }
+}
+
+/** What a test does on a tab. */
+export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
+  page.setDefaultTimeout(20_000)
   const screen = {
     page,
-    refused,
     go: async (fragment) => {
       await page.evaluate((to) => {
         location.hash = to
@@ -112,7 +125,9 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
     heading: (text) => page.locator('h1', { hasText: text }).waitFor(),
     /** Nothing is on its way, and nothing follows. */
     async settle() {
-      for (let quiet = 0; quiet < 5; quiet = underWay === 0 ? quiet + 1 : 0) await page.waitForTimeout(100)
+      // The page's own clock: where the machine is busy, both wait.
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 100))
+      for (let quiet = 0; quiet < 5; quiet = underWay() === 0 ? quiet + 1 : 0) await page.evaluate(pause)
     },
     /** Fills a field by its label. */
     fill: async (label, value) => {
@@ -160,16 +175,6 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       if (wide > 0) hindrances.push(`${where}: ${wide} pixels too wide`)
     },
-    /** Nothing that must never happen has happened. */
-    async close({ mayRefuse = false } = {}) {
-      const violations = await page.evaluate(() => globalThis.violations)
-      assert.deepEqual(violations, [])
-      assert.deepEqual(hindrances, [])
-      assert.deepEqual(faults, [])
-      if (!mayRefuse) assert.deepEqual(refused, [])
-      await context.close()
-    },
   }
-  await page.locator('main h1').waitFor()
   return screen
 }

@@ -8,6 +8,7 @@ import { playLarge } from './scenes/large.mjs'
 import { playLeaks } from './scenes/leaks.mjs'
 import { playRoles } from './scenes/roles.mjs'
 import { playAway, playSessions } from './scenes/sessions.mjs'
+import { playTabs } from './scenes/tabs.mjs'
 
 const TEAMS = ['examples/teams/config.json', '--seed', 'examples/teams/documents.json']
 
@@ -29,6 +30,7 @@ const SCENES = [
   ['access', checkAccess, TEAMS],
   ['keyboard', playKeyboard, TEAMS],
   ['sessions', playSessions, TEAMS],
+  ['tabs', playTabs, TEAMS],
   ['away', playAway, TEAMS],
   ['attacks', playAttacks, undefined],
   ['leaks', playLeaks, undefined],

@@ -171,7 +171,8 @@ function Last() {
 
 function Lost() {
   return (
-    <Dialog title="Your session has ended" onClose={signOut}>
+    // It may be somebody else who sits here now.
+    <Dialog title="Your session has ended" onClose={signOut} isAlone>
       <p>Sign in again to go on where you were: what you wrote is still here.</p>
       <AccountForms names={['login', 'request-reset', 'reset']} />
       <div class="actions">
@@ -188,5 +189,15 @@ followAddress()
 effect(() => {
   void epoch.value
   void learn()
+})
+let last = ''
+// Nothing of what somebody collected or asked is left for another person.
+effect(() => {
+  const now = owner.value
+  if (last !== '' && last !== now) {
+    collected.value = []
+    requests.value = []
+  }
+  last = now
 })
 render(<Page />, document.getElementById('app') as HTMLElement)

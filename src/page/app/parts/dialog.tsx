@@ -6,10 +6,12 @@ interface Asked {
   readonly children: ComponentChildren
   /** Called when it is left without a decision. */
   readonly onClose: () => void
+  /** Whether nothing else is seen until then. */
+  readonly isAlone?: boolean
 }
 
 /** A question that comes first. The browser keeps the focus inside, and gives it back. */
-export function Dialog({ title, children, onClose }: Asked) {
+export function Dialog({ title, children, onClose, isAlone = false }: Asked) {
   const [dialog, id] = [useRef<HTMLDialogElement>(null), useId()]
   useEffect(() => {
     const shown = dialog.current
@@ -23,6 +25,7 @@ export function Dialog({ title, children, onClose }: Asked) {
   return (
     <dialog
       ref={dialog}
+      class={isAlone ? 'alone' : undefined}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

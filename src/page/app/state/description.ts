@@ -32,6 +32,9 @@ export async function learn(): Promise<void> {
     description.value = described
     failure.value = undefined
   } catch (thrown) {
-    if (mine === turn) failure.value = explain(thrown)
+    if (mine !== turn) return
+    // The session that was kept is over: what there is without it comes behind the question who one is.
+    if (used !== undefined && token.peek() === undefined && !description.peek()) return learn()
+    failure.value = explain(thrown)
   }
 }

@@ -18,14 +18,15 @@ export function followAddress(): void {
     present = location.hash
     place.value = readPlace(location.hash)
   })
-  addEventListener(
-    'click',
-    (event) => {
-      const link = (event.target as Element).closest?.('a[href^="#"]')
-      if (link) left.set(present, link.getAttribute('href') ?? '')
-    },
-    { capture: true },
-  )
+  const follow = (event: MouseEvent): void => {
+    const link = (event.target as Element).closest?.<HTMLAnchorElement>('a[href^="#"]')
+    if (!link || event.button === 2) return
+    const { button, ctrlKey, metaKey, shiftKey } = event
+    if (button === 0 && !ctrlKey && !metaKey && !shiftKey) left.set(present, link.getAttribute('href') ?? '')
+    // A tab begins with the session of the one that opens it; one that the browser opens by itself has none.
+    else if (window.open(link.href)) event.preventDefault()
+  }
+  for (const type of ['click', 'auxclick'] as const) addEventListener(type, follow, { capture: true })
 }
 
 /** Goes to a place; with `replace`, in place of this one in the history. */

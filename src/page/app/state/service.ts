@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { type Client, ClientError, createClient } from '../../../client/client.js'
 import type { Sent } from '../model/request-lines.js'
+import { tellOthers } from './other-tabs.js'
 import { note } from './requests.js'
 import { loseSession, token } from './session.js'
 
@@ -62,6 +63,7 @@ function createSend(way: Way, hear: (response: Response) => void): typeof fetch 
       }
       finish(response?.status ?? 0)
       if (response?.status === 401 && used !== undefined) loseSession(used)
+      if (response?.ok && sent.method !== 'GET') tellOthers()
       const pause = isLasting ? undefined : findPause(sent, response, attempt)
       if (pause !== undefined && init.signal?.aborted !== true) {
         const why = response ? 'The service is busy.' : 'The service cannot be reached.'

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { holdsType, type Ordered } from '../../src/filter/compare.js'
-import type { Leaf } from '../../src/filter/filter.js'
+import type { FieldRef, Leaf } from '../../src/filter/filter.js'
 import { compileFilter } from '../../src/filter/matches.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
@@ -8,7 +8,7 @@ import { compareText } from '../../src/json/compare-text.js'
 import { compilePath } from '../../src/json/own-properties.js'
 import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testing/index.js'
 import type { JsonObject } from '../../src/types.js'
-import { type ArrayAdapterParts, createArrayAdapter, soundParts } from './array-adapter.js'
+import { type ArrayAdapterParts, createArrayAdapter, once, predicateOf, soundParts } from './array-adapter.js'
 
 vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
@@ -56,7 +56,18 @@ const judge = (
   matchesLeaf: (leaf, document) => judgeOtherwise(leaf, document) ?? soundParts.matchesLeaf(leaf, document),
 })
 
-const valueAt = ({ field }: Leaf, document: JsonObject): unknown => compilePath(field.path)(document)
+const readerOf = once(({ path }: FieldRef) => compilePath(path))
+
+const valueAt = ({ field }: Leaf, document: JsonObject): unknown => readerOf(field)(document)
+
+/** Leaves that are judged as others. */
+const judgeAs = (change: (leaf: Leaf) => Leaf | undefined): Partial<ArrayAdapterParts> => {
+  const changedOf = once((leaf: Leaf) => {
+    const changed = change(leaf)
+    return changed && compileFilter(changed)
+  })
+  return judge((leaf, document) => changedOf(leaf)?.(document))
+}
 
 const rangesHold = {
   lt: (order: number) => order < 0,
@@ -88,10 +99,8 @@ const mapPattern = (pattern: Pattern, change: (part: Pattern) => Pattern): Patte
 }
 
 const judgePatterns = (change: (part: Pattern) => Pattern): Partial<ArrayAdapterParts> =>
-  judge((leaf, document) =>
-    leaf.kind === 'match'
-      ? compileFilter({ ...leaf, pattern: mapPattern(leaf.pattern, change) })(document)
-      : undefined,
+  judgeAs((leaf) =>
+    leaf.kind === 'match' ? { ...leaf, pattern: mapPattern(leaf.pattern, change) } : undefined,
   )
 
 const anything = parsePattern('[\\s\\S]*', { ignoreCase: false })
@@ -194,12 +203,12 @@ const queryMutants: readonly QueryMutant[] = [
   [
     'a pattern looks at the whole text',
     'pattern',
-    judge((leaf, document) =>
+    judgeAs((leaf) =>
       leaf.kind === 'match'
-        ? compileFilter({
+        ? {
             ...leaf,
             pattern: { kind: 'sequence', parts: [{ kind: 'start' }, leaf.pattern, { kind: 'end' }] },
-          })(document)
+          }
         : undefined,
     ),
   ],
@@ -220,7 +229,7 @@ const queryMutants: readonly QueryMutant[] = [
         leaf.field.type !== 'string'
       )
         return undefined
-      return value.split('\n').some((line) => compileFilter(leaf)({ [leaf.field.path]: line })) || undefined
+      return value.split('\n').some((line) => predicateOf(leaf)({ [leaf.field.path]: line })) || undefined
     }),
   ],
   [
@@ -236,7 +245,7 @@ const queryMutants: readonly QueryMutant[] = [
       )
         return undefined
       // Only what has an upper case is asked again, as one that folds by itself would.
-      return compileFilter(leaf)({ [leaf.field.path]: value.toLowerCase() }) || undefined
+      return predicateOf(leaf)({ [leaf.field.path]: value.toLowerCase() }) || undefined
     }),
   ],
   [
@@ -311,19 +320,15 @@ const queryMutants: readonly QueryMutant[] = [
   [
     'a timestamp is any text',
     'filter: eq on timestamp',
-    judge((leaf, document) =>
-      leaf.field.type === 'timestamp'
-        ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'string' } })(document)
-        : undefined,
+    judgeAs((leaf) =>
+      leaf.field.type === 'timestamp' ? { ...leaf, field: { ...leaf.field, type: 'string' } } : undefined,
     ),
   ],
   [
     'an integer is any number',
     'filter: eq on integer',
-    judge((leaf, document) =>
-      leaf.field.type === 'integer'
-        ? compileFilter({ ...leaf, field: { ...leaf.field, type: 'number' } })(document)
-        : undefined,
+    judgeAs((leaf) =>
+      leaf.field.type === 'integer' ? { ...leaf, field: { ...leaf.field, type: 'number' } } : undefined,
     ),
   ],
   [

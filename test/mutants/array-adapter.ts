@@ -61,21 +61,29 @@ function freeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-const predicates = new WeakMap<Leaf, Predicate>()
+/** What `make` makes of an object, once for each. */
+export function once<K extends object, V>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, { readonly value: V }>()
+  return (key) => {
+    const known = made.get(key) ?? { value: make(key) }
+    made.set(key, known)
+    return known.value
+  }
+}
+
+/** A leaf as a function, made once. */
+export const predicateOf: (leaf: Leaf) => Predicate = once(compileFilter)
+const readerOf = once(compileField)
 
 export const soundParts: ArrayAdapterParts = {
-  matchesLeaf: (leaf, document) => {
-    const predicate = predicates.get(leaf) ?? compileFilter(leaf)
-    predicates.set(leaf, predicate)
-    return predicate(document)
-  },
+  matchesLeaf: (leaf, document) => predicateOf(leaf)(document),
   negate: (_, isMatch) => !isMatch,
-  readValue: (field, document) => compileField(field)(document),
+  readValue: (field, document) => readerOf(field)(document),
   compareValues: (a, b, { descending }) => compare(a, b) * (descending ? -1 : 1),
   page: (documents, { skip, limit }, isMatch) =>
     documents.filter(isMatch).slice(skip, limit === null ? undefined : skip + limit),
   keyOf: ({ fields }, document) => {
-    const values = fields.map((field) => compileField(field)(document))
+    const values = fields.map((field) => readerOf(field)(document))
     return values.includes(undefined) ? undefined : JSON.stringify(values)
   },
   isCurrent: (stored, version) => stored?._version === version,

@@ -1,8 +1,8 @@
-import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { ListQuery, StorageAdapter } from '../../../storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { check, checkSame } from '../check/check.js'
 import { by, documentOf, eq, fieldOf, ID, idsOf, insertAll, planOf, queryOf } from '../check/documents.js'
+import { parsePattern } from '../check/parse-pattern.js'
 import { withAdapter } from '../check/with-adapter.js'
 
 const N = fieldOf('n', 'integer')

@@ -1,8 +1,8 @@
 import type { Filter } from '../../../filter/filter.js'
-import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { documentOf, fieldOf, insertAll, planOf, queryOf } from '../check/documents.js'
 import { anyValues, scalars } from '../check/edge-values.js'
+import { parsePattern } from '../check/parse-pattern.js'
 import { checkList } from '../check/plain-array.js'
 import { withAdapter } from '../check/with-adapter.js'
 

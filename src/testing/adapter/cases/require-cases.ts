@@ -1,9 +1,9 @@
 import type { Filter } from '../../../filter/filter.js'
-import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { StorageAdapter, WriteResult, WriteStep } from '../../../storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { checkWrite } from '../check/check-write.js'
 import { checkStored, documentOf, eq, fieldOf, ID, insertAll, planOf } from '../check/documents.js'
+import { parsePattern } from '../check/parse-pattern.js'
 import { checkOneWinner, race, times, type Write } from '../check/race.js'
 import { withAdapter, withTwo } from '../check/with-adapter.js'
 

@@ -1,6 +1,6 @@
-import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../../filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../../../filter/pattern/syntax/read-syntax.js'
+import { parsePattern } from '../check/parse-pattern.js'
 import type { Random } from './random.js'
 
 const SETS = [

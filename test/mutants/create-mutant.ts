@@ -1,5 +1,6 @@
 import { afterEach, vi } from 'vitest'
 import type { createCollectionService } from '../../src/index.js'
+import * as jsonSchema from '../../src/schema/json-schema.js'
 
 /** A module that is broken on purpose, named from this folder. */
 export type Mutant = readonly [
@@ -7,6 +8,9 @@ export type Mutant = readonly [
   module: string,
   replace: (original: () => Promise<unknown>) => Promise<object>,
 ]
+
+/** Compiles schemas, which costs more than all else of a library: it is shared by all, and never broken. */
+const SHARED = '../../src/schema/json-schema.js'
 
 const replaced = new Set<string>()
 afterEach(() => {
@@ -18,6 +22,8 @@ afterEach(() => {
 /** What `load` imports, with a broken module in it, until the test ends. */
 export async function loadMutant<T>([, module, replace]: Mutant, load: () => Promise<T>): Promise<T> {
   vi.resetModules()
+  if (module === SHARED) throw new Error('what compiles schemas is shared by all')
+  vi.doMock(SHARED, () => jsonSchema)
   replaced.add(module)
   vi.doMock(module, replace as never)
   return load()

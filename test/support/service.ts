@@ -125,7 +125,8 @@ const isProblemOf = (status: number, headers: Headers, body: { readonly [name: s
 async function checkAnswer(response: Response, mayFail: boolean): Promise<Sent> {
   const { status, headers } = response
   const text = await response.text()
-  const body = text === '' ? undefined : JSON.parse(text)
+  const isPage = headers.get('content-type') === 'text/html; charset=utf-8'
+  const body = text === '' || (isPage && status === 200) ? undefined : JSON.parse(text)
   const isProblem = status >= 400 && text !== ''
   const rules: readonly (readonly [rule: string, holds: boolean])[] = [
     ['is no failure', mayFail || status < 500],

@@ -3,7 +3,8 @@ import { type AddressInfo, connect } from 'node:net'
 import express from 'express'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { type Attacked, attack } from '../security/fixture.js'
+import { type Attacked, attack, CONFIG, POSTS, USERS } from '../security/fixture.js'
+import { PAGE } from '../support/page.js'
 
 // CONTRACT.md §7, "The Node mount"
 
@@ -20,7 +21,7 @@ const servers: Server[] = []
 const edges = new Map<string, Edge>()
 
 beforeAll(async () => {
-  service = await attack()
+  service = await attack(CONFIG, { page: PAGE, documents: { users: USERS, posts: POSTS } })
   const listener = toNodeHandler(service.handler)
   edges.set('the bare handler', sendToHandler)
   edges.set('node:http', await listen(listener as RequestListener))
@@ -149,6 +150,11 @@ const ROWS: readonly Row[] = [
   ['a backslash', 'GET', '/users\\count', [400, 401, 404]],
   ...['PUT', 'PATCH', 'DELETE'].map((method): Row => ['a method that is not there', method, '/posts', [405]]),
   ...['GET', 'PUT', 'PATCH', 'DELETE'].map((method): Row => ['a method', method, '/auth/register', [405]]),
+  ['a page by another method', 'POST', '/_page', [405], [JSON_TYPE], '{}'],
+  ['markup behind the page', 'GET', '/_page?<script>alert(1)</script>', [400]],
+  ...['/_page/x', '/_page.html', '//_page', '/_page;x.css', '/_page%00', '/_page/..%2fusers'].map(
+    (target): Row => ['a path beside the page', 'GET', target, [404]],
+  ),
   ['an unknown method', 'FOO', '/posts', [400, 405]],
   ['a method in lower case', 'patch', '/posts', [400, 405]],
   ['HEAD of what is locked', 'HEAD', '/locked', [401]],

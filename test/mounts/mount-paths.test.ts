@@ -3,6 +3,7 @@ import express from 'express'
 import { describe, expect, test } from 'vitest'
 import type { Handler } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
+import { PAGE } from '../support/page.js'
 import { type AnyConfig, createTestService } from '../support/service.js'
 import { call, callGlue, config, JSON_BODY, post, sendHead, useListen } from './support/node.js'
 
@@ -72,7 +73,7 @@ describe('below a path of the host', () => {
       },
     ],
   ])('the service lives there and nowhere else: %s', async (_, basePath, prefix, mount) => {
-    const { handler } = createTestService(config, { basePath })
+    const { handler } = createTestService(config, { basePath, page: PAGE })
     const port = await listen(mount(handler))
     const created = await call(port, `POST ${prefix}/articles`, { headers: JSON_BODY, body: '{"title":"x"}' })
     expect(created.status).toBe(201)
@@ -80,6 +81,13 @@ describe('below a path of the host', () => {
     const read = await call(port, `GET ${created.headers.location}`)
     expect(read.body).toEqual(created.body)
     expect((await call(port, `GET ${prefix}/articles?q[title]=x`)).body).toHaveLength(1)
+    for (const target of [`${prefix}/_page`, `${prefix}/_page/`]) {
+      const { status, text, headers } = await call(port, `GET ${target}`)
+      expect([status, text, headers['content-security-policy']]).toEqual([200, PAGE.html, PAGE.policy])
+      expect(headers['content-length']).toBe(String(PAGE.html.length))
+    }
+    expect((await call(port, `HEAD ${prefix}/_page`)).text).toBe('')
+    expect((await call(port, `GET ${prefix}/_page/x`)).status).toBe(404)
     const root = { collections: [{ name: 'articles', href: `${prefix}/articles` }] }
     for (const target of prefix === '' ? ['/'] : [prefix, `${prefix}/`, `${prefix}?`])
       expect((await call(port, `GET ${target}`)).body, target).toMatchObject(root)

@@ -90,7 +90,7 @@ export async function call(
     status: response.statusCode,
     headers: response.headers,
     text,
-    body: text === '' ? undefined : JSON.parse(text),
+    body: text === '' || text.startsWith('<') ? undefined : JSON.parse(text),
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type * as Create from '../../src/openapi/create-describe.js'
 import type * as Rights from '../../src/openapi/rights.js'
+import type { Call } from '../../src/service/call.js'
 import { checkDescriptions } from '../support/described-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
@@ -18,7 +19,41 @@ const breakRights =
     return { ...real, findRights }
   }
 
+/** Keeps answers by another key than the right one. */
+const keepBy =
+  (keyOf: (call: Call) => string): Mutant[2] =>
+  async (original) => {
+    const real = (await original()) as typeof Create
+    const createDescribe: typeof real.createDescribe = (service) => {
+      const describe = real.createDescribe(service)
+      const kept = new Map<string, ReturnType<typeof describe>>()
+      return (call, found) => {
+        const key = keyOf(call)
+        const known = kept.get(key) ?? describe(call, found)
+        kept.set(key, known)
+        return known
+      }
+    }
+    return { ...real, createDescribe }
+  }
+
 const mutants: readonly Mutant[] = [
+  ['what is kept for one is told to everybody', CREATE_DESCRIBE, keepBy(() => '')],
+  [
+    'what is kept for one is told to all that are signed in',
+    CREATE_DESCRIBE,
+    keepBy(({ caller }) => String(caller === null)),
+  ],
+  [
+    'what is kept goes by who asks, not by their roles',
+    CREATE_DESCRIBE,
+    keepBy(({ caller }) => caller?.id ?? ''),
+  ],
+  [
+    'what is kept goes by how many roles one has',
+    CREATE_DESCRIBE,
+    keepBy(({ caller }) => String(caller ? Math.min(caller.roles.length, 1) : -1)),
+  ],
   ['each reader is told what anybody may read', RIGHTS, breakRights(({ read }, own) => ({ ...own, read }))],
   [
     'each reader is told what anybody may create',

@@ -16,6 +16,7 @@ import {
   type OracleQuery,
   viewsOf,
 } from './oracle.js'
+import { PAGE } from './page.js'
 import { disguiseRelated, relatedQueries, relatedWorlds } from './related-worlds.js'
 import { createTestService, type Sent, type TestService } from './service.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
@@ -61,7 +62,7 @@ export async function openWorld(
       ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
     {
-      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null, holdsOthers: true, openapi: true },
+      ...{ adapter, now: () => Date.parse(NOW), authenticate: () => null, holdsOthers: true, page: PAGE },
       ...(users ? { accounts: true } : {}),
       ...(create ? { create } : {}),
     },
@@ -256,7 +257,7 @@ export async function checkNonInterference(
           'GET /people',
           'GET /people/count',
           'GET /',
-          ...(asks++ % DESCRIBED === 0 ? ['GET /_openapi.json'] : []),
+          ...(asks++ % DESCRIBED === 0 ? ['GET /_openapi.json', 'GET /_page'] : []),
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         // A single document is expanded as it is in a list.
@@ -287,6 +288,7 @@ export async function checkNonInterference(
         for (const [i, request] of [...requests, ...writes, 'POST /things'].entries()) {
           const [here = '', there] = await ask([one, other], request, sent)
           if (here !== there) expect(here, request).toBe(there)
+          if (request === 'GET /_page') expect(JSON.parse(here)[2]).toBe(PAGE.html)
           const query = asked[i]
           if (!query) continue
           // The lists, which come first, are what the oracle says.

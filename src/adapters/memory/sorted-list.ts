@@ -35,6 +35,12 @@ export interface SortedList<T> {
 /** The most insertions that wait: putting them in order takes less than a millisecond. */
 const MAX_FRESH = 512
 
+/** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
+interface Bound {
+  readonly values: readonly Ordered[]
+  readonly isBehind?: boolean
+}
+
 /**
  * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column
  * is a text that mostly ascends, as ids do.
@@ -54,49 +60,33 @@ export function createSortedList<T>(
   // From the first other text on, texts are compared by their code points.
   let arePlain = true
 
-  /** Compares an element with values in its first columns. */
-  const compareTo = (
-    { keys, elements }: Chunk<T>,
-    place: number,
-    values: readonly Ordered[],
-    depth: number,
-  ): number => {
+  /** Whether an element is before some values in its first columns. */
+  const isBefore = ({ keys, elements }: Chunk<T>, place: number, { values, isBehind }: Bound): boolean => {
     const compareValues = arePlain ? comparePlain : compare
     let order = 0
-    for (let i = 0; order === 0 && i < depth; i++) {
+    for (let i = 0; order === 0 && i < values.length; i++) {
       const column = keys[i]
       order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
     }
-    return order
+    return order < 0 || (isBehind === true && order === 0)
   }
-  /** The first chunk whose last element is not before the values; the number of chunks if there is none. */
-  const findChunk = (values: readonly Ordered[], depth: number, isBehind: boolean): number => {
-    let low = 0
-    let high = chunks.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const chunk = chunks[middle] as Chunk<T>
-      const order = compareTo(chunk, chunk.elements.length - 1, values, depth)
-      if (order < 0 || (isBehind && order === 0)) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-  const findInside = (
-    chunk: Chunk<T>,
-    values: readonly Ordered[],
-    depth: number,
-    isBehind: boolean,
-  ): number => {
-    let low = 0
-    let high = chunk.elements.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const order = compareTo(chunk, middle, values, depth)
-      if (order < 0 || (isBehind && order === 0)) low = middle + 1
-      else high = middle
-    }
-    return low
+  /** The first chunk whose last element is not before some values; the number of chunks if there is none. */
+  const findChunk = (bound: Bound, from = 0): number =>
+    search(from, chunks.length, (place) => {
+      const chunk = chunks[place] as Chunk<T>
+      return isBefore(chunk, chunk.elements.length - 1, bound)
+    })
+  const findInside = (chunk: Chunk<T>, bound: Bound, from = 0): number =>
+    search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
+  /** The places of ascending insertions: what comes together often goes side by side, and what ascends to the end. */
+  const findPlaces = (chunk: Chunk<T>, rows: readonly Fresh<T>[]): readonly number[] => {
+    const { length } = chunk.elements
+    let place = 0
+    return rows.map((row, i) => {
+      const isAtEnd = i === 0 && length > 0 && isBefore(chunk, length - 1, row)
+      place = isAtEnd ? length : findInside(chunk, row, place)
+      return place
+    })
   }
   /** Compares the values of two insertions. */
   const compareFresh = ({ values: a }: Fresh<T>, { values: b }: Fresh<T>): number => {
@@ -114,19 +104,16 @@ export function createSortedList<T>(
     fresh = []
     starts = undefined
     if (chunks.length === 0) chunks.push({ keys: others.map(() => []), elements: [] })
+    let index = 0
     for (let begin = 0, end = 0; begin < rows.length; begin = end) {
-      const { values } = rows[begin] as Fresh<T>
       const final = chunks.length - 1
-      const index = final === 0 ? 0 : Math.min(findChunk(values, columns.length, false), final)
+      index = final === 0 ? 0 : Math.min(findChunk(rows[begin] as Fresh<T>, index), final)
       const chunk = chunks[index] as Chunk<T>
       const last = chunk.elements.length - 1
-      const isIn = ({ values }: Fresh<T>): boolean =>
-        index === final || compareTo(chunk, last, values, columns.length) > 0
       do end += 1
-      while (end < rows.length && isIn(rows[end] as Fresh<T>))
+      while (end < rows.length && (index === final || !isBefore(chunk, last, rows[end] as Fresh<T>)))
       const own = rows.slice(begin, end)
-      const places = own.map((row) => findInside(chunk, row.values, columns.length, false))
-      merge(chunk, own, places)
+      merge(chunk, own, findPlaces(chunk, own))
       while (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
     }
   }
@@ -159,9 +146,9 @@ export function createSortedList<T>(
     remove(element) {
       settle()
       const values = readAll(element)
-      const index = findChunk(values, columns.length, false)
+      const index = findChunk({ values })
       const chunk = chunks[index]
-      const place = chunk ? findInside(chunk, values, columns.length, false) : 0
+      const place = chunk ? findInside(chunk, { values }) : 0
       if (chunk?.elements[place] !== element) return
       chunk.elements.splice(place, 1)
       for (const column of chunk.keys) column.splice(place, 1)
@@ -170,11 +157,12 @@ export function createSortedList<T>(
     },
     rank(values, isBehind) {
       settle()
-      const index = findChunk(values, values.length, isBehind)
+      const bound = { values, isBehind }
+      const index = findChunk(bound)
       const chunk = chunks[index]
       if (!chunk) return length
       starts ??= findStarts()
-      return (starts[index] ?? 0) + findInside(chunk, values, values.length, isBehind)
+      return (starts[index] ?? 0) + findInside(chunk, bound)
     },
     walk({ first: from, end, isBackwards }, visit) {
       if (from >= end) return
@@ -211,6 +199,25 @@ function findLast(numbers: readonly number[], number: number): number {
     const middle = (low + high + 1) >>> 1
     if ((numbers[middle] ?? 0) <= number) low = middle
     else high = middle - 1
+  }
+  return low
+}
+
+/**
+ * The first place from `from` to `end` where `isBefore` is false, `end` for none: first near `from`, if that was
+ * found for what comes before.
+ */
+function search(from: number, end: number, isBefore: (place: number) => boolean): number {
+  let low = from
+  let high = end
+  for (let step = 1; from > 0 && low + step < high; step *= 2) {
+    if (isBefore(low + step - 1)) low += step
+    else high = low + step - 1
+  }
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(middle)) low = middle + 1
+    else high = middle
   }
   return low
 }

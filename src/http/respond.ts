@@ -157,12 +157,11 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     observation: Observation | undefined,
   ): Answer => ({
     status,
-    headers: {
-      'x-content-type-options': 'nosniff',
-      vary,
-      ...cors?.answer(incoming.header('origin')),
-      ...headers,
-    },
+    headers: Object.assign(
+      { 'x-content-type-options': 'nosniff', vary },
+      cors?.answer(incoming.header('origin')),
+      headers,
+    ),
     body: follow(incoming, body, observation),
   })
 

@@ -133,12 +133,9 @@ export function judgeNew(
   body: JsonObject,
   { system, referable }: Birth,
 ): MaybePromise<Fitting<Created & Ignoring>> {
-  const draft = {
-    system,
-    judgeReferences: (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable),
-  }
+  const judgeReferences = (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable)
   const chosen = runWithin(call, (slice) =>
-    chooseRule(call, permit, body, (trial) => applyCreate(call, trial, { slice, ...draft })),
+    chooseRule(call, permit, body, (trial) => applyCreate(call, trial, { system, slice, judgeReferences })),
   )
   return call.isInBatch ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
 }

@@ -39,10 +39,11 @@ export function createStoredDocument(
   fields: JsonObject,
   { hashes, stamp }: Marks,
 ): StoredDocument {
+  const system = { createdAt, updatedAt, createdBy, _version: drawFirstVersion() }
   const marked = hashes && { [HASHES]: hashes }
   const stamped = stamp === undefined ? undefined : { [STAMP]: stamp }
-  const _version = drawFirstVersion()
-  return { _id, ...fields, createdAt, updatedAt, createdBy, _version, ...marked, ...stamped }
+  // A spread behind other properties costs three times as much, and what it makes is slow to read.
+  return Object.assign({ _id }, fields, system, marked, stamped)
 }
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */
@@ -90,7 +91,7 @@ export function updateStoredDocument(
   const system = { createdAt, updatedAt, createdBy }
   // A newer release may have put properties here; they stay.
   const unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('_')))
-  return { ...unknown, _id, ...fields, ...system, _version: before._version + 1, ...marked, ...stamped }
+  return Object.assign(unknown, { _id }, fields, system, { _version: before._version + 1 }, marked, stamped)
 }
 
 /** The next version of a document, with the same secret hashed anew. */

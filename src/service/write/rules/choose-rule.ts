@@ -58,7 +58,8 @@ export function* chooseRule<T>(
   for (const trial of trials) {
     const applied = yield* apply(trial)
     trace?.tried(trial, applied)
-    if (applied.kind === 'fits') return { ignored: listIgnored(body, trial.kept.body), ...applied }
+    if (applied.kind === 'fits')
+      return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
     if (applied.kind === 'invalid' && trial === trials[0]) throw invalid(applied.faults)
   }
   throw refused()

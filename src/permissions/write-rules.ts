@@ -56,13 +56,13 @@ export function keepProperties(
 ): Kept {
   const names = Object.keys(body)
   let isWhole = true
-  const kept = names.filter((name) => {
+  const isKept = (name: string): boolean => {
     if (isSystemField(name) || name === verifiedField || set.has(name)) return false
     const isAccepted = accepts(name)
     isWhole &&= isAccepted
     return isAccepted
-  })
-  return { body: kept.length === names.length ? body : pickOwn(body, kept), isWhole }
+  }
+  return names.every(isKept) ? { body, isWhole } : { body: pickOwn(body, names.filter(isKept)), isWhole }
 }
 
 /** The values of a rule's `set` for a caller; `undefined` where the caller lacks one of them. */

@@ -5,7 +5,10 @@ import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Agreement, Attempt } from '../store.js'
 
 /** What waits. */
-type Waiting = Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>
+interface Waiting extends Pick<Attempt<unknown>, 'steps'> {
+  readonly agreements?: Attempt<unknown>['agreements'] | undefined
+  readonly refuse?: Attempt<unknown>['refuse'] | undefined
+}
 
 /** A write that waits, and the operation that made it. */
 interface PendingWrite extends Waiting {
@@ -35,17 +38,19 @@ interface Changes {
 /** The writes of a batch before they take effect, and the storage as it would be behind them. */
 export class PendingWrites {
   readonly #writes: PendingWrite[] = []
+  #steps: WriteStep[] = []
   readonly #collections = new Map<string, Changes>()
 
   get steps(): readonly WriteStep[] {
-    return this.#writes.flatMap(({ steps }) => steps)
+    return this.#steps
   }
 
-  add(operation: number, { steps, agreements = [], refuse }: Waiting): void {
-    const last = this.#writes.at(-1)
-    const start = last ? last.start + last.steps.length : 0
-    this.#writes.push({ operation, start, steps, agreements, ...(refuse ? { refuse } : {}) })
-    for (const step of steps) this.#apply(step)
+  add(operation: number, { steps, agreements, refuse }: Waiting): void {
+    this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse })
+    for (const step of steps) {
+      this.#steps.push(step)
+      this.#apply(step)
+    }
   }
 
   /**
@@ -75,6 +80,7 @@ export class PendingWrites {
   rewind(operation: number): void {
     const kept = this.#writes.filter((write) => write.operation < operation)
     this.#writes.length = 0
+    this.#steps = []
     this.#collections.clear()
     for (const write of kept) this.add(write.operation, write)
   }

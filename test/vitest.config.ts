@@ -57,6 +57,8 @@ const ALONE = [
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+const pages = new Map<string, ReturnType<typeof bundlePage>>()
+
 /** The page as the build makes it, once for all. */
 const pageDocument = {
   name: 'page-document',
@@ -67,15 +69,23 @@ const pageDocument = {
   },
   async load(id: string) {
     if (!id.startsWith('\0') || !id.endsWith('?document')) return undefined
-    return `export default ${JSON.stringify(await bundlePage(id.slice(1, -'?document'.length)))}`
+    const entry = id.slice(1, -'?document'.length)
+    const page = pages.get(entry) ?? bundlePage(entry)
+    pages.set(entry, page)
+    return `export default ${JSON.stringify(await page)}`
   },
 }
 
 const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
   root,
   plugins: [pageDocument],
-  // No test is about how fast the machine is.
-  test: { name, isolate, testTimeout: 900_000, hookTimeout: 900_000, ...files },
+  test: {
+    ...{ name, isolate, ...files },
+    // No test is about how fast the machine is.
+    ...{ testTimeout: 900_000, hookTimeout: 900_000 },
+    // Worlds by the thousand live for a moment each: what is new is looked through less often.
+    execArgv: ['--max-semi-space-size=64'],
+  },
 })
 
 export default defineConfig({

@@ -1,20 +1,21 @@
 import { type Fault, isServiceError, type ServiceError } from '../../errors.js'
-import { toPointerPart } from '../../json/pointer.js'
 import { firstNames } from '../../permissions/ignored-properties.js'
 import { isPromise } from '../../promises.js'
 import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
+import type { Slice, Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
-import { attempt, type Call } from '../call.js'
+import { boundBytes } from '../byte-budget.js'
+import { attempt, type Call, runWithin } from '../call.js'
 import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
-import { createPace } from '../pace.js'
 import { brokenReference, conflict, invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { judgeNew } from './create-document.js'
 import { planAgreements } from './matches.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
-import { eachOnce, findReferable, referencesToHold, requireReference } from './references.js'
+import { eachOnce, findReferable, type Referable, referencesToHold, requireReference } from './references.js'
+import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
 import { readFields, type SystemFields } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
@@ -76,7 +77,7 @@ async function askAt(
 }
 
 /** The place of a document in the body. */
-const placeOf = (index: number): string => `/documents${toPointerPart(index)}`
+const placeOf = (index: number): string => `/documents/${index}`
 
 const within = <T extends { readonly path: string }>(found: T, index: number): T => ({
   ...found,
@@ -113,16 +114,22 @@ async function planBulk(
   }
 }
 
-/** The steps of judging a document before it gets slices of its own. */
-const STEPS_A_DOCUMENT = 5000
+/** The steps of what is done for a document whatever is in it: some 5 µs. */
+const STEPS_A_DOCUMENT = 100
 
-/** A document that was judged, as one of several. */
-interface OneOf extends Writing {
+/** The bytes of a body, counted roughly, that a rule's `check` judges in about one step. */
+const BYTES_A_STEP = 24
+
+/** A body that was judged, as one of several. */
+interface JudgedBody extends Created, Ignoring {
   readonly system: SystemFields
   readonly at: string
 }
 
-/** Judges every document; the faults of any come before what forbids another. */
+/** A document that was judged, as one of several. */
+type OneOf = JudgedBody & Writing
+
+/** Judges every document, and hashes their secrets. */
 async function prepareAll(
   call: Call,
   permit: Permit,
@@ -130,19 +137,33 @@ async function prepareAll(
 ): Promise<readonly OneOf[]> {
   const { collection } = permit
   const referable = await findReferable(call, permit, bodies)
-  const pace = createPace(() => call.deadline.signal)
+  const judging = runWithin(call, (slice) => judgeBodies(call, permit, bodies, { referable, slice }))
+  const writings: OneOf[] = []
+  for (const judged of isPromise(judging) ? await judging : judging) {
+    const building = buildDocument(call, collection, judged)
+    const document = isPromise(building) ? await building : building
+    writings.push(Object.assign({ collection, document }, judged))
+  }
+  return writings
+}
+
+/** Judges every body, as one work; the faults of any come before what forbids another. */
+function* judgeBodies(
+  call: Call,
+  permit: Permit,
+  bodies: readonly JsonObject[],
+  { referable, slice }: { readonly referable: Referable; readonly slice: Slice },
+): Sliced<readonly JudgedBody[]> {
   const faults: Fault[] = []
   let forbidden: ServiceError | undefined
-  const writings: OneOf[] = []
+  const judged: JudgedBody[] = []
   for (const [i, body] of bodies.entries()) {
-    const system = createSystemFields(call, collection, call.service.createId())
+    slice.left -= STEPS_A_DOCUMENT + boundBytes(body) / BYTES_A_STEP
+    if (slice.left <= 0) yield
+    const system = createSystemFields(call, permit.collection, call.service.createId())
     try {
-      const judging = judgeNew(call, permit, body, { system, referable })
-      const { fields, given, ignored } = isPromise(judging) ? await judging : judging
-      const pause = pace(STEPS_A_DOCUMENT)
-      if (pause) await pause
-      const document = await buildDocument(call, collection, { system, fields })
-      writings.push({ collection, document, given, ignored, system, at: placeOf(i) })
+      const { fields, given, ignored } = yield* judgeNew(call, permit, body, { system, referable, slice })
+      judged.push({ fields, given, ignored, system, at: placeOf(i) })
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
       if (thrown.code === 'validation_failed') faults.push(...thrown.errors.map((fault) => within(fault, i)))
@@ -152,5 +173,5 @@ async function prepareAll(
   }
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
   if (forbidden) throw forbidden
-  return writings
+  return judged
 }

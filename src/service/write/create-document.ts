@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { whenReady } from '../../promises.js'
 import { isUuid } from '../../schema/names.js'
+import type { Slice, Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import { attempt, type Call, runWithin } from '../call.js'
@@ -91,14 +92,18 @@ function planCreate(call: Call, permit: Permit, named: Named, body: JsonObject):
   const { collection } = permit
   const system = createSystemFields(call, collection, named.id)
   return whenReady(findReferable(call, permit, [body]), (referable) =>
-    whenReady(judgeNew(call, permit, body, { system, referable }), (created) => {
-      const asked = askHook(call, { collection, before: null, after: { fields: created.fields, system } })
-      const { given, ignored, fields } = created
-      const judged = { system, given, ignored, isNamed: named.isNamed }
-      return asked
-        ? asked.then((settled) => planJudged(call, collection, judged, settled))
-        : planJudged(call, collection, judged, { fields })
-    }),
+    whenReady(
+      runWithin(call, (slice) => judgeNew(call, permit, body, { system, referable, slice })),
+      (created) => {
+        if (call.isInBatch) refuseSecrets(call, collection, created.given)
+        const asked = askHook(call, { collection, before: null, after: { fields: created.fields, system } })
+        const { given, ignored, fields } = created
+        const judged = { system, given, ignored, isNamed: named.isNamed }
+        return asked
+          ? asked.then((settled) => planJudged(call, collection, judged, settled))
+          : planJudged(call, collection, judged, { fields })
+      },
+    ),
   )
 }
 
@@ -124,24 +129,19 @@ const planJudged = (
 interface Birth {
   readonly system: SystemFields
   readonly referable: Referable
+  /** The slice for the steps of judging. */
+  readonly slice: Slice
 }
 
 /** Judges a body under the rule that runs. Throws `validation_failed` and `forbidden`. */
-export function judgeNew(
+export const judgeNew = (
   call: Call,
   permit: Permit,
   body: JsonObject,
-  { system, referable }: Birth,
-): MaybePromise<Fitting<Created & Ignoring>> {
+  { system, referable, slice }: Birth,
+): Sliced<Fitting<Created & Ignoring>> => {
   const judgeReferences = (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable)
-  const chosen = runWithin(call, (slice) =>
-    chooseRule(call, permit, body, (trial) => applyCreate(call, trial, { system, slice, judgeReferences })),
+  return chooseRule(call, permit, body, (trial) =>
+    applyCreate(call, trial, { system, slice, judgeReferences }),
   )
-  return call.isInBatch ? whenReady(chosen, (created) => withoutSecrets(call, permit, created)) : chosen
-}
-
-/** What was created, in a batch. */
-function withoutSecrets<T extends Created>(call: Call, { collection }: Permit, created: T): T {
-  refuseSecrets(call, collection, created.given)
-  return created
 }

@@ -118,8 +118,8 @@ export const forbidProto = (path: string): Fault => ({
 /** The path from a value to the first `__proto__` inside it; `undefined` for none. */
 export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  for (const [name, inner] of Object.entries(value)) {
-    const found = name === '__proto__' ? '' : findProto(inner)
+  for (const name of Object.keys(value)) {
+    const found = name === '__proto__' ? '' : findProto((value as JsonObject)[name])
     if (found !== undefined) return toPointerPart(name) + found
   }
   return undefined

@@ -7,7 +7,7 @@ import { createWatch } from '../../src/adapters/postgres/connection/watch.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
 import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
-import type { CollectionPlan, ListQuery, StorageAdapter } from '../../src/storage.js'
+import type { CollectionPlan, ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 
@@ -84,6 +84,40 @@ test('writes of much have half of the connections too', { timeout: 60_000 }, asy
   await locked.release()
   expect((await Promise.all(writing)).every(({ ok }) => ok)).toBe(true)
 })
+
+test.each([
+  [2, 1],
+  [4, 3],
+  [undefined, 7],
+])(
+  'writes leave a quarter of the connections to reads: of %s, they have %s',
+  {
+    timeout: 60_000,
+  },
+  async (max, most) => {
+    const { adapter, schema } = await open(max)
+    const locked = await lock(schema)
+    const text = 'x'.repeat(100_000)
+    const writes: readonly ((_id: string) => readonly WriteStep[])[] = [
+      (_id) => [{ in: 'slow', remove: isId(_id) }],
+      (_id) => [{ in: 'slow', insert: { _id, _version: 1 } }],
+      (_id) => [{ in: 'slow', insert: { _id, _version: 1, text } }],
+      (_id) => [
+        { in: 'slow', insert: { _id, _version: 1 } },
+        { in: 'slow', remove: isId('none') },
+      ],
+    ]
+    const writing = Array.from({ length: 24 }, (_, i) =>
+      adapter.write(writes[i % writes.length]?.(`slow${i}`) ?? [], {}),
+    )
+    await until(async () => (await locked.countWaiting()) === most)
+    for (let i = 0; i < 10; i++)
+      expect(await adapter.list('quick', { ...all, filter: isId('a') })).toHaveLength(1)
+    expect(await locked.countWaiting()).toBe(most)
+    await locked.release()
+    expect((await Promise.all(writing)).every(({ ok }) => ok)).toBe(true)
+  },
+)
 
 describe('reads that may be long', () => {
   test.each([

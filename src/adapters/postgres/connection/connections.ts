@@ -53,6 +53,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       }
       const job: Job & Waiting = {
         mayBeLong,
+        writes,
         start(given) {
           session = given
           working = work(writes ? endingWith(given, () => signal?.aborted === true) : given)

@@ -6,6 +6,8 @@ import type { Session, Sessions } from './session.js'
 export interface Job {
   /** Long work shares half of the connections, so that it never blocks short work. */
   readonly mayBeLong: boolean
+  /** Writes share three quarters of them: also where none of them ends, reads are answered. */
+  readonly writes: boolean
   /** Uses a session, until it is given to `done`. */
   start(session: Session): void
   fail(thrown: unknown): void
@@ -27,29 +29,49 @@ export const MAX_WAITING = 256
 /** The connections of a pool with no known size: the default of `pg`. */
 const DEFAULT_SIZE = 10
 
+/** The connections that work of one kind may have, and what waits for one of them before it waits for any. */
+interface Share {
+  places: number
+  readonly waiting: Map<Job, readonly Share[]>
+}
+
 /**
  * Creates the queue of a pool. A connection goes from job to job, and back into the pool where nobody waits or
  * the host does. `onFull` may take jobs out that are given up.
  */
 export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
+  const share = (places: number): Share => ({ places: Math.max(1, places), waiting: new Map() })
+  const long = share(Math.floor(size / 2))
+  const writing = share(size - Math.ceil(size / 4))
+  const [none, ofLong, ofWrites, ofBoth] = [[], [long], [writing], [long, writing]]
+  const sharesOf = ({ mayBeLong, writes }: Job): readonly Share[] =>
+    mayBeLong ? (writes ? ofBoth : ofLong) : writes ? ofWrites : none
   const waiting = new Set<Job>()
-  const waitingLong = new Set<Job>()
-  let longPlaces = Math.max(1, Math.floor(size / 2))
   let held = 0
   let connecting = 0
 
-  const checkRoom = (jobs: ReadonlySet<Job>): void => {
-    if (jobs.size >= MAX_WAITING) onFull()
-    if (jobs.size >= MAX_WAITING || pool.waitingCount >= MAX_WAITING) throw overloaded()
+  const checkRoom = (line: { readonly size: number }): void => {
+    if (line.size >= MAX_WAITING) onFull()
+    if (line.size >= MAX_WAITING || pool.waitingCount >= MAX_WAITING) throw overloaded()
   }
-  const endLong = (): void => {
-    const [next] = waitingLong
-    if (!next) longPlaces += 1
+  /** Takes a place of each share, or waits for the first that has none. */
+  const take = (job: Job, [share, ...others]: readonly Share[]): void => {
+    if (!share) waiting.add(job)
+    else if (share.places === 0) share.waiting.set(job, others)
     else {
-      waitingLong.delete(next)
-      waiting.add(next)
+      share.places -= 1
+      take(job, others)
     }
+  }
+  const giveBack = (share: Share): void => {
+    const [next] = share.waiting
+    if (!next) {
+      share.places += 1
+      return
+    }
+    share.waiting.delete(next[0])
+    take(...next)
   }
   const connect = (): void => {
     // Those that are held come to whom waits, too.
@@ -66,7 +88,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
         const [job] = waiting
         if (!job || held > 0) return
         waiting.delete(job)
-        if (job.mayBeLong) endLong()
+        sharesOf(job).forEach(giveBack)
         job.fail(explain(classify(thrown)))
         connect()
       },
@@ -86,23 +108,21 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
 
   return {
     enter(job) {
-      const isInLine = job.mayBeLong && longPlaces === 0
-      const line = isInLine ? waitingLong : waiting
-      checkRoom(line)
-      line.add(job)
-      if (isInLine) return
-      if (job.mayBeLong) longPlaces -= 1
+      const shares = sharesOf(job)
+      checkRoom(shares.find(({ places }) => places === 0)?.waiting ?? waiting)
+      take(job, shares)
       connect()
     },
     leave(job) {
-      if (waitingLong.delete(job)) return true
-      if (!waiting.delete(job)) return false
-      if (job.mayBeLong) endLong()
+      const shares = sharesOf(job)
+      const at = shares.findIndex((share) => share.waiting.delete(job))
+      if (at < 0 && !waiting.delete(job)) return false
+      shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
       connect()
       return true
     },
     done(job, session) {
-      if (job.mayBeLong) endLong()
+      sharesOf(job).forEach(giveBack)
       if (pool.waitingCount > 0 || !sessions.isUsable(session)) release(session)
       else next(session)
       connect()

@@ -49,6 +49,15 @@ export class UnsentStatement extends LostConnection {
   }
 }
 
+/** The error of a write that was committed, but somebody has cancelled its wait for the standby: it may get lost. */
+export class UnconfirmedCommit extends LostConnection {
+  constructor() {
+    super(undefined)
+    this.name = 'UnconfirmedCommit'
+    this.message = 'the wait for the standby was cancelled'
+  }
+}
+
 /** Distinguishes an error of the server from a lost connection. */
 export const classify = (thrown: unknown): unknown =>
   codeOf(thrown) === '' ? new LostConnection(thrown) : thrown

@@ -1,5 +1,5 @@
 import type { Value } from '../../sql/dialect.js'
-import { classify, isLost, isReadOnly, isUnprepared, UnsentStatement } from '../faults.js'
+import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
 import { createRowQuery, type Row } from './row-query.js'
@@ -23,7 +23,23 @@ export interface Session {
   isLost: boolean
   /** Is called when the connection breaks. */
   readonly lose: () => void
+  /** Is called with what the server says beside its answers. */
+  readonly hear: (notice: Notice) => void
 }
+
+/** What the server says beside an answer, and which part of it does. */
+interface Notice {
+  readonly routine?: string | undefined
+}
+
+/** The events of a client of `pg` that only sessions need. A host's may lack them. */
+interface Noticing {
+  on(event: 'notice', listener: (notice: Notice) => void): unknown
+  removeListener(event: 'notice', listener: (notice: Notice) => void): unknown
+}
+
+/** The part of PostgreSQL that waits for a standby; it speaks where somebody has cancelled that. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN'
 
 /** Opens and closes sessions on the clients of one pool. */
 export interface Sessions {
@@ -46,7 +62,16 @@ export function createSessions(source: PoolSource): Sessions {
         session.isLost = true
         hosts?.distrust(client)
       }
+      let isUnconfirmed = false
+      const hear = ({ routine }: Notice): void => {
+        isUnconfirmed ||= routine === STANDBY_WAIT
+      }
       client.on('error', lose)
+      ;(client as Noticing).on('notice', hear)
+      const unconfirmed = (): UnconfirmedCommit => {
+        isUnconfirmed = false
+        return new UnconfirmedCommit()
+      }
       const failed = (cause: unknown): unknown => {
         const thrown = classify(cause)
         if (isLost(thrown)) lose()
@@ -67,18 +92,22 @@ export function createSessions(source: PoolSource): Sessions {
           ...(values.length > 0 ? { values: [...values] } : {}),
           ...(name ? { name } : {}),
         }
+        let answer: unknown
         try {
-          return toRows(await client.query(query))
+          answer = await client.query(query)
         } catch (cause) {
           throw failed(cause)
         }
+        if (isUnconfirmed) throw unconfirmed()
+        return toRows(answer)
       }
       const readOwn = (text: string, values: readonly Value[]): Promise<readonly Row[]> =>
         new Promise((resolve, reject) => {
           if (session.isLost) throw new UnsentStatement()
           const query = createRowQuery(text, values, (thrown, rows) => {
-            if (rows) resolve(rows)
-            else reject(failed(thrown))
+            if (!rows) reject(failed(thrown))
+            else if (isUnconfirmed) reject(unconfirmed())
+            else resolve(rows)
           })
           query.name = prepared.nameOf(client, text) ?? ''
           void client.query(query)
@@ -91,6 +120,7 @@ export function createSessions(source: PoolSource): Sessions {
         client,
         isLost: false,
         lose,
+        hear,
         run: send,
         // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
         readRows: source.isOwn && 'connection' in client ? readOwn : readAny,
@@ -100,6 +130,7 @@ export function createSessions(source: PoolSource): Sessions {
     isUsable,
     close(session) {
       session.client.removeListener('error', session.lose)
+      ;(session.client as Noticing).removeListener('notice', session.hear)
       session.client.release(!isUsable(session))
     },
   }

@@ -5,6 +5,7 @@ import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { HERE, startNetwork } from './network.mjs'
 import { asOther } from './packages.mjs'
 import { findPort, startPgbouncer, untilListening } from './start-pgbouncer.mjs'
 
@@ -28,7 +29,11 @@ const PASSWORD = 'postgres'
 
 const at = (hosts, more = '') => `postgres://postgres:${PASSWORD}@${hosts}/postgres${more}`
 
-/** Three PostgreSQL under Patroni with one synchronous standby, etcd, HAProxy and PgBouncer before them. */
+/**
+ * Three PostgreSQL under Patroni with one synchronous standby, each on a machine of its own network, etcd, and HAProxy
+ * and PgBouncer before them. etcd is asked by its version 2: with version 3, Patroni before 3.0.3 overwrites the key of
+ * the leader where its lease has ended, so one that was stopped takes the lead back from its successor.
+ */
 export async function startCluster() {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-cluster-'))
   await chmod(folder, 0o755)
@@ -43,36 +48,38 @@ export async function startCluster() {
       if (existsSync(file)) signal(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGQUIT')
     }
   })
-  const start = (name, command, args) => {
+  const launch = (name, [command, args], more) => {
     const log = openSync(join(folder, `${name}.log`), 'a')
-    const child = spawn(command, args, { ...who, cwd: '/', stdio: ['ignore', log, log] })
+    const child = spawn(command, args, { ...more, cwd: '/', stdio: ['ignore', log, log] })
     closeSync(log)
     children.add(child)
     child.once('exit', () => children.delete(child))
     return child
   }
+  const start = (name, command, args) => launch(name, [command, args], who)
   const newFolder = async (name) => {
     const path = join(folder, name)
     await mkdir(path, { mode: 0o700 })
     if (who.uid !== undefined) await chown(path, who.uid, who.gid)
     return path
   }
-  const etcd = { client: await findPort(), peer: await findPort() }
+  const machines = await startNetwork([1, 2, 3])
+  const etcd = { client: await findPort(HERE), peer: await findPort(HERE) }
   start('etcd', '/usr/bin/etcd', [
-    ...['--data-dir', await newFolder('etcd'), '--name', 'one'],
-    ...['--listen-client-urls', `http://127.0.0.1:${etcd.client}`],
-    ...['--advertise-client-urls', `http://127.0.0.1:${etcd.client}`],
-    ...['--listen-peer-urls', `http://127.0.0.1:${etcd.peer}`],
-    ...['--initial-advertise-peer-urls', `http://127.0.0.1:${etcd.peer}`],
-    ...['--initial-cluster', `one=http://127.0.0.1:${etcd.peer}`],
+    ...['--data-dir', await newFolder('etcd'), '--name', 'one', '--enable-v2'],
+    ...['--listen-client-urls', `http://${HERE}:${etcd.client}`],
+    ...['--advertise-client-urls', `http://${HERE}:${etcd.client}`],
+    ...['--listen-peer-urls', `http://${HERE}:${etcd.peer}`],
+    ...['--initial-advertise-peer-urls', `http://${HERE}:${etcd.peer}`],
+    ...['--initial-cluster', `one=http://${HERE}:${etcd.peer}`],
   ])
-  await untilListening(etcd.client)
+  await untilListening(etcd.client, HERE)
 
   const nodes = []
-  for (const place of [1, 2, 3]) {
-    const host = `127.0.0.${10 + place}`
-    const [port, rest] = [await findPort(host), await findPort(host)]
-    const name = `node${place}`
+  for (const [i, machine] of machines.entries()) {
+    const { host } = machine
+    const [port, rest] = [5432, 8008]
+    const name = `node${i + 1}`
     const file = join(folder, `${name}.json`)
     const users = Object.fromEntries(
       ['superuser', 'replication', 'rewind'].map((role) => [
@@ -84,7 +91,7 @@ export async function startCluster() {
       scope: 'cluster',
       name,
       restapi: { listen: `${host}:${rest}`, connect_address: `${host}:${rest}` },
-      etcd3: { host: `127.0.0.1:${etcd.client}` },
+      etcd: { host: `${HERE}:${etcd.client}` },
       bootstrap: {
         dcs: {
           ...{ ttl: TTL, loop_wait: 1, retry_timeout: 5, primary_start_timeout: 0 },
@@ -92,25 +99,31 @@ export async function startCluster() {
           postgresql: {
             use_pg_rewind: true,
             remove_data_directory_on_rewind_failure: true,
-            parameters: { max_connections: 200, wal_log_hints: 'on', wal_retrieve_retry_interval: '500ms' },
+            parameters: {
+              ...{ max_connections: 200, wal_log_hints: 'on', wal_retrieve_retry_interval: '500ms' },
+              // A leader that is cut off cannot end while it waits for its standbys, and Patroni then starts it twice.
+              ...{ wal_sender_timeout: '4s', wal_receiver_timeout: '4s' },
+            },
           },
         },
         initdb: [{ encoding: 'UTF8' }, 'data-checksums'],
-        pg_hba: ['host all all 127.0.0.0/8 scram-sha-256', 'host replication all 127.0.0.0/8 scram-sha-256'],
+        pg_hba: ['host all all samenet scram-sha-256', 'host replication all samenet scram-sha-256'],
       },
       postgresql: {
         ...{ listen: `${host}:${port}`, connect_address: `${host}:${port}` },
         ...{ data_dir: join(folder, name), bin_dir: '/usr/lib/postgresql/15/bin' },
         pgpass: join(folder, `${name}.pgpass`),
+        // A copy waits for a checkpoint, which takes minutes otherwise; with a slot, it would count as a synchronous standby.
+        basebackup: [{ checkpoint: 'fast' }, 'no-slot'],
         authentication: users,
         parameters: { unix_socket_directories: '' },
       },
     }
     await newFolder(name)
     await writeFile(file, JSON.stringify(settings))
-    const node = { name, host, port, rest, patroni: undefined }
+    const node = { ...machine, name, port, rest, patroni: undefined }
     node.start = () => {
-      node.patroni = start(name, '/usr/bin/patroni', [file])
+      node.patroni = launch(name, machine.command('/usr/bin/patroni', [file]))
     }
     /** The processes of the server, its first one at the beginning. */
     node.servers = async () => {

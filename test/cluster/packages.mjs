@@ -7,6 +7,7 @@ const PROGRAMS = {
   haproxy: '/usr/sbin/haproxy',
   'etcd-server': '/usr/bin/etcd',
   patroni: '/usr/bin/patroni',
+  iproute2: '/usr/sbin/ip',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
 }
 

@@ -13,6 +13,7 @@ import { createPostgresAdapter } from '../../dist/postgres.js'
 import { checkAnswers } from './check-answers.mjs'
 import { signal, startCluster, until } from './cluster.mjs'
 import { config } from './config.mjs'
+import { enterNetwork } from './network.mjs'
 import { installPackages } from './packages.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 20)
@@ -22,13 +23,25 @@ const seconds = () => Number(process.hrtime.bigint()) / 1e9
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const say = (line) => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
 
-installPackages(['pgbouncer', 'haproxy', 'etcd-server', 'patroni', 'postgresql-15'])
+installPackages(['pgbouncer', 'haproxy', 'etcd-server', 'patroni', 'postgresql-15', 'iproute2'])
+enterNetwork()
 const cluster = await startCluster()
 say('the cluster is there')
 
 const isLed = (by) => async () => {
   const leads = await cluster.leader()
   return leads && by(leads) && leads
+}
+
+async function stopAndContinue(node, pids) {
+  for (const pid of pids) signal(pid, 'SIGSTOP')
+  const at = await until(
+    isLed((next) => next !== node),
+    'another one leads',
+  ).then(seconds)
+  await sleep(5000)
+  for (const pid of pids) signal(pid, 'SIGCONT')
+  return at
 }
 
 /** Each puts an end to a leader, says when another one is there, and mends what it broke. */
@@ -53,14 +66,23 @@ const FAULTS = {
     ).then(seconds)
   },
   async 'SIGSTOP, then SIGCONT'(node) {
-    const pids = [node.patroni.pid, ...(await node.servers())]
+    return stopAndContinue(node, [node.patroni.pid, ...(await node.servers())])
+  },
+  /** So Patroni is stopped between a look at who leads and what it does about it. */
+  async 'SIGSTOP of the server, then of Patroni'(node) {
+    const pids = await node.servers()
     for (const pid of pids) signal(pid, 'SIGSTOP')
+    await sleep(2000)
+    return stopAndContinue(node, [node.patroni.pid, ...pids])
+  },
+  async partition(node) {
+    node.pull()
     const at = await until(
       isLed((next) => next !== node),
       'another one leads',
     ).then(seconds)
     await sleep(5000)
-    for (const pid of pids) signal(pid, 'SIGCONT')
+    node.plug()
     return at
   },
   async 'switch-over'(node) {
@@ -117,12 +139,14 @@ for (let i = 0; i < ROUNDS && seconds() < limit; i++) {
   await sleep(3000)
   const begin = seconds()
   const led = await FAULTS[fault](node)
-  await until(cluster.isWhole, 'all nodes are well again')
+  const isWell = await until(cluster.isWhole, 'all nodes are well again').catch(say)
   const end = seconds()
   rounds.push({ fault, begin, led, end })
   say(
     `${i + 1}. ${fault}: a leader after ${(led - begin).toFixed(1)} s, whole after ${(end - begin).toFixed(1)} s`,
   )
+  // What was answered until then is checked nevertheless.
+  if (!isWell) break
 }
 await sleep(3000)
 for (const { child } of processes) child.stdin.end()
@@ -145,7 +169,7 @@ await client.end()
 if (process.env.KEEP) await writeFile(process.env.KEEP, JSON.stringify({ answers, stored, rounds }))
 const { report, faults } = checkAnswers({ answers, stored, rounds, ways: [...new Set(WAYS)] })
 process.stdout.write(`\n${report}\n`)
-if (ROUNDS >= 20) await writeFile(new URL('results.md', import.meta.url), report)
+if (rounds.length >= 20) await writeFile(new URL('results.md', import.meta.url), report)
 // What went wrong is looked for in the logs.
 await cluster.stop(faults.length > 0)
 if (faults.length > 0) say(`the logs are in ${cluster.folder}`)

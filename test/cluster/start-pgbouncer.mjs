@@ -58,6 +58,7 @@ export async function startPgbouncer(url, settings = []) {
   await writeFile(file, `${lines.join('\n')}\n`)
   const child = spawn('/usr/sbin/pgbouncer', ['-q', file], { ...asOther(), stdio: 'ignore' })
   const ended = once(child, 'exit')
+  process.on('exit', () => child.kill('SIGKILL'))
   const isThere = untilListening(port)
   await Promise.race([isThere, ended.then(() => Promise.reject(new Error('pgbouncer ended')))])
   return {

@@ -141,6 +141,8 @@ async function conflict(first, second, service) {
   await first.fill('title', 'Plant apples')
   await first.press('Save')
   await first.said('Saved')
+  // What did it stays in sight, though the document was read again.
+  await first.page.locator('footer.last', { hasText: 'PATCH /tasks/' }).waitFor()
   await second.fill('title', 'Plant pears')
   await second.choose('state', 'done')
   await second.press('Save')

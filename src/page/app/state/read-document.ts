@@ -1,4 +1,4 @@
-import { ask } from './service.js'
+import { ask, type Way } from './service.js'
 
 /** A document as it was read, and its state at that time. */
 export interface Read {
@@ -7,10 +7,11 @@ export interface Read {
 }
 
 /** Reads a document. Throws `ClientError`. */
-export async function readDocument(name: string, id: string, signal?: AbortSignal): Promise<Read> {
+export async function readDocument(name: string, id: string, way: Way = {}): Promise<Read> {
+  const { signal } = way
   const { value, headers } = await ask(
     (client) => client.collection(name).get(id, signal ? { signal } : {}),
-    { signal },
+    way,
   )
   return { document: value as Read['document'], etag: headers.get('etag') ?? '' }
 }

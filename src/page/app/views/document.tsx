@@ -39,7 +39,9 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
     const ending = new AbortController()
     const { signal } = ending
     const load = async (): Promise<void> => {
-      const found = await readDocument(name, id, signal)
+      // What was asked last is in sight: after a change, that is the change.
+      const why = version.peek() > 0 ? { note: 'what it is now' } : {}
+      const found = await readDocument(name, id, { signal, ...why })
       const may = {
         update: operations.has('update') && updateFields.length > 0,
         delete: operations.has('delete'),

@@ -114,7 +114,8 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
 
 /** What a test does on a tab. */
 export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
-  page.setDefaultTimeout(20_000)
+  // Long enough for any machine: nothing here is about how fast it is.
+  page.setDefaultTimeout(120_000)
   const screen = {
     page,
     go: async (fragment) => {
@@ -146,12 +147,14 @@ export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
     },
     press: (name) => page.getByRole('button', { name, exact: true }).first().click(),
     said: (text) => page.getByRole('status').filter({ hasText: text }).first().waitFor(),
+    /** Somebody is who asks. */
+    isThere: (email) => page.getByRole('navigation', { name: 'Page' }).filter({ hasText: email }).waitFor(),
     async signIn(email, password) {
       await screen.go('#/account')
       await page.locator('input[name=email]').fill(email)
       await page.locator('input[name=password]').fill(password)
       await page.locator('main button[type=submit]').click()
-      await screen.said('signed in')
+      await screen.isThere(email)
     },
     async register(email, password) {
       await screen.go('#/account')
@@ -159,7 +162,7 @@ export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
       await page.locator('input[name=email]').fill(email)
       await page.locator('input[name=password]').fill(password)
       await screen.press('Create account')
-      await screen.said('signed in')
+      await screen.isThere(email)
     },
     /** axe-core, on what is shown now. */
     async checkAccess(where) {

@@ -11,6 +11,8 @@ await screen.page.locator('.facets').waitFor()
 await screen.settle()
 // The message of signing in is over by then.
 await screen.page.locator('.toast').waitFor({ state: 'detached' })
+// No row is lit.
+await screen.page.mouse.move(0, 0)
 await screen.page.screenshot({ path: '.github/page.png' })
 await screen.close()
 await service.stop()

@@ -2,13 +2,14 @@ import type { Session } from '../auth/sessions.js'
 import { isStorableText } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
+import { whenReady } from '../promises.js'
 import { callerOf } from '../service/accounts/account.js'
 import { findSession } from '../service/accounts/sessions.js'
 import type { Service } from '../service/call.js'
 import type { Deadline } from '../service/deadline.js'
 import { invalidToken } from '../service/refusals.js'
 import type { Store } from '../service/store.js'
-import type { Caller, ServiceOptions } from '../types.js'
+import type { Caller, MaybePromise, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
 /** The sender of a request; `session` where a token of the service names them. */
@@ -21,7 +22,7 @@ export interface Identity {
 export type Identify = (
   incoming: IncomingRequest,
   by: { readonly deadline: Deadline; readonly store: Store },
-) => Promise<Identity>
+) => MaybePromise<Identity>
 
 /** The sender of an anonymous request. */
 export const NOBODY: Identity = { caller: null, session: undefined }
@@ -40,12 +41,12 @@ export function createIdentify(
 ): Identify | undefined {
   const auth = service.accounts
   if (!auth && !authenticate) return undefined
-  const askHost = async (incoming: IncomingRequest, deadline: Deadline): Promise<Identity> => {
+  const askHost = (incoming: IncomingRequest, deadline: Deadline): MaybePromise<Identity> => {
     if (!authenticate) return NOBODY
     deadline.enter('host')
-    return onHostsWord(await identifyByHost(authenticate, incoming))
+    return identifyByHost(authenticate, incoming).then(onHostsWord)
   }
-  return async (incoming, { deadline, store }) => {
+  return (incoming, { deadline, store }) => {
     const header = auth ? incoming.header('authorization') : undefined
     if (!auth || header === undefined) return askHost(incoming, deadline)
     const [, token] = BEARER.exec(header) ?? []
@@ -53,8 +54,10 @@ export function createIdentify(
       if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
       throw invalidToken()
     }
-    const session = await findSession(service, store, auth, token)
-    return { caller: callerOf(auth, session.user), session }
+    return whenReady(findSession(service, store, auth, token), (session) => ({
+      caller: callerOf(auth, session.user),
+      session,
+    }))
   }
 }
 
@@ -79,7 +82,7 @@ async function identifyByHost(
 /** Identifies every sender as one caller that the host names. */
 export const identifyAs =
   (caller: Caller | null): Identify =>
-  async () =>
+  () =>
     onHostsWord(checkCaller(caller))
 
 const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)

@@ -11,6 +11,7 @@ import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { and, isId, not, or } from '../../filter/filter.js'
 import { readOwn } from '../../json/own-properties.js'
+import { whenReady } from '../../promises.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Attachment } from '../attachment.js'
@@ -24,28 +25,31 @@ import { counts } from './verified.js'
  * The session of a token. Throws `invalid_token` unless it has not expired and holds the stamp of an existing
  * user. A new secret changes the stamp, which ends all sessions from before.
  */
-export async function findSession(
+export function findSession(
   service: Service,
   store: Store,
   auth: AuthPlan,
   token: string,
-): Promise<Session> {
+): MaybePromise<Session> {
   if (!isToken(token)) throw invalidToken()
   return resumeSession(service, store, auth, digestToken(token))
 }
 
 /** The same of the session with an id. */
-export async function resumeSession(
+export function resumeSession(
   service: Service,
   store: Store,
   auth: AuthPlan,
   id: string,
-): Promise<Session> {
-  const stored = await store.own(SESSIONS).first(sessionFilter(id))
-  const held = stored && readSession(stored, service.now())
-  const user = held && (await store.own(auth.users.name).find(held.userId))
-  if (!user || !holds(auth, held, user)) throw invalidToken()
-  return { id, user }
+): MaybePromise<Session> {
+  return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
+    const held = stored && readSession(stored, service.now())
+    if (!held) throw invalidToken()
+    return whenReady(store.own(auth.users.name).find(held.userId), (user) => {
+      if (!user || !holds(auth, held, user)) throw invalidToken()
+      return { id, user }
+    })
+  })
 }
 
 /** The same of many, by their ids; without those that are over. */

@@ -1,6 +1,6 @@
 import type { ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
-import { isPromise } from '../../promises.js'
+import { isPromise, whenReady } from '../../promises.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { callerOf } from '../accounts/account.js'
@@ -83,7 +83,7 @@ function callNow(
       ? last.renew()
       : createCall(service, { deadline, store, caller, session, shared, isInBatch: true })
   }
-  return resumeSession(service, store, accounts, session.id).then((present) => {
+  return whenReady(resumeSession(service, store, accounts, session.id), (present) => {
     if (last.shared && present.user === session.user) return last.renew()
     const now = callerOf(accounts, present.user)
     return createCall(service, { deadline, store, caller: now, session: present, shared, isInBatch: true })

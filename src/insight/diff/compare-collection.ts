@@ -1,19 +1,15 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { haveSameSchema, namesShownTo } from './act-alike.js'
-import {
-  type Comparing,
-  createClassVariable,
-  type Found,
-  listQuestions,
-  standingOf,
-} from './find-differences.js'
+import { type Comparing, type Found, findDifferences, type Shown, standingOf } from './find-differences.js'
 import { findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
-import type { Asker } from './model/deciding.js'
+import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions } from './model/rule-keys.js'
+import { bodyKey } from './model/sources.js'
 import { type CallerFields, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
-import { type Budget, explore, Undecided as UndecidedError } from './solver/explore.js'
+import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
+import { findModel } from './solver/find-model.js'
+import { createLogic, type Logic } from './solver/logic.js'
 import type { DocumentOperation, PermissionDifference, Undecided } from './types.js'
 import { writeWitness } from './write-witness.js'
 
@@ -59,10 +55,9 @@ function compareOperation(
       [...permissions[own].values()].filter((rule) => rule !== null),
     ),
   )
-  const callerFields = callerFieldsOf(plans)
-  const universeOf = createUniverses(sides, rules, callerFields)
-  const search = createSearch(plans, { sides, operation, rules })
   const budget: Budget = { left: MAX_DECISIONS }
+  const universeOf = createUniverses(sides, rules, callerFieldsOf(plans))
+  const search = createSearch(plans, { sides, operation, rules, budget })
   const undecided = (reason: Undecided['reason']): Undecided => ({
     kind: 'undecided',
     collection: after.name,
@@ -71,14 +66,12 @@ function compareOperation(
   })
   let isWhole = true
   try {
-    for (const isFresh of [true, false]) {
-      for (const isSignedIn of [false, true]) {
-        const universe = universeOf({ isSignedIn, isPatch: operation === 'patch', isFresh })
-        isWhole &&= universe.isWhole
-        if (!isFresh && !universe.hasStale) continue
-        search.run({ universe, isSignedIn, isFresh, budget })
-      }
-    }
+    const passes = [false, true].map((isSignedIn): Pass => {
+      const universe = universeOf({ isSignedIn, isPatch: operation === 'patch' })
+      isWhole &&= universe.isWhole
+      return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn) }
+    })
+    for (const isFresh of [true, false]) for (const pass of passes) search.run(pass, isFresh)
   } catch (thrown) {
     if (!(thrown instanceof UndecidedError)) throw thrown
     return [...search.found(), undecided('decisions')]
@@ -96,13 +89,21 @@ interface Searched {
   readonly sides: Sides
   readonly operation: DocumentOperation
   readonly rules: readonly Rule[]
+  readonly budget: Budget
 }
 
+/** All callers that are signed in, or the one that is not. */
 interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
-  readonly isFresh: boolean
-  readonly budget: Budget
+  readonly standings: Iterable<Standing>
+}
+
+/** One kind of caller, and what requests of theirs may show. */
+interface Standing {
+  readonly comparing: Comparing
+  readonly logic: Logic
+  readonly shown: readonly Shown[]
 }
 
 /** What was found for whom. */
@@ -111,60 +112,81 @@ interface Known extends Found {
 }
 
 /** Looks for differences, of callers with few roles first; what fewer roles see is no news. */
-function createSearch(plans: Plans, { sides, operation, rules }: Searched) {
+function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
-  const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
-  const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
-  const classes = findClasses(sides, rules, operation === 'read')
-  const base: Omit<Comparing, 'asker' | 'isNew'> = {
-    ...{ sides, operation, areAccounts, areClosed },
-    classes,
-    namesShown: namesShownTo(
-      operation,
-      sides,
-      classes.map(([name]) => name),
-    ),
-    isSameElse: areAccounts[0] === areAccounts[1] && areClosed[0] === areClosed[1] && haveSameSchema(sides),
+  const base: Omit<Comparing, 'asker'> = {
+    ...{ sides, operation },
+    areAccounts: [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)],
+    areClosed: [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)],
+    classes: findClasses(sides, rules, operation === 'read'),
   }
   const known: Known[] = []
   const differences: PermissionDifference[] = []
   const isKnown = ({ kind, about }: Found, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
-  const classVariable = createClassVariable(base.classes)
-  const run = ({ universe, isSignedIn, isFresh, budget }: Pass): void => {
-    const variables = new Map([...universe.variables, [classVariable.key, classVariable]])
+  const listStandings = ({ variables }: Universe, isSignedIn: boolean): Iterable<Standing> => {
+    const logic = createLogic(variables, budget)
+    const appliesTo = createScope(logic)
     const seen = new Set<string>()
-    for (const asker of listAskers(roles, most)) {
-      if ((asker !== null) !== isSignedIn) continue
-      const comparing: Comparing = { ...base, asker, isNew: (found) => !isKnown(found, asker) }
-      const standing = standingOf(comparing)
-      const key = JSON.stringify(standing)
-      if (standing[0] === standing[1] || seen.has(key)) continue
-      seen.add(key)
-      for (const question of listQuestions(comparing)) {
-        explore(variables, budget, (ask, readModel) =>
-          question(ask, (found) => {
-            if (!comparing.isNew(found)) return
-            known.push({ ...found, asker })
-            const witness = writeWitness(comparing, { variables, model: readModel(), isFresh })
-            differences.push({
-              kind: found.kind,
-              collection: sides.after.name,
-              operation,
-              fields: found.about === 'whole' ? [] : [...found.about],
-              roles: asker && [...asker.roles],
-              stale: !isFresh,
-              witness,
-              follows: [],
-            })
-          }),
-        )
+    return remember(function* () {
+      for (const asker of listAskers(roles, most)) {
+        if ((asker !== null) !== isSignedIn) continue
+        spend(budget)
+        const comparing: Comparing = { ...base, asker }
+        const standing = standingOf(comparing)
+        const key = JSON.stringify(standing)
+        if (standing[0] === standing[1] || seen.has(key)) continue
+        seen.add(key)
+        yield { comparing, logic, shown: findDifferences(comparing, { logic, appliesTo }) }
+      }
+    })
+  }
+  const run = ({ universe, standings }: Pass, isFresh: boolean): void => {
+    if (!isFresh && !universe.hasStale) return
+    const variables = isFresh ? universe.fresh : universe.variables
+    const isBestMissing = (key: string): boolean => key.startsWith(bodyKey(''))
+    for (const { comparing, logic, shown } of standings) {
+      const { asker } = comparing
+      for (const [found, when] of shown) {
+        if (isKnown(found, asker)) continue
+        const model = findModel(when, { logic, variables, budget, isBestMissing })
+        if (!model) continue
+        known.push({ ...found, asker })
+        differences.push({
+          kind: found.kind,
+          collection: sides.after.name,
+          operation,
+          fields: found.about === 'whole' ? [] : [...found.about],
+          roles: asker && [...asker.roles],
+          stale: !isFresh,
+          witness: writeWitness(comparing, { variables, model, isFresh }),
+          follows: [],
+        })
       }
     }
   }
-  return { run, found: (): readonly PermissionDifference[] => differences }
+  return { listStandings, run, found: (): readonly PermissionDifference[] => differences }
+}
+
+/** What a generator gives, each made when it is first wanted and kept. */
+function remember<T>(generate: () => Generator<T>): Iterable<T> {
+  const kept: T[] = []
+  const rest = generate()
+  return {
+    *[Symbol.iterator]() {
+      for (let i = 0; ; i++) {
+        if (i === kept.length) {
+          const next = rest.next()
+          if (next.done) return
+          kept.push(next.value)
+        }
+        const one = kept[i]
+        if (one !== undefined) yield one
+      }
+    },
+  }
 }
 
 /** Whether one caller is the other with fewer roles; an anonymous one is with all of them. */

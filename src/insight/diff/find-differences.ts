@@ -1,19 +1,18 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
-import { actAlike, type Deciders } from './act-alike.js'
 import type { NameClass } from './model/classes.js'
-import { chooseRule, isRefusal, type Outcome, type Stored, type Write } from './model/decide-write.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
-import { type BodyReader, createBodyReader } from './model/reading-body.js'
 import { keyOfRule } from './model/rule-keys.js'
-import { storedKey } from './model/sources.js'
+import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
-import type { Ask } from './solver/explore.js'
-import type { Variable } from './solver/variable.js'
-import { isTold } from './tell-apart.js'
+import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
+import type { Logic } from './solver/logic.js'
 import type { DocumentOperation, Kind } from './types.js'
+import { chooseRule } from './write/decide-write.js'
+import { createBodyReader } from './write/reading-body.js'
+import type { Outcome, Stored, Write } from './write/writing.js'
 
 /** What is compared: an operation, for one kind of caller. */
 export interface Comparing {
@@ -25,132 +24,107 @@ export interface Comparing {
   readonly areAccounts: readonly [before: boolean, after: boolean]
   /** Whether registration is closed, so that nobody creates an account without being signed in. */
   readonly areClosed: readonly [before: boolean, after: boolean]
-  /** Whether the rules are all that the sides do not have in common. */
-  readonly isSameElse: boolean
-  /** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
-  readonly namesShown: readonly string[] | null
-  /** Whether a difference is new; what is known need not be found again. */
-  readonly isNew: (found: Found) => boolean
 }
 
-/** A difference that one run has found. */
+/** What conditions are made with. */
+export interface Means {
+  readonly logic: Logic
+  readonly appliesTo: (rule: Rule) => Diagram
+}
+
+/** A difference: what it is about is the whole answer, or one class of names. */
 export interface Found {
   readonly kind: Kind
-  /** What it is about: the whole answer, or one class of names. */
   readonly about: 'whole' | NameClass
 }
 
-/** Tells of a difference. */
-export type Tell = (found: Found) => void
+/** When a request shows a difference. */
+export type Shown = readonly [found: Found, when: Diagram]
 
-/** One question whose runs find differences. */
-export type Question = (ask: Ask, tell: Tell) => void
-
-/** The questions that together show every difference of an operation for a kind of caller. */
-export function listQuestions(comparing: Comparing): readonly Question[] {
-  if (comparing.operation === 'read')
-    return [
-      (ask, tell) => compareStatus(comparing, ask, tell),
-      ...comparing.classes.map(
-        (names): Question =>
-          (ask, tell) =>
-            compareShown(comparing, names, { ask, tell }),
-      ),
-    ]
-  return [(ask, tell) => compareWrites(comparing, ask, tell)]
+/** All differences that requests may show, those of the whole answer first. */
+export function findDifferences(comparing: Comparing, means: Means): readonly Shown[] {
+  const { sides, asker, operation } = comparing
+  const before = createSight(sides.before, { ...means, asker })
+  const after = createSight(sides.after, { ...means, asker })
+  const found =
+    operation === 'read' ? compareReads(comparing, before, after) : compareWrites(comparing, before, after)
+  return found.filter(([, when]) => when !== NEVER)
 }
 
-const KIND_BY_LOSS = { true: 'narrowing', false: 'widening' } as const
-
-const sightsOf = ({ sides, asker }: Comparing, ask: Ask): readonly [Sight, Sight] => [
-  createSight(sides.before, asker, ask),
-  createSight(sides.after, asker, ask),
-]
-
-/** Whether the document can be read at all, and what is answered where it cannot. */
-function compareStatus(comparing: Comparing, ask: Ask, tell: Tell): void {
-  const [before, after] = sightsOf(comparing, ask)
-  const [was, is] = isTold(before, after, () => true)
-  if (was !== is) tell({ kind: KIND_BY_LOSS[`${was}`], about: 'whole' })
-  if (was !== is) return
-  if (comparing.asker !== null || (before.readers.length === 0) === (after.readers.length === 0)) return
+/** Whether the document can be read at all, and what is answered where it cannot, and then each class of names. */
+function compareReads({ classes, asker, sides }: Comparing, before: Sight, after: Sight): readonly Shown[] {
+  const { and, not } = before.logic
+  const [was, is] = [before.isReadable(), after.isReadable()]
   // An anonymous caller is told apart from one who only sees nothing here.
-  if (!before.isReadable() && !after.isReadable()) tell({ kind: 'changed', about: 'whole' })
-}
-
-interface Telling {
-  readonly ask: Ask
-  readonly tell: Tell
-}
-
-/** Whether some names of a document can be read that can be read before and after. */
-function compareShown(comparing: Comparing, names: NameClass, { ask, tell }: Telling): void {
-  const [before, after] = sightsOf(comparing, ask)
-  const [name] = names
-  const isAsked = ({ properties: { pick, omit } }: Rule): boolean =>
-    (pick === null || pick.has(name)) && !omit.has(name)
-  const isHash = comparing.sides.before.fields.some((field) => field.name === name && field.type === 'hash')
-  if (isHash) return
-  const [was, is] = isTold(before, after, isAsked)
-  if (was === is || !before.isReadable() || !after.isReadable()) return
-  if (isThere(ask, { kind: 'variable', key: storedKey(name) }))
-    tell({ kind: KIND_BY_LOSS[`${was}`], about: names })
+  const isOther = asker === null && (before.readers.length === 0) !== (after.readers.length === 0)
+  const isBoth = and(was, is)
+  return [
+    [{ kind: 'widening', about: 'whole' }, and(not(was), is)],
+    [{ kind: 'narrowing', about: 'whole' }, and(was, not(is))],
+    [{ kind: 'changed', about: 'whole' }, isOther ? and(not(was), not(is)) : NEVER],
+    ...classes.flatMap((names): readonly Shown[] => {
+      const [name] = names
+      if (sides.before.fields.some((field) => field.name === name && field.type === 'hash')) return []
+      const [shown, shows] = [before.shows(name), after.shows(name)]
+      if (shown === shows) return []
+      const isSeen = and(isBoth, isThere(before.logic, always(variable(storedKey(name)))))
+      return [
+        [{ kind: 'widening', about: names }, and(isSeen, not(shown), shows)],
+        [{ kind: 'narrowing', about: names }, and(isSeen, shown, not(shows))],
+      ]
+    }),
+  ]
 }
 
 /** What a write answers and leaves behind. */
-function compareWrites(comparing: Comparing, ask: Ask, tell: Tell): void {
-  const [before, after] = sightsOf(comparing, ask)
-  if (comparing.isSameElse && actAlike(decidersOf(comparing, before), decidersOf(comparing, after))) return
-  if (isNoNews(comparing, before, after)) return
-  const body = createBodyReader(ask, new Set(comparing.classes.map(([name]) => name)))
-  const areAlike = areReadersAlike(before, after)
-  // Where both read alike, that the document can be read is asked last: without that, nothing differs.
-  const isLast = areAlike && comparing.operation !== 'create' && hasRules(comparing)
-  const was = decide(comparing, 0, { sight: before, body, isLast })
-  const is = decide(comparing, 1, { sight: after, body, isLast })
-  const tellIf: Tell = (found) => {
-    if (!isLast || before.isReadable()) tell(found)
-  }
-  if (isRefusal(was) && isRefusal(is)) {
-    if (was !== is) tellIf({ kind: 'changed', about: 'whole' })
-  } else if (isRefusal(was)) tellIf({ kind: 'widening', about: 'whole' })
-  else if (isRefusal(is)) tellIf({ kind: 'narrowing', about: 'whole' })
-  else if (!areAlike || !isSameOne(was.rule, is.rule)) {
-    const names = chooseClass(comparing.classes, ask)
-    if (names) compareStored(names, { was, is, areAlike }, { ask, tell: tellIf })
-  }
-}
-
-const decidersOf = ({ operation, asker, namesShown }: Comparing, sight: Sight): Deciders => ({
-  ...{ sight, namesShown },
-  rules: selectWriteRules(sight.collection.permissions[operationOf(operation)], asker),
-})
-
-/** Whether only one side reads the document, and all that can follow from this is known. */
-function isNoNews({ operation, isNew }: Comparing, before: Sight, after: Sight): boolean {
-  if (operation === 'create' || isNew({ kind: 'changed', about: 'whole' })) return false
-  const [narrows, widens] = (['narrowing', 'widening'] as const).map(
-    (kind) => !isNew({ kind, about: 'whole' }),
+function compareWrites(comparing: Comparing, before: Sight, after: Sight): readonly Shown[] {
+  const { and, or, not, same } = before.logic
+  const was = decide(comparing, 0, before)
+  const is = decide(comparing, 1, after)
+  const [isGrantedBefore, isGrantedAfter] = [was, is].map(({ granted }) =>
+    or(...granted.map(([when]) => when)),
   )
-  if (!narrows && !widens) return false
-  const [was, is] = [before.isReadable(), after.isReadable()]
-  return was !== is && (was ? narrows === true : widens === true)
+  if (isGrantedBefore === undefined || isGrantedAfter === undefined) return []
+  const reasons = [...new Set([...was.refusals.keys(), ...is.refusals.keys()])]
+  const isOtherRefusal = or(
+    ...reasons.map((why) => not(same(was.refusals.get(why) ?? NEVER, is.refusals.get(why) ?? NEVER))),
+  )
+  return [
+    [{ kind: 'widening', about: 'whole' }, and(not(isGrantedBefore), isGrantedAfter)],
+    [{ kind: 'narrowing', about: 'whole' }, and(isGrantedBefore, not(isGrantedAfter))],
+    [{ kind: 'changed', about: 'whole' }, and(isOtherRefusal, not(isGrantedBefore), not(isGrantedAfter))],
+    ...compareGranted(comparing, { was, is, areAlike: areReadersAlike(before, after) }, before.logic),
+  ]
 }
 
-/** Each run looks at one class alone: what is asked of one has nothing to do with the others. */
-const chooseClass = (classes: readonly NameClass[], ask: Ask): NameClass | undefined =>
-  classes.find((_, i) => ask({ kind: 'test', on: CLASS, test: (value) => value === i }))
+interface Outcomes {
+  readonly was: Outcome
+  readonly is: Outcome
+  /** Whether both show the document alike. */
+  readonly areAlike: boolean
+}
 
-/** The variable of the class that a run looks at. */
-const CLASS = 'class'
-
-/** What chooses the class that a run looks at, beside what is asked about. */
-export const createClassVariable = (classes: readonly NameClass[]): Variable => ({
-  key: CLASS,
-  values: [...classes.keys()],
-  elements: [],
-  parent: null,
-})
+/** What two rules that run store, for each two rules that can. */
+function compareGranted(
+  { classes }: Comparing,
+  { was, is, areAlike }: Outcomes,
+  logic: Logic,
+): readonly Shown[] {
+  const both = was.granted.flatMap(([when, stored]) =>
+    is.granted.flatMap(([also, other]) => {
+      if (areAlike && isSameOne(stored.rule, other.rule)) return []
+      const isBoth = logic.and(when, also)
+      return isBoth === NEVER ? [] : [{ isBoth, stored, other }]
+    }),
+  )
+  return classes.flatMap((names): readonly Shown[] => {
+    const found = new Map<Kind, Diagram>()
+    for (const { isBoth, stored, other } of both)
+      for (const [kind, when] of compareStored(names, { was: stored, is: other, areAlike }, logic))
+        found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
+    return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
+  })
+}
 
 const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
   one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
@@ -159,78 +133,82 @@ const areReadersAlike = (before: Sight, after: Sight): boolean =>
   before.readers.length === after.readers.length &&
   before.readers.every((rule, i) => isSameOne(rule, after.readers[i] ?? null))
 
-/** Whether both sides have to look at the document before they refuse. */
-const hasRules = ({ sides, operation, asker }: Comparing): boolean =>
-  asker !== null ||
-  [sides.before, sides.after].every(
-    ({ permissions }) => selectWriteRules(permissions[operationOf(operation)], asker).length > 0,
-  )
-
 const operationOf = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
 interface Both {
   readonly was: Stored
   readonly is: Stored
-  /** Whether both show the document alike. */
   readonly areAlike: boolean
 }
 
-function compareStored(names: NameClass, both: Both, { ask, tell }: Telling): void {
-  const { was, is, areAlike } = both
-  const [name] = names
+function compareStored(
+  [name]: NameClass,
+  { was, is, areAlike }: Both,
+  logic: Logic,
+): readonly (readonly [Kind, Diagram])[] {
+  const { and, not, same } = logic
   // What both take from the body, and would replace alike, is the same whether or not the body has it.
-  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return
+  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
   const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
-  if (isGivenBefore !== isGivenAfter) {
-    if (!isSettled(name, both, ask)) tell({ kind: isGivenBefore ? 'narrowing' : 'widening', about: names })
-  } else if (!isSame(ask, was.sourceOf(name), is.sourceOf(name))) tell({ kind: 'changed', about: names })
+  const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
+  // A name that only one side takes from the body may be the same in the end, and not even ignored.
+  const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
+  return [
+    ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
+    ['widening', and(isGivenAfter, not(isGivenBefore), not(isSettled))],
+    ['changed', and(same(isGivenBefore, isGivenAfter), not(isStoredAlike))],
+  ]
 }
 
-/** Whether a name that only one side takes from the body is the same in the end, and not even ignored. */
-const isSettled = (name: string, { was, is }: Both, ask: Ask): boolean =>
-  was.isKept(name) === is.isKept(name) && isSame(ask, was.sourceOf(name), is.sourceOf(name))
-
-const DENIED = (asker: Asker): Refusal => (asker === null ? '401' : '403')
-
-interface Deciding {
-  readonly sight: Sight
-  readonly body: BodyReader
-  /** Whether it is asked elsewhere that the document can be read. */
-  readonly isLast: boolean
-}
+const refuse = (why: Refusal): Outcome => ({ refusals: new Map([[why, ALWAYS]]), granted: [] })
 
 /** The outcome of a write under one side. */
-function decide(
-  { sides, operation, asker, ...rest }: Comparing,
-  side: 0 | 1,
-  { sight, body, isLast }: Deciding,
-): Outcome {
+function decide({ sides, operation, asker, ...rest }: Comparing, side: 0 | 1, sight: Sight): Outcome {
   const { permissions } = side === 0 ? sides.before : sides.after
+  const { logic } = sight
   const rules = selectWriteRules(permissions[operationOf(operation)], asker)
+  const names = rest.classes.map(([name]) => name)
   const write: Omit<Write, 'mode'> = {
-    ...{ sight, body },
+    ...{ sight, names },
+    body: createBodyReader(logic, new Set(names)),
     isSignedIn: asker !== null,
-    names: rest.classes.map(([name]) => name),
     isAccount: rest.areAccounts[side],
   }
+  const denied: Refusal = asker === null ? '401' : '403'
   if (operation === 'create') {
-    if (asker === null && rest.areClosed[side]) return '403'
-    return rules.length === 0 ? DENIED(asker) : chooseRule({ ...write, mode: 'create' }, rules)
+    if (asker === null && rest.areClosed[side]) return refuse('403')
+    return rules.length === 0 ? refuse(denied) : chooseRule({ ...write, mode: 'create' }, rules)
   }
-  if (rules.length === 0 && asker === null) return '401'
-  if (!isLast && !sight.isReadable()) return '404'
-  if (operation === 'delete') return rules.some(sight.appliesTo) ? GONE : DENIED(asker)
-  if (rules.length === 0) return '403'
-  return chooseRule({ ...write, mode: operation === 'put' ? 'put' : 'patch' }, rules)
+  if (rules.length === 0 && asker === null) return refuse('401')
+  if (operation === 'delete') return whereReadable(sight, decideDelete(sight, rules, denied))
+  if (rules.length === 0) return whereReadable(sight, refuse('403'))
+  return whereReadable(sight, chooseRule({ ...write, mode: operation === 'put' ? 'put' : 'patch' }, rules))
+}
+
+/** An outcome for those who may read the document: the others do not find it. */
+function whereReadable({ logic, isReadable }: Sight, { refusals, granted }: Outcome): Outcome {
+  const isSeen = isReadable()
+  return {
+    refusals: new Map([
+      ['404', logic.not(isSeen)],
+      ...[...refusals].map(([why, when]) => [why, logic.and(isSeen, when)] as const),
+    ]),
+    granted: granted.map(([when, stored]) => [logic.and(isSeen, when), stored] as const),
+  }
+}
+
+function decideDelete(sight: Sight, rules: readonly Rule[], denied: Refusal): Outcome {
+  const isGranted = sight.logic.or(...rules.map(sight.appliesTo))
+  return { refusals: new Map([[denied, sight.logic.not(isGranted)]]), granted: [[isGranted, GONE]] }
 }
 
 const GONE: Stored = {
   rule: null,
   accepts: () => false,
-  isGiven: () => false,
-  isKept: () => false,
-  sourceOf: () => ({ kind: 'fixed', value: undefined }),
+  isGiven: () => NEVER,
+  isKept: () => NEVER,
+  sourcesOf: () => always({ kind: 'fixed', value: undefined }),
 }
 
 /** The rules that a kind of caller meets: where they are the same, so are the answers. */

@@ -2,8 +2,9 @@ import type { Field } from '../../../fields/field-type.js'
 import type { Filter, Scalar } from '../../../filter/filter.js'
 import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../../filter/pattern/syntax/pattern.js'
+import { isObject } from '../../../json/own-properties.js'
 import { OWNER, type Rule } from '../../../permissions/grants.js'
-import { isVariable } from '../../../query/variable.js'
+import { findVariables, isVariable } from '../../../query/variable.js'
 import type { Where } from '../../../query/where.js'
 import { leavesOf } from './filters.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
@@ -60,6 +61,8 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
       const source = sourceOfVariable(value)
       if (source.kind === 'variable') join(key, source.key)
     } else if (Array.isArray(value)) for (const one of value) addWritten(key, one)
+    else if (isObject(value))
+      for (const variable of findVariables(value)) groupOf(sourceOfVariable(variable).key)
     else name(key, value)
   }
   const addFilter = (filter: Filter): void => {

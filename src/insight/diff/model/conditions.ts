@@ -6,25 +6,33 @@ import { operatorOf } from '../../../query/operators.js'
 import { isVariable } from '../../../query/variable.js'
 import type { BoundParts, Where } from '../../../query/where.js'
 import type { OperatorName } from '../../../types.js'
-import type { Ask } from '../solver/explore.js'
+import { type Diagram, NEVER } from '../solver/diagrams.js'
+import type { Logic } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
-import { filterHolds, leafHolds, plainOf } from './filters.js'
-import { type Source, type Sources, sourceOfVariable } from './sources.js'
+import { filterHolds, plainOf } from './filters.js'
+import {
+  always,
+  overCases,
+  type Source,
+  type Sources,
+  sourceOfVariable,
+  type VariableSource,
+} from './sources.js'
 
-/** Whether a condition holds for a document of which only the sources of its values are known. */
-export function whereHolds(ask: Ask, where: Where, sources: Sources): boolean {
-  if (where.kind === 'fixed') return filterHolds(ask, where.filter, sources)
-  return partsHold(ask, where.parts, sources)
+/** That a condition holds for a document of which only the sources of its values are known. */
+export function whereHolds(logic: Logic, where: Where, sources: Sources): Diagram {
+  if (where.kind === 'fixed') return filterHolds(logic, where.filter, sources)
+  return partsHold(logic, where.parts, sources)
 }
 
-function partsHold(ask: Ask, parts: BoundParts, sources: Sources): boolean {
+function partsHold(logic: Logic, parts: BoundParts, sources: Sources): Diagram {
   switch (parts.kind) {
     case 'and':
-      return parts.wheres.every((where) => whereHolds(ask, where, sources))
+      return logic.and(...parts.wheres.map((where) => whereHolds(logic, where, sources)))
     case 'or':
-      return parts.wheres.some((where) => whereHolds(ask, where, sources))
+      return logic.or(...parts.wheres.map((where) => whereHolds(logic, where, sources)))
     case 'condition':
-      return conditionHolds(ask, parts, sources)
+      return conditionHolds(logic, parts, sources)
     default:
       return parts satisfies never
   }
@@ -33,24 +41,38 @@ function partsHold(ask: Ask, parts: BoundParts, sources: Sources): boolean {
 type Condition = Extract<BoundParts, { readonly kind: 'condition' }>
 
 /** A condition that names what a caller has, or the time: false wherever that does not fit. */
-function conditionHolds(ask: Ask, { field, operator, operand }: Condition, sources: Sources): boolean {
+function conditionHolds(logic: Logic, { field, operator, operand }: Condition, sources: Sources): Diagram {
   const { ref } = field
-  if (!ref) return false
-  const source = sources(ref.path)
-  const { operand: form } = operatorOf(operator)
-  if (form === 'list') {
-    const isIn = Array.isArray(operand)
-      ? isAmong(ask, { field, ref, source }, operand)
-      : isVariable(operand) && isInList(ask, { field, ref, source }, sourceOfVariable(operand))
-    return isIn !== undefined && (operator === '$nin' ? !isIn : isIn)
-  }
-  if (!isVariable(operand)) return false
-  const other = sourceOfVariable(operand)
-  if (!fits(ask, field, operator, other)) return false
-  const kind = operator === '$ne' ? 'eq' : KINDS[operator]
-  const holds = kind !== undefined && comparisonHolds(ask, { ref, source }, kind, other)
-  return operator === '$ne' ? !holds : holds
+  if (!ref) return NEVER
+  const isList = operatorOf(operator).operand === 'list'
+  const others = findOthers(operand)
+  const fitting = logic.and(
+    ...others.map((other) => fits(logic, field, isList && Array.isArray(operand) ? '$eq' : operator, other)),
+  )
+  if (fitting === NEVER || (!isList && others.length === 0)) return NEVER
+  const isNegated = operator === '$ne' || operator === '$nin'
+  const holds = overCases(logic, sources(ref.path), (source) => {
+    const compared = { ref, source }
+    if (!isList) {
+      const [other] = others
+      const kind = operator === '$ne' ? 'eq' : KINDS[operator]
+      return kind === undefined || !other ? NEVER : comparisonHolds(logic, compared, kind, other)
+    }
+    if (!Array.isArray(operand)) return logic.or(...others.map((list) => isInList(logic, compared, list)))
+    const written = operand.filter((one) => !isVariable(one))
+    return logic.or(
+      written.length > 0
+        ? filterHolds(logic, buildCondition(field, '$in', written), () => always(source))
+        : NEVER,
+      ...others.map((other) => comparisonHolds(logic, compared, 'eq', other)),
+    )
+  })
+  return logic.and(fitting, isNegated ? logic.not(holds) : holds)
 }
+
+/** The sources of the variables of an operand. */
+const findOthers = (operand: unknown): readonly VariableSource[] =>
+  [operand].flat().filter(isVariable).map(sourceOfVariable)
 
 const KINDS: { readonly [operator in OperatorName]?: 'eq' | 'lt' | 'lte' | 'gt' | 'gte' } = {
   $eq: 'eq',
@@ -73,11 +95,9 @@ interface Compared {
   readonly source: Source
 }
 
-/** Whether a value of the caller has a form that the field and the operator can take. */
-function fits(ask: Ask, field: Field, operator: OperatorName, source: Source): boolean {
-  if (source.kind === 'fixed') return canTake(field, operator, source.value)
-  return ask({ kind: 'test', on: source.key, test: (value) => canTake(field, operator, formOf(value)) })
-}
+/** That a value of the caller has a form that the field and the operator can take. */
+const fits = (logic: Logic, field: Field, operator: OperatorName, { key }: VariableSource): Diagram =>
+  logic.test(key, (value) => canTake(field, operator, formOf(value)))
 
 /** A value that stands for all of its form. */
 const formOf = (value: Value): unknown => {
@@ -110,63 +130,33 @@ function tryCondition(field: Field, operator: OperatorName, value: unknown): boo
   }
 }
 
-/** Whether a value is among some that are written, some of them variables; `undefined` where one does not fit. */
-function isAmong(
-  ask: Ask,
-  { field, ref, source }: Compared & { readonly field: Field },
-  operands: readonly unknown[],
-): boolean | undefined {
-  const others = operands.map((operand) =>
-    isVariable(operand) ? sourceOfVariable(operand) : ({ kind: 'fixed', value: operand } as const),
-  )
-  const variables = others.filter(({ kind }) => kind === 'variable')
-  if (!variables.every((other) => fits(ask, field, '$eq', other))) return undefined
-  const written = operands.filter((operand) => !isVariable(operand))
-  if (written.length > 0 && filterHolds(ask, buildCondition(field, '$in', written), () => source)) return true
-  return variables.some((other) => comparisonHolds(ask, { ref, source }, 'eq', other))
-}
-
-/** Whether a value is in a list of the caller; `undefined` where there is no such list. */
-function isInList(
-  ask: Ask,
-  { field, ref, source }: Compared & { readonly field: Field },
-  list: Source,
-): boolean | undefined {
-  if (list.kind === 'fixed' || !fits(ask, field, '$in', list)) return undefined
+/** That a value is in a list of the caller. */
+function isInList(logic: Logic, { ref, source }: Compared, list: VariableSource): Diagram {
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
-    return values.some((value) => ask({ kind: 'some', on: list.key, test: (element) => element === value }))
+    return logic.atom({ kind: 'some', on: list.key, test: (element) => values.includes(element) })
   }
-  if (ref.each) return ask({ kind: 'overlap', on: source.key, other: list.key })
-  return ask({
-    kind: 'some of',
-    on: list.key,
-    other: source.key,
-    test: (element, value) => element === value,
-  })
+  if (ref.each) return logic.atom({ kind: 'overlap', on: source.key, other: list.key })
+  const test = (element: Scalar, value: Scalar): boolean => element === value
+  return logic.atom({ kind: 'some of', on: list.key, other: source.key, test }, 'is')
 }
 
 function comparisonHolds(
-  ask: Ask,
+  logic: Logic,
   { ref, source }: Compared,
   kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte',
-  other: Source,
-): boolean {
-  if (other.kind === 'fixed')
-    return leafHolds(ask, { kind, field: ref, value: other.value as Scalar }, () => source)
+  other: VariableSource,
+): Diagram {
   const holds = holdsType(ref.type)
   const isMet = MEETS[kind]
   const test = (value: unknown, bound: Value): boolean =>
     typeof bound === typeof value && holds(value) && isMet(compare(value as Scalar, bound as Scalar))
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
-    return ask({ kind: 'test', on: other.key, test: (bound) => values.some((value) => test(value, bound)) })
+    return logic.test(other.key, (bound) => values.some((value) => test(value, bound)))
   }
-  if (ref.each) return ask({ kind: 'some of', on: source.key, other: other.key, test })
-  return ask({
-    kind: 'compare',
-    on: source.key,
-    other: other.key,
-    test: (value, bound) => test(plainOf(value), bound),
-  })
+  const name = `${kind} ${ref.type}`
+  if (ref.each) return logic.atom({ kind: 'some of', on: source.key, other: other.key, test }, name)
+  const testPlain = (value: Value, bound: Value): boolean => test(plainOf(value), bound)
+  return logic.atom({ kind: 'compare', on: source.key, other: other.key, test: testPlain }, name)
 }

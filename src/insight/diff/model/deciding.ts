@@ -2,58 +2,72 @@ import type { Collection } from '../../../config/plan.js'
 import type { KnownCaller } from '../../../permissions/caller.js'
 import { includesProperty, OWNER, type Rule } from '../../../permissions/grants.js'
 import { selectReadRules } from '../../../permissions/read-gate.js'
-import type { Ask } from '../solver/explore.js'
+import type { Diagram } from '../solver/diagrams.js'
+import type { Logic } from '../solver/logic.js'
 import { whereHolds } from './conditions.js'
-import { CALLER_ID, type Sources, storedKey, variable } from './sources.js'
+import { always, CALLER_ID, type Sources, storedKey, variable } from './sources.js'
 
 /** A caller as far as rules are chosen for one; `null` is anonymous. */
 export type Asker = KnownCaller | null
 
-/** One configuration's collection, about one stored document and one caller, in one run. */
+/** One configuration's collection, about one stored document and one caller. */
 export interface Sight {
   readonly collection: Collection
-  readonly ask: Ask
+  readonly logic: Logic
   readonly readers: readonly Rule[]
-  /** Whether a rule's `where` holds for the stored document. */
-  appliesTo(rule: Rule): boolean
-  /** Whether the document may be read. */
-  isReadable(): boolean
-  /** Whether a name of it may be read. */
-  shows(name: string): boolean
+  /** That a rule's `where` holds for the stored document. */
+  appliesTo(rule: Rule): Diagram
+  /** That the document may be read. */
+  isReadable(): Diagram
+  /** That a name of it may be read. */
+  shows(name: string): Diagram
 }
 
 /** Where the values of the stored document come from. */
-export const STORED: Sources = (path) => variable(storedKey(path))
+export const STORED: Sources = (path) => always(variable(storedKey(path)))
 
-/** Looks at the stored document as the gate and the judge of rules do. */
-export function createSight(collection: Collection, asker: Asker, ask: Ask): Sight {
-  const readers = selectReadRules(collection.permissions, asker)
-  const known = new Map<Rule, boolean>()
-  const appliesTo = (rule: Rule): boolean => {
-    const decided = known.get(rule)
-    if (decided !== undefined) return decided
-    const holds = (rule.subject !== OWNER || isOwner(asker, ask)) && whereHolds(ask, rule.where, STORED)
-    known.set(rule, holds)
-    return holds
-  }
-  return {
-    collection,
-    ask,
-    readers,
-    appliesTo,
-    isReadable: () => readers.some(appliesTo),
-    shows: (name) => readers.some((rule) => includesProperty(rule.properties, name) && appliesTo(rule)),
+/** Which documents rules apply to, found once for each rule; the callers are all signed in, or all anonymous. */
+export function createScope(logic: Logic): (rule: Rule) => Diagram {
+  const known = new Map<Rule, Diagram>()
+  return (rule) => {
+    const found = known.get(rule)
+    if (found !== undefined) return found
+    const holds = whereHolds(logic, rule.where, STORED)
+    const applies = rule.subject === OWNER ? logic.and(isOwner(logic), holds) : holds
+    known.set(rule, applies)
+    return applies
   }
 }
 
-const isOwner = (asker: Asker, ask: Ask): boolean =>
-  asker !== null &&
-  ask({
-    kind: 'compare',
-    on: storedKey('createdBy'),
-    other: CALLER_ID,
-    test: (creator, id) => creator !== undefined && creator === id,
-  })
+/** What a sight is made with. */
+export interface Looking {
+  readonly logic: Logic
+  readonly asker: Asker
+  readonly appliesTo: (rule: Rule) => Diagram
+}
 
-/** The answer of a request that is refused, as far as it is told apart from another. */
-export type Refusal = '401' | '403' | '404' | `400 ${string}`
+/** Looks at the stored document as the gate and the judge of rules do. */
+export function createSight(collection: Collection, { logic, asker, appliesTo }: Looking): Sight {
+  const readers = selectReadRules(collection.permissions, asker)
+  return {
+    ...{ collection, logic, readers, appliesTo },
+    isReadable: () => logic.or(...readers.map(appliesTo)),
+    shows: (name) =>
+      logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo)),
+  }
+}
+
+/** An anonymous caller has no `_id`, and owns nothing. */
+const isOwner = (logic: Logic): Diagram =>
+  logic.atom(
+    {
+      kind: 'compare',
+      on: storedKey('createdBy'),
+      other: CALLER_ID,
+      test: (creator, id) => creator !== undefined && creator === id,
+    },
+    'owner',
+  )
+
+/** The answers of requests that are refused; `400` has the faults beside it. */
+export type Refusal = '400' | '401' | '403' | '404'

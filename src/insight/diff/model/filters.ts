@@ -2,26 +2,22 @@ import type { Filter, Leaf, Scalar } from '../../../filter/filter.js'
 import { compileFilter } from '../../../filter/matches.js'
 import { isObject } from '../../../json/own-properties.js'
 import type { JsonObject } from '../../../types.js'
-import type { Ask } from '../solver/explore.js'
+import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
+import type { Logic } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
-import type { Sources } from './sources.js'
+import { type Cases, overCases, type Sources } from './sources.js'
 
-/** Whether a filter without variables holds. What asks for one single value is one atom. */
-export function filterHolds(ask: Ask, filter: Filter, sources: Sources): boolean {
+/** That a filter without variables holds. What asks for one single value is one test. */
+export function filterHolds(logic: Logic, filter: Filter, sources: Sources): Diagram {
   const path = onlyPathOf(filter)
-  if (typeof path === 'string') {
-    const source = sources(path)
-    const holds = testOf(filter, path)
-    if (source.kind === 'fixed') return holds(source.value)
-    return ask({ kind: 'test', on: source.key, test: (value) => holds(plainOf(value)) })
-  }
+  if (typeof path === 'string') return passes(logic, sources(path), testOf(filter, path))
   switch (filter.kind) {
     case 'and':
-      return filter.filters.every((part) => filterHolds(ask, part, sources))
+      return logic.and(...filter.filters.map((part) => filterHolds(logic, part, sources)))
     case 'or':
-      return filter.filters.some((part) => filterHolds(ask, part, sources))
+      return logic.or(...filter.filters.map((part) => filterHolds(logic, part, sources)))
     case 'not':
-      return !filterHolds(ask, filter.filter, sources)
+      return logic.not(filterHolds(logic, filter.filter, sources))
     case 'present':
     case 'match':
     case 'eq':
@@ -29,23 +25,34 @@ export function filterHolds(ask: Ask, filter: Filter, sources: Sources): boolean
     case 'lte':
     case 'gt':
     case 'gte':
-      return leafHolds(ask, filter, sources)
+      return leafHolds(logic, filter, sources)
     default:
       return filter satisfies never
   }
 }
 
-/** Whether a leaf holds; one that looks at elements is an atom about them. */
-export function leafHolds(ask: Ask, leaf: Leaf, sources: Sources): boolean {
+/** That a leaf holds; one that looks at elements is an atom about them. */
+export function leafHolds(logic: Logic, leaf: Leaf, sources: Sources): Diagram {
   const { path, each } = leaf.field
-  const source = sources(path)
   const holds = testOf(leaf, path)
-  if (source.kind === 'fixed') return holds(source.value)
-  if (!each || leaf.kind === 'present')
-    return ask({ kind: 'test', on: source.key, test: (value) => holds(plainOf(value)) })
-  const ofElement = testElementOf(leaf)
-  return ask({ kind: 'some', on: source.key, test: ofElement })
+  if (!each || leaf.kind === 'present') return passes(logic, sources(path), holds)
+  return overCases(logic, sources(path), (source) =>
+    source.kind === 'fixed'
+      ? toDiagram(holds(source.value))
+      : logic.atom({ kind: 'some', on: source.key, test: testElementOf(leaf) }),
+  )
 }
+
+/** That a value passes a test, wherever it comes from. */
+const passes = (logic: Logic, cases: Cases, holds: TestValue): Diagram =>
+  overCases(logic, cases, (source) =>
+    source.kind === 'fixed'
+      ? toDiagram(holds(source.value))
+      : logic.test(source.key, (value) => holds(plainOf(value))),
+  )
+
+/** What is known already, as a diagram. */
+export const toDiagram = (holds: boolean): Diagram => (holds ? ALWAYS : NEVER)
 
 /** Tests a value at the one path that a filter asks for. */
 type TestValue = (value: unknown) => boolean

@@ -1,14 +1,37 @@
 import type { Field } from '../../../fields/field-type.js'
 import { isObject, readOwn } from '../../../json/own-properties.js'
 import { isVariable, NOW } from '../../../query/variable.js'
+import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
+import type { Logic } from '../solver/logic.js'
+
+/** A variable of the question. */
+export interface VariableSource {
+  readonly kind: 'variable'
+  readonly key: string
+}
 
 /** Where a value comes from: a variable of the question, or a value that is known. */
-export type Source =
-  | { readonly kind: 'variable'; readonly key: string }
-  | { readonly kind: 'fixed'; readonly value: unknown }
+export type Source = VariableSource | { readonly kind: 'fixed'; readonly value: unknown }
 
-/** Gives the source of the value at a path of a document. */
-export type Sources = (path: string) => Source
+/** Where a value may come from, each source with when it does: one of them always, never two. */
+export type Cases = readonly (readonly [when: Diagram, source: Source])[]
+
+/** Gives the sources of the value at a path of a document. */
+export type Sources = (path: string) => Cases
+
+/** The cases of what has one source. */
+export const always = (source: Source): Cases => [[ALWAYS, source]]
+
+/** A choice of cases. */
+export const choose = ({ and, not }: Logic, when: Diagram, cases: Cases, others: Cases): Cases =>
+  [
+    ...cases.map(([own, source]) => [and(when, own), source] as const),
+    ...others.map(([own, source]) => [and(not(when), own), source] as const),
+  ].filter(([own]) => own !== NEVER)
+
+/** That a condition holds for a value, wherever it comes from. */
+export const overCases = ({ and, or }: Logic, cases: Cases, holds: (source: Source) => Diagram): Diagram =>
+  or(...cases.map(([when, source]) => and(when, holds(source))))
 
 export const MISSING: Source = { kind: 'fixed', value: undefined }
 
@@ -19,11 +42,11 @@ export const callerKey = (path: string): string => `caller.${path}`
 export const TIME = 'now'
 export const CALLER_ID = callerKey('_id')
 
-export const variable = (key: string): Source => ({ kind: 'variable', key })
+export const variable = (key: string): VariableSource => ({ kind: 'variable', key })
 export const fixed = (value: unknown): Source => ({ kind: 'fixed', value })
 
 /** The source of what a variable of the configuration stands for. */
-export const sourceOfVariable = (written: string): Source =>
+export const sourceOfVariable = (written: string): VariableSource =>
   variable(written === NOW ? TIME : callerKey(written.slice('$user.'.length)))
 
 /** The source at a path inside a written value; its first part names the value itself. */
@@ -33,11 +56,6 @@ export function sourceOfWritten(written: unknown, path: readonly string[]): Sour
   if (first === undefined) return fixed(written)
   return isObject(written) ? sourceOfWritten(readOwn(written, first), rest) : MISSING
 }
-
-export const isSameSource = (a: Source, b: Source): boolean =>
-  a.kind === 'variable'
-    ? b.kind === 'variable' && a.key === b.key
-    : b.kind === 'fixed' && JSON.stringify(a.value) === JSON.stringify(b.value)
 
 /** The default of a field as a source; one that is the time is the variable of the time. */
 export function sourceOfDefault(field: Field): Source {

@@ -18,19 +18,20 @@ export interface Sides {
   readonly after: Collection
 }
 
-/** What is asked about: who asks, how a body is read, and which documents may be stored. */
+/** What is asked about: who asks, and how a body is read. */
 export interface Question {
   readonly isSignedIn: boolean
   /** Whether a PATCH is asked, whose body removes fields by `null`. */
   readonly isPatch: boolean
-  /** Whether only documents count that `before` would accept. */
-  readonly isFresh: boolean
 }
 
-/** The variables of a question, and whether they are all that there can be. */
+/** The variables of a question, in the order in which they are best decided. */
 export interface Universe {
+  /** With every document that may be stored. */
   readonly variables: ReadonlyMap<string, Variable>
-  /** False where a pattern has too many states. */
+  /** With those alone that `before` would accept. */
+  readonly fresh: ReadonlyMap<string, Variable>
+  /** False where a pattern has too many states: there may be more values. */
   readonly isWhole: boolean
   /** Whether there are documents that `before` would refuse. */
   readonly hasStale: boolean
@@ -53,43 +54,35 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
-  const isFree = (field: Field): boolean => {
-    const { values, elements } = valuesOf(field, candidates)
-    const found = [...values.filter((value) => typeof value !== 'object'), ...elements.map((one) => [one])]
-    return (
-      !isRequired(sides.before, field.path) && found.every((value) => isValid(sides.before, field, value))
-    )
+  const found = new Map([...fields].map(([path, field]) => [path, valuesOf(field, candidates)]))
+  const isFree = ({ path }: Field): boolean => {
+    const { values, elements } = found.get(path) ?? NO_VALUES
+    const known = [...values.filter((value) => typeof value !== 'object'), ...elements.map((one) => [one])]
+    return !isRequired(sides.before, path) && known.every((value) => isValid(sides.before, path, value))
   }
-  let hasStale: boolean | undefined
-  const kept = new Map<string, Variable>()
-  const remember = (kind: string, { path }: Field, create: () => Variable): Variable => {
-    const key = `${kind} ${path}`
-    const variable = kept.get(key) ?? create()
-    kept.set(key, variable)
-    return variable
-  }
+  const hasStale = ![...fields.values()].every(isFree)
   return (question: Question): Universe => {
-    hasStale ??= ![...fields.values()].every(isFree)
     const variables = new Map<string, Variable>()
-    const add = (variable: Variable): void => void variables.set(variable.key, variable)
-    for (const field of fields.values()) {
-      add(remember(`${question.isFresh}`, field, () => storedVariable(sides, field, candidates, question)))
-      add(remember(`${question.isPatch}?`, field, () => bodyVariable(sides, field, candidates, question)))
-    }
-    for (const name of findUndeclared(sides, rules)) {
-      const values = [{ sample: 'x' }, { sample: 'y' }, undefined]
-      add({ key: storedKey(name), values, elements: [], parent: null })
-      add({
-        key: bodyKey(name),
-        values: question.isPatch ? [...values, NULL] : values,
-        elements: [],
-        parent: null,
-      })
+    const fresh = new Map<string, Variable>()
+    const add = (variable: Variable, one = variable): void => {
+      variables.set(variable.key, variable)
+      fresh.set(one.key, one)
     }
     for (const key of [callerKey('_id'), ...comparisons.callerKeys])
       add(callerVariable(key, candidates, callerFields, question))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
-    return { variables, isWhole: candidates.isWhole(), hasStale }
+    for (const field of fields.values()) {
+      const own = found.get(field.path) ?? NO_VALUES
+      add(storedVariable(field, own), freshVariable(sides, field, own))
+      add(bodyVariable(sides, field, own, question))
+    }
+    for (const name of findUndeclared(sides, rules)) {
+      const values = [{ sample: 'x' }, { sample: 'y' }, undefined]
+      add({ key: storedKey(name), values, elements: [], parent: null })
+      const given = question.isPatch ? [...values, NULL] : values
+      add({ key: bodyKey(name), values: given, elements: [], parent: null })
+    }
+    return { variables, fresh, isWhole: candidates.isWhole(), hasStale }
   }
 }
 
@@ -109,8 +102,20 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
   return other === undefined ? undeclared : [...undeclared, other]
 }
 
+/** What a collection would store, remembered: the same values are tried for each operation. */
+const verdicts = new WeakMap<Collection, Map<string, boolean>>()
+
 /** Whether a collection would store this value of a field. */
-function isValid({ fields, validate }: Collection, { path }: Field, value: unknown): boolean {
+function isValid(collection: Collection, path: string, value: unknown): boolean {
+  const known = verdicts.get(collection) ?? new Map<string, boolean>()
+  verdicts.set(collection, known)
+  const key = path + JSON.stringify(value)
+  const verdict = known.get(key) ?? isStored(collection, path, value)
+  known.set(key, verdict)
+  return verdict
+}
+
+function isStored({ fields, validate }: Collection, path: string, value: unknown): boolean {
   const [top = path] = path.split('.')
   const declared = fields.find(({ name }) => name === top)
   if (!declared) return true
@@ -129,9 +134,12 @@ const isRequired = ({ fields }: Collection, path: string): boolean =>
 
 const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
 
-/** The values of a field, and the elements that it may have where it is a list. */
-function valuesOf(field: Field, candidates: Candidates): Pick<Variable, 'values' | 'elements'> {
-  const { fieldType, items, type, path } = field
+/** What a field may be, and the elements that it may have where it is a list. */
+type Possible = Pick<Variable, 'values' | 'elements'>
+
+const NO_VALUES: Possible = { values: [], elements: [] }
+
+function valuesOf({ fieldType, items, type, path }: Field, candidates: Candidates): Possible {
   const key = fieldKey(path)
   if (fieldType.isScalar) return { values: candidates.ofType(key, fieldType.valueType), elements: [] }
   if (items?.fieldType.isScalar) {
@@ -157,32 +165,35 @@ const parentOf = (path: string, keyOf: (path: string) => string): string | null 
 
 const NEVER_MISSING: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-function storedVariable(sides: Sides, field: Field, candidates: Candidates, { isFresh }: Question): Variable {
-  const { path } = field
-  const { values, elements } = valuesOf(field, candidates)
-  const isKept = (value: unknown): boolean => !isFresh || isValid(sides.before, field, value)
-  const isThere = NEVER_MISSING.includes(path) || (isFresh && isRequired(sides.before, path))
-  const own = values.filter((value) => typeof value === 'object' || isKept(value))
+const storedVariable = ({ path }: Field, { values, elements }: Possible): Variable => ({
+  key: storedKey(path),
+  values: NEVER_MISSING.includes(path) ? values : [...values, undefined],
+  elements,
+  parent: parentOf(path, storedKey),
+})
+
+function freshVariable({ before }: Sides, { path }: Field, { values, elements }: Possible): Variable {
+  const isThere = NEVER_MISSING.includes(path) || isRequired(before, path)
+  const own = values.filter((value) => typeof value === 'object' || isValid(before, path, value))
   return {
     key: storedKey(path),
     values: isThere ? own : [...own, undefined],
-    elements: elements.filter((element) => isKept([element])),
+    elements: elements.filter((element) => isValid(before, path, [element])),
     parent: parentOf(path, storedKey),
   }
 }
 
 /** A body holds what both configurations would store; otherwise their schemas differ, not their permissions. */
-function bodyVariable(sides: Sides, field: Field, candidates: Candidates, { isPatch }: Question): Variable {
+function bodyVariable(sides: Sides, field: Field, own: Possible, { isPatch }: Question): Variable {
   const { path } = field
-  const { values, elements } = valuesOf(field, candidates)
   const isKept = (value: unknown): boolean =>
-    isValid(sides.before, field, value) && isValid(sides.after, field, value)
-  const own = values.filter((value) => typeof value === 'object' || isKept(value))
+    isValid(sides.before, path, value) && isValid(sides.after, path, value)
+  const values = own.values.filter((value) => typeof value === 'object' || isKept(value))
   const takesNull = isPatch ? !path.includes('.') : field.definition.nullable === true
   return {
     key: bodyKey(path),
-    values: [...own, undefined, ...(takesNull ? [NULL] : [])],
-    elements: elements.filter((element) => isKept([element])),
+    values: [...values, undefined, ...(takesNull ? [NULL] : [])],
+    elements: own.elements.filter((element) => isKept([element])),
     parent: parentOf(path, bodyKey),
   }
 }

@@ -4,32 +4,41 @@ import type { Scalar } from '../../../filter/filter.js'
 import { isEqualJson } from '../../../json/equality.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { isVariable } from '../../../query/variable.js'
-import type { Ask } from '../solver/explore.js'
+import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
+import type { Logic } from '../solver/logic.js'
 import { isList, isOpaque, type Value } from '../solver/variable.js'
-import { type Source, sourceOfVariable } from './sources.js'
+import { toDiagram } from './filters.js'
+import { type Cases, overCases, type Source, sourceOfVariable } from './sources.js'
 
-/** Whether there is a value. */
-export function isThere(ask: Ask, source: Source): boolean {
-  if (source.kind === 'fixed') return source.value !== undefined && source.value !== null
-  return ask({ kind: 'test', on: source.key, test: (value) => value !== undefined && !isNull(value) })
-}
+/** That there is a value. */
+export const isThere = (logic: Logic, cases: Cases): Diagram =>
+  overCases(logic, cases, (source) =>
+    source.kind === 'fixed'
+      ? toDiagram(source.value !== undefined && source.value !== null)
+      : logic.test(source.key, (value) => value !== undefined && !isNull(value)),
+  )
 
 const isNull = (value: Value): boolean => isOpaque(value) && value.sample === null
 
-/** Whether two values are the same; both may be missing. */
-export function isSame(ask: Ask, a: Source, b: Source): boolean {
-  if (a.kind === 'fixed') return b.kind === 'fixed' ? isEqualJson(a.value, b.value) : isSame(ask, b, a)
+/** That two values are the same; both may be missing. */
+export const isSame = (logic: Logic, a: Cases, b: Cases): Diagram =>
+  overCases(logic, a, (one) => overCases(logic, b, (other) => isSameSource(logic, one, other)))
+
+function isSameSource(logic: Logic, a: Source, b: Source): Diagram {
+  if (a.kind === 'fixed')
+    return b.kind === 'fixed' ? toDiagram(isEqualJson(a.value, b.value)) : isSameSource(logic, b, a)
   if (b.kind === 'fixed') {
     const { value } = b
     if (Array.isArray(value) && value.every((one) => typeof one !== 'object'))
-      return ask({ kind: 'same', on: a.key, other: value as readonly Scalar[] })
-    return ask({ kind: 'test', on: a.key, test: (one) => isEqualJson(toPlain(one), value) })
+      return logic.atom({ kind: 'same', on: a.key, other: value as readonly Scalar[] })
+    return logic.test(a.key, (one) => isEqualJson(toPlain(one), value))
   }
-  if (a.key === b.key) return true
-  const isSameValue = ask({ kind: 'compare', on: a.key, other: b.key, test: isSameForm })
-  if (!isSameValue) return false
-  const areLists = ask({ kind: 'test', on: a.key, test: isList })
-  return !areLists || ask({ kind: 'same', on: a.key, other: b.key })
+  if (a.key === b.key) return ALWAYS
+  const haveSameForm = logic.atom({ kind: 'compare', on: a.key, other: b.key, test: isSameForm }, 'form')
+  const areLists = logic.test(a.key, isList)
+  if (areLists === NEVER) return haveSameForm
+  const areSameLists = logic.atom({ kind: 'same', on: a.key, other: b.key })
+  return logic.and(haveSameForm, logic.or(logic.not(areLists), areSameLists))
 }
 
 const toPlain = (value: Value): unknown =>
@@ -41,20 +50,17 @@ const LIST = Symbol('list')
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
-/** Whether what a caller has is a value of a field. */
-export function isFittingSet(ask: Ask, collection: Collection, field: Field, written: unknown): boolean {
-  if (!isVariable(written)) return true
-  const source = sourceOfVariable(written)
-  if (source.kind === 'fixed') return true
+/** That what a caller has is a value of a field. */
+export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
+  if (!isVariable(written)) return ALWAYS
   const at = toPointerPart(field.name)
-  return ask({
-    kind: 'test',
-    on: source.key,
-    test: (value) =>
+  return logic.test(
+    sourceOfVariable(written).key,
+    (value) =>
       !collection
         .validate({ [field.name]: sampleOf(value) }, { limit: Number.POSITIVE_INFINITY })
         .some(({ path }) => path === at || path.startsWith(`${at}/`)),
-  })
+  )
 }
 
 const SAMPLES = { string: 'a', number: 1, boolean: true } as const

@@ -1,0 +1,13 @@
+/** How many decisions may still be made. */
+export interface Budget {
+  left: number
+}
+
+/** Thrown when a budget is used up. */
+export class Undecided extends Error {}
+
+/** Takes one decision from a budget; throws `Undecided` where there is none left. */
+export function spend(budget: Budget): void {
+  budget.left -= 1
+  if (budget.left < 0) throw new Undecided()
+}

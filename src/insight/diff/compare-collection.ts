@@ -1,6 +1,14 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { type Comparing, type Found, findDifferences, type Shown, standingOf } from './find-differences.js'
+import {
+  type Comparing,
+  type Found,
+  findDifferences,
+  type Means,
+  type Shown,
+  standingOf,
+} from './find-differences.js'
+import { haveSameSchema, namesShownTo } from './find-region.js'
 import { findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
@@ -115,11 +123,14 @@ interface Known extends Found {
 function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
+  const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
+  const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
+  const classes = findClasses(sides, rules, operation === 'read')
+  const names = classes.map(([name]) => name)
   const base: Omit<Comparing, 'asker'> = {
-    ...{ sides, operation },
-    areAccounts: [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)],
-    areClosed: [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)],
-    classes: findClasses(sides, rules, operation === 'read'),
+    ...{ sides, operation, areAccounts, areClosed, classes },
+    namesShown: namesShownTo(operation, sides, names),
+    isSameElse: areAccounts[0] === areAccounts[1] && areClosed[0] === areClosed[1] && haveSameSchema(sides),
   }
   const known: Known[] = []
   const differences: PermissionDifference[] = []
@@ -128,7 +139,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
 
   const listStandings = ({ variables }: Universe, isSignedIn: boolean): Iterable<Standing> => {
     const logic = createLogic(variables, budget)
-    const appliesTo = createScope(logic)
+    const means: Means = { logic, appliesTo: createScope(logic), trials: new Map() }
     const seen = new Set<string>()
     return remember(function* () {
       for (const asker of listAskers(roles, most)) {
@@ -139,7 +150,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
         const key = JSON.stringify(standing)
         if (standing[0] === standing[1] || seen.has(key)) continue
         seen.add(key)
-        yield { comparing, logic, shown: findDifferences(comparing, { logic, appliesTo }) }
+        yield { comparing, logic, shown: findDifferences(comparing, means) }
       }
     })
   }

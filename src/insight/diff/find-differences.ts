@@ -1,6 +1,7 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
+import { type Deciders, findRegion } from './find-region.js'
 import type { NameClass } from './model/classes.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
 import { keyOfRule } from './model/rule-keys.js'
@@ -24,12 +25,18 @@ export interface Comparing {
   readonly areAccounts: readonly [before: boolean, after: boolean]
   /** Whether registration is closed, so that nobody creates an account without being signed in. */
   readonly areClosed: readonly [before: boolean, after: boolean]
+  /** Whether the rules are all that the sides do not have in common. */
+  readonly isSameElse: boolean
+  /** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
+  readonly namesShown: readonly string[] | null
 }
 
 /** What conditions are made with. */
 export interface Means {
   readonly logic: Logic
   readonly appliesTo: (rule: Rule) => Diagram
+  /** What was found of the rules of both sides. */
+  readonly trials: Write['trials']
 }
 
 /** A difference: what it is about is the whole answer, or one class of names. */
@@ -47,7 +54,9 @@ export function findDifferences(comparing: Comparing, means: Means): readonly Sh
   const before = createSight(sides.before, { ...means, asker })
   const after = createSight(sides.after, { ...means, asker })
   const found =
-    operation === 'read' ? compareReads(comparing, before, after) : compareWrites(comparing, before, after)
+    operation === 'read'
+      ? compareReads(comparing, before, after)
+      : compareWrites(comparing, [before, after], means)
   return found.filter(([, when]) => when !== NEVER)
 }
 
@@ -77,10 +86,18 @@ function compareReads({ classes, asker, sides }: Comparing, before: Sight, after
 }
 
 /** What a write answers and leaves behind. */
-function compareWrites(comparing: Comparing, before: Sight, after: Sight): readonly Shown[] {
+function compareWrites(
+  comparing: Comparing,
+  [before, after]: readonly [Sight, Sight],
+  { trials }: Means,
+): readonly Shown[] {
   const { and, or, not, same } = before.logic
-  const was = decide(comparing, 0, before)
-  const is = decide(comparing, 1, after)
+  const own = createDeciders(comparing, 0, { sight: before, trials })
+  const other = createDeciders(comparing, 1, { sight: after, trials })
+  const region = comparing.isSameElse ? findRegion(own, other, comparing.namesShown) : ALWAYS
+  if (region === NEVER) return []
+  const was = decide(comparing, { ...own, region })
+  const is = decide(comparing, { ...other, region })
   const [isGrantedBefore, isGrantedAfter] = [was, is].map(({ granted }) =>
     or(...granted.map(([when]) => when)),
   )
@@ -161,46 +178,61 @@ function compareStored(
   ]
 }
 
-const refuse = (why: Refusal): Outcome => ({ refusals: new Map([[why, ALWAYS]]), granted: [] })
-
-/** The outcome of a write under one side. */
-function decide({ sides, operation, asker, ...rest }: Comparing, side: 0 | 1, sight: Sight): Outcome {
+/** What decides about a write on one side. */
+function createDeciders(
+  { sides, operation, asker, ...rest }: Comparing,
+  side: 0 | 1,
+  { sight, trials }: Pick<Write, 'sight' | 'trials'>,
+): Deciders {
   const { permissions } = side === 0 ? sides.before : sides.after
-  const { logic } = sight
-  const rules = selectWriteRules(permissions[operationOf(operation)], asker)
   const names = rest.classes.map(([name]) => name)
-  const write: Omit<Write, 'mode'> = {
-    ...{ sight, names },
-    body: createBodyReader(logic, new Set(names)),
+  const write: Write = {
+    ...{ sight, names, trials },
+    mode: operation === 'create' || operation === 'put' ? operation : 'patch',
+    body: createBodyReader(sight.logic, new Set(names)),
     isSignedIn: asker !== null,
     isAccount: rest.areAccounts[side],
+    isClosed: rest.areClosed[side],
   }
+  return { write, rules: selectWriteRules(permissions[operationOf(operation)], asker) }
+}
+
+interface Deciding extends Deciders {
+  /** The writes that are asked about. */
+  readonly region: Diagram
+}
+
+const refuse = (why: Refusal, when: Diagram): Outcome => ({ refusals: new Map([[why, when]]), granted: [] })
+
+/** The outcome of the writes of a region under one side. */
+function decide({ operation, asker }: Comparing, { write, rules, region }: Deciding): Outcome {
+  const { sight } = write
+  const { and, not } = sight.logic
   const denied: Refusal = asker === null ? '401' : '403'
   if (operation === 'create') {
-    if (asker === null && rest.areClosed[side]) return refuse('403')
-    return rules.length === 0 ? refuse(denied) : chooseRule({ ...write, mode: 'create' }, rules)
+    if (asker === null && write.isClosed) return refuse('403', region)
+    return rules.length === 0 ? refuse(denied, region) : chooseRule(write, rules, region)
   }
-  if (rules.length === 0 && asker === null) return refuse('401')
-  if (operation === 'delete') return whereReadable(sight, decideDelete(sight, rules, denied))
-  if (rules.length === 0) return whereReadable(sight, refuse('403'))
-  return whereReadable(sight, chooseRule({ ...write, mode: operation === 'put' ? 'put' : 'patch' }, rules))
+  if (rules.length === 0 && asker === null) return refuse('401', region)
+  // Those who may not read the document do not find it.
+  const isSeen = sight.isReadable()
+  const { refusals, granted } = decideSeen({ write, rules, region: and(region, isSeen) }, operation, denied)
+  return { refusals: new Map([['404', and(region, not(isSeen))], ...refusals]), granted }
 }
 
-/** An outcome for those who may read the document: the others do not find it. */
-function whereReadable({ logic, isReadable }: Sight, { refusals, granted }: Outcome): Outcome {
-  const isSeen = isReadable()
+function decideSeen(
+  { write, rules, region }: Deciding,
+  operation: DocumentOperation,
+  denied: Refusal,
+): Outcome {
+  const { logic, appliesTo } = write.sight
+  if (rules.length === 0) return refuse('403', region)
+  if (operation !== 'delete') return chooseRule(write, rules, region)
+  const isGranted = logic.or(...rules.map(appliesTo))
   return {
-    refusals: new Map([
-      ['404', logic.not(isSeen)],
-      ...[...refusals].map(([why, when]) => [why, logic.and(isSeen, when)] as const),
-    ]),
-    granted: granted.map(([when, stored]) => [logic.and(isSeen, when), stored] as const),
+    ...refuse(denied, logic.and(region, logic.not(isGranted))),
+    granted: [[logic.and(region, isGranted), GONE]],
   }
-}
-
-function decideDelete(sight: Sight, rules: readonly Rule[], denied: Refusal): Outcome {
-  const isGranted = sight.logic.or(...rules.map(sight.appliesTo))
-  return { refusals: new Map([[denied, sight.logic.not(isGranted)]]), granted: [[isGranted, GONE]] }
 }
 
 const GONE: Stored = {

@@ -15,6 +15,7 @@ import {
   OPERATIONS,
   requestsOf,
   type SmallCaller,
+  type SmallConfig,
   type SmallOperation,
   type SmallRequest,
   type Triple,
@@ -73,8 +74,7 @@ export async function checkPair(pair: Pair, asked: Asked): Promise<number> {
 
 function* triplesOf({ before }: Pair, { random, triples }: Asked): Generator<Triple> {
   for (const name of COLLECTIONS) {
-    const { schema } = before.collections[name]
-    const [documents, requests] = [documentsOf(schema), requestsOf(name, schema)]
+    const { documents, requests } = universeOf(name, before)
     if (triples === undefined) {
       for (const caller of CALLERS)
         for (const request of requests) {
@@ -89,6 +89,17 @@ function* triplesOf({ before }: Pair, { random, triples }: Asked): Generator<Tri
       yield { caller: random.pick(CALLERS), document: random.pick(documents), request }
     }
   }
+}
+
+const universes = new Map<string, { documents: readonly Json[]; requests: readonly SmallRequest[] }>()
+
+/** All documents and requests; few schemas have others than those before them. */
+function universeOf(name: CollectionName, { collections }: SmallConfig) {
+  const { schema } = collections[name]
+  const key = JSON.stringify([name, FIELDS.map((field) => [schema[field].type, schema[field].nullable])])
+  const known = universes.get(key) ?? { documents: documentsOf(schema), requests: requestsOf(name, schema) }
+  universes.set(key, known)
+  return known
 }
 
 const isGranted = ({ status }: SmallAnswer): boolean => status < 400

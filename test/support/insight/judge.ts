@@ -10,7 +10,7 @@ import {
   type SmallSchema,
   STORED_ID,
 } from './universe.js'
-import { appliesTo, isRole, type SmallRule, tableOf } from './written-rules.js'
+import { appliesTo, forEachCaller, isRole, type SmallRule, tableOf } from './written-rules.js'
 
 /**
  * What a request must be answered and must leave behind, computed from the contract (§2, §4, §5) and the written
@@ -34,7 +34,7 @@ export interface SmallAnswer {
 /** Judges one request of a caller, where this document is the only one that is stored. */
 export type Judge = (caller: SmallCaller | null, document: Json, request: SmallRequest) => SmallAnswer
 
-const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']
+const SHOWN: readonly string[] = [...FIELDS, 'createdAt', 'updatedAt', 'createdBy']
 
 /** Creates the judge of a configuration. */
 export function createJudge(config: SmallConfig): Judge {
@@ -48,8 +48,11 @@ export function createJudge(config: SmallConfig): Judge {
   }
 }
 
-const fieldsOf = (document: Json): Json =>
-  Object.fromEntries(FIELDS.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]])))
+function fieldsOf(document: Json): Json {
+  const fields: { [name: string]: unknown } = {}
+  for (const name of FIELDS) if (document[name] !== undefined) fields[name] = document[name]
+  return fields
+}
 
 const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
@@ -59,7 +62,7 @@ interface Sight {
   readonly shows: (name: string) => boolean
 }
 
-type Refusal = Pick<SmallAnswer, 'status' | 'code'>
+type Refusal = Required<Pick<SmallAnswer, 'status' | 'code'>>
 
 const UNAUTHENTICATED: Refusal = { status: 401, code: 'unauthenticated' }
 const FORBIDDEN: Refusal = { status: 403, code: 'forbidden' }
@@ -69,33 +72,38 @@ const denied = (caller: SmallCaller | null): Refusal => (caller === null ? UNAUT
 
 function judgeCollection({ schema, permissions }: SmallCollection): Judge {
   const table = tableOf(schema, permissions)
-  const readersOf = (caller: SmallCaller | null): readonly SmallRule[] =>
-    [...table.read.values()].flatMap((rule) => (rule && appliesTo(rule.subject, caller) ? [rule] : []))
-
+  const readersOf = forEachCaller((caller) =>
+    [...table.read.values()].flatMap((rule) =>
+      rule && appliesTo(rule.subject, caller) ? [{ rule, matches: rule.where(caller) }] : [],
+    ),
+  )
   const look = (caller: SmallCaller | null, document: Json): Sight => {
-    const matching = readersOf(caller).filter((rule) => rule.where(caller)(document))
+    const matching = readersOf(caller).flatMap(({ rule, matches }) => (matches(document) ? [rule] : []))
     return { isThere: matching.length > 0, shows: (name) => matching.some((rule) => rule.includes(name)) }
   }
-  const show = ({ shows }: Sight, document: Json): Json =>
-    Object.fromEntries(
-      [...FIELDS, ...SYSTEM].flatMap((name) =>
-        document[name] !== undefined && shows(name) ? [[name, document[name]]] : [],
-      ),
-    )
+  const show = ({ shows }: Sight, document: Json): Json => {
+    const shown: { [name: string]: unknown } = {}
+    for (const name of SHOWN) if (document[name] !== undefined && shows(name)) shown[name] = document[name]
+    return shown
+  }
   /** The rules that may be tried, in their order. */
-  const writersOf = (operation: 'create' | 'update' | 'delete', caller: SmallCaller | null) => {
+  const findWriters = (operation: 'create' | 'update' | 'delete', caller: SmallCaller | null) => {
     const mentions = table[operation]
     const roles = [...mentions.keys()].filter((subject) => isRole(subject) && appliesTo(subject, caller))
     const decisive = roles.length > 0 ? roles : caller && mentions.has('user') ? ['user'] : ['*']
     const subjects = caller ? [...decisive, 'owner'] : ['*']
     return subjects.flatMap((subject) => mentions.get(subject) ?? [])
   }
+  const writersOf = {
+    create: forEachCaller((caller) => findWriters('create', caller)),
+    update: forEachCaller((caller) => findWriters('update', caller)),
+    delete: forEachCaller((caller) => findWriters('delete', caller)),
+  }
 
   return (caller, document, { operation, body = {} }) => {
     const before = operation === 'create' ? null : fieldsOf(document)
-    const refuse = (refusal: Refusal, errors: readonly string[] = []): SmallAnswer => ({
-      ...refusal,
-      errors,
+    const refuse = ({ status, code }: Refusal, errors: readonly string[] = []): SmallAnswer => ({
+      ...{ status, code, errors },
       stored: before,
       ignored: [],
     })
@@ -107,7 +115,7 @@ function judgeCollection({ schema, permissions }: SmallCollection): Judge {
       return { status: 200, errors: [], shown: show(sight, document), stored: before, ignored: [] }
     }
     if (operation === 'create') {
-      const rules = writersOf('create', caller)
+      const rules = writersOf.create(caller)
       if (rules.length === 0) return refuse(denied(caller))
       const chosen = chooseRule(rules, body, (rule, kept) => applyCreate(schema, rule, kept, caller))
       if (!('fields' in chosen)) return refuse(chosen, chosen.errors)
@@ -120,7 +128,7 @@ function judgeCollection({ schema, permissions }: SmallCollection): Judge {
       return { status: 201, errors: [], shown, stored: chosen.fields, ignored: chosen.ignored }
     }
     const kind = operation === 'delete' ? 'delete' : 'update'
-    const rules = writersOf(kind, caller)
+    const rules = writersOf[kind](caller)
     if (rules.length === 0 && caller === null) return refuse(UNAUTHENTICATED)
     const sight = look(caller, document)
     if (!sight.isThere) return refuse(NOT_FOUND)

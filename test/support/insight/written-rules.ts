@@ -73,8 +73,8 @@ function compileRule(schema: SmallSchema, subject: string, operation: Operation,
   return {
     subject,
     includes: (name) => (pick === undefined || pick.includes(name)) && !omit?.includes(name),
-    where,
-    check: rule.check === undefined ? byDefault : compileFilter(schema, rule.check as Json),
+    where: forEachCaller(where),
+    check: forEachCaller(rule.check === undefined ? byDefault : compileFilter(schema, rule.check as Json)),
     set: (rule.set as Json | undefined) ?? {},
   }
 }
@@ -184,5 +184,17 @@ function isOrdered(one: unknown, operator: string, bound: unknown): boolean {
       return a <= b
     default:
       throw new Error(`no operator ${operator}`)
+  }
+}
+
+/** Computes what depends on the caller alone once for each: thousands of questions have the same ones. */
+export function forEachCaller<T>(
+  compute: (caller: SmallCaller | null) => T,
+): (caller: SmallCaller | null) => T {
+  const known = new Map<SmallCaller | null, T>()
+  return (caller) => {
+    const found = known.get(caller) ?? compute(caller)
+    known.set(caller, found)
+    return found
   }
 }

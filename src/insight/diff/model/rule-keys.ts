@@ -18,13 +18,15 @@ export const keyOfProperties = remembered(({ properties: { pick, omit } }) => [
   [...omit].sort(),
 ])
 
-/** What a rule does where it applies, as text. */
-export const keyOfEffect = remembered((rule) => [
+/** What a rule makes of a body where it runs, as text. */
+export const keyOfWriting = remembered((rule) => [
   keyOfProperties(rule),
-  keyOfWhere(rule.check),
   [...rule.set].sort(([a], [b]) => (a < b ? -1 : 1)),
   rule.acceptsRole,
 ])
+
+/** What a rule does where it applies, as text. */
+export const keyOfEffect = remembered((rule) => [keyOfWriting(rule), keyOfWhere(rule.check)])
 
 /** A rule as text: two rules with the same text mean the same. */
 export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])

@@ -31,42 +31,52 @@ const END: Step = { level: Number.POSITIVE_INFINITY, ways: [] }
 /** Creates diagrams; each step that has to be computed is a decision. */
 export function createDiagrams(budget: Budget): Diagrams {
   const steps: Step[] = [END, END]
-  const known = new Map<string, Diagram>()
+  const known = new Map<number, Diagram[]>()
   const stepOf = (diagram: Diagram): Step => steps[diagram] ?? END
   const step = (level: number, ways: readonly Diagram[]): Diagram => {
     const [first = NEVER] = ways
     if (ways.every((way) => way === first)) return first
-    const key = `${level}:${ways.join()}`
-    const found = known.get(key)
+    const hash = hashOf(level, ways)
+    const alike = known.get(hash) ?? []
+    const found = alike.find((one) => isStep(stepOf(one), level, ways))
     if (found !== undefined) return found
     steps.push({ level, ways })
-    known.set(key, steps.length - 1)
+    alike.push(steps.length - 1)
+    known.set(hash, alike)
     return steps.length - 1
-  }
-  const wayOf = (diagram: Diagram, level: number, i: number): Diagram => {
-    const own = stepOf(diagram)
-    return own.level === level ? (own.ways[i] ?? NEVER) : diagram
   }
   /** Joins two diagrams; `absorbing` is what decides alone, the other constant has no say. */
   const join = (absorbing: Diagram) => {
-    const joined = new Map<number, Diagram>()
+    const joined: Map<Diagram, Diagram>[] = []
     const run = (a: Diagram, b: Diagram): Diagram => {
       if (a === b) return a
-      const [low, high] = a < b ? [a, b] : [b, a]
-      if (low === absorbing || high === absorbing) return absorbing
-      if (low <= ALWAYS) return high
-      const key = low * MOST + high
-      const before = joined.get(key)
+      if (a > b) return run(b, a)
+      if (a === absorbing || b === absorbing) return absorbing
+      if (a <= ALWAYS) return b
+      const withOwn = joined[a] ?? new Map<Diagram, Diagram>()
+      joined[a] = withOwn
+      const before = withOwn.get(b)
       if (before !== undefined) return before
       spend(budget)
-      const level = Math.min(stepOf(a).level, stepOf(b).level)
-      const { ways } = stepOf(a).level === level ? stepOf(a) : stepOf(b)
-      const result = step(
-        level,
-        ways.map((_, i) => run(wayOf(a, level, i), wayOf(b, level, i))),
-      )
-      joined.set(key, result)
+      const result = divide(a, b)
+      withOwn.set(b, result)
       return result
+    }
+    const divide = (a: Diagram, b: Diagram): Diagram => {
+      const [own, other] = [stepOf(a), stepOf(b)]
+      const level = Math.min(own.level, other.level)
+      const ways: Diagram[] = []
+      let [last, lastOther, result] = [-1, -1, NEVER]
+      for (let i = 0; i < (own.level === level ? own : other).ways.length; i++) {
+        const way = own.level === level ? (own.ways[i] ?? NEVER) : a
+        const otherWay = other.level === level ? (other.ways[i] ?? NEVER) : b
+        // Most values are told apart by few conditions: neighbours go the same way.
+        if (way !== last || otherWay !== lastOther) result = run(way, otherWay)
+        last = way
+        lastOther = otherWay
+        ways.push(result)
+      }
+      return step(level, ways)
     }
     return run
   }
@@ -87,5 +97,11 @@ export function createDiagrams(budget: Budget): Diagrams {
   return { step, stepOf, and: join(NEVER), or: join(ALWAYS), not }
 }
 
-/** More than there can be: each is paid from a budget. */
-const MOST = 2 ** 26
+const hashOf = (level: number, ways: readonly Diagram[]): number => {
+  let hash = level | 0
+  for (const way of ways) hash = (Math.imul(hash, 31) + way) | 0
+  return hash
+}
+
+const isStep = (step: Step, level: number, ways: readonly Diagram[]): boolean =>
+  step.level === level && step.ways.every((way, i) => way === ways[i])

@@ -1,6 +1,6 @@
 import type { Budget } from './budget.js'
 import { ALWAYS, createDiagrams, type Diagram, NEVER, type Step } from './diagrams.js'
-import { type Atom, isList, keysOf, type Value, type Variables } from './variable.js'
+import { type Atom, isList, keysOf, scalarOf, type Value, type Variables } from './variable.js'
 
 /** An atom that no value of one variable decides. */
 export type JoiningAtom = Exclude<Atom, { readonly kind: 'test' }>
@@ -9,7 +9,7 @@ export type JoiningAtom = Exclude<Atom, { readonly kind: 'test' }>
 export interface Logic {
   /** That the value of a variable passes a test. */
   test(key: string, test: (value: Value) => boolean): Diagram
-  /** That an atom holds; two with the same name and the same variables are the same. */
+  /** That an atom holds. With a name it need not be tried again: one of the kind with this name says the same. */
   atom(atom: JoiningAtom, name?: string): Diagram
   and(...all: readonly Diagram[]): Diagram
   or(...all: readonly Diagram[]): Diagram
@@ -36,6 +36,8 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   const places = new Map(order.map((key, i) => [key, i * PLACES]))
   const topics = new Map<number, Topic>()
   const levels = new Map<string, number>()
+  /** By what an atom is called, what it is. */
+  const names = new Map<string, string>()
   const placeOf = (key: string): number => {
     const place = places.get(key)
     if (place === undefined) throw new Error(`nothing is known of ${key}`)
@@ -51,28 +53,38 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
       values.map((value) => (passes(value) ? ALWAYS : NEVER)),
     )
   }
-  /** The place of an atom behind its variables. */
+  /** The place of an atom behind its variables; those that no values tell apart have the same. */
   const levelOf = (atom: JoiningAtom, name: string): number => {
-    const known = levels.get(name)
-    if (known !== undefined) return known
-    const level = Math.max(...keysOf(atom).map(placeOf)) + 1 + levels.size
-    levels.set(name, level)
-    topics.set(level, { atom })
+    const other = 'other' in atom ? JSON.stringify(atom.other) : ''
+    const key = JSON.stringify([atom.kind, atom.on, other])
+    const known = (name && names.get(key + name)) || key + verdictsOf(atom)
+    names.set(key + name, known)
+    const level = levels.get(known) ?? Math.max(...keysOf(atom).map(placeOf)) + 1 + levels.size
+    levels.set(known, level)
+    if (!topics.has(level)) topics.set(level, { atom })
     return level
   }
-  const atom: Logic['atom'] = (asked, name = '') => {
-    const simple = simplify(asked)
-    if (typeof simple === 'number') return simple
-    const own = [asked.kind, name, asked.on, 'other' in asked ? JSON.stringify(asked.other) : '']
-    const elements = asked.kind === 'some' ? meetingElements(asked) : []
-    return step(levelOf(asked, JSON.stringify([...own, ...elements])), [NEVER, ALWAYS])
+  /** What an atom says of all values that there are, as text. */
+  const verdictsOf = (atom: JoiningAtom): string => {
+    if (atom.kind === 'overlap' || atom.kind === 'same') return ''
+    const elements = variables.get(atom.on)?.elements ?? []
+    const write = (holds: boolean): string => (holds ? '1' : '0')
+    if (atom.kind === 'some') return elements.map((element) => write(atom.test(element))).join('')
+    const others = valuesOf(atom.other)
+    if (atom.kind === 'compare')
+      return valuesOf(atom.on)
+        .flatMap((own) => others.map((other) => write(atom.test(own, other))))
+        .join('')
+    const scalars = others.map(scalarOf).filter((other) => other !== undefined)
+    return elements.flatMap((own) => scalars.map((other) => write(atom.test(own, other)))).join('')
   }
-  const meetingElements = ({ on, test: passes }: Extract<Atom, { readonly kind: 'some' }>) =>
-    (variables.get(on)?.elements ?? []).filter(passes)
+  const atom: Logic['atom'] = (asked, name = '') =>
+    simplify(asked) ?? step(levelOf(asked, name), [NEVER, ALWAYS])
   /** What needs no atom: a variable that has one value alone, or never a list. */
   const simplify = (asked: JoiningAtom): Diagram | undefined => {
     const own = valuesOf(asked.on)
     if (asked.kind !== 'compare') return asked.kind === 'same' || own.some(isList) ? undefined : NEVER
+    if (asked.on === asked.other) return test(asked.on, (value) => asked.test(value, value))
     const others = valuesOf(asked.other)
     if (others.length === 1) return test(asked.on, (value) => asked.test(value, others[0]))
     return own.length === 1 ? test(asked.other, (value) => asked.test(own[0], value)) : undefined

@@ -2,23 +2,40 @@ import type { Rule } from '../../../permissions/grants.js'
 import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import { applyCreate } from './apply-create.js'
 import { applyUpdate } from './apply-update.js'
-import { accepts, type Outcome, type Stored, type Write } from './writing.js'
+import { accepts, type Outcome, type Stored, type Trial, type Write } from './writing.js'
 
-/** Chooses the rule that runs, as the service does: those that drop nothing come first. */
-export function chooseRule(write: Write, rules: readonly Rule[]): Outcome {
+/** Tries one rule by itself: once for all callers who see as much. */
+export function tryRule(write: Write, rule: Rule): Trial {
+  const { mode, sight, trials } = write
+  const known = trials.get(rule) ?? new Map<string, Trial>()
+  trials.set(rule, known)
+  const names = [...sight.collection.fields.map(({ name }) => name), ...write.names]
+  const seen = mode === 'create' ? '' : names.map(sight.shows).join()
+  const trial = known.get(seen) ?? {
+    isWhole: dropsNothing(write, rule),
+    applied: mode === 'create' ? applyCreate(write, rule) : applyUpdate(write, rule),
+  }
+  known.set(seen, trial)
+  return trial
+}
+
+/**
+ * Chooses the rule that runs, as the service does: those that drop nothing come first. Of writes outside a region nothing
+ * is said.
+ */
+export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram): Outcome {
   const { and, or, not } = write.sight.logic
   const refusals = new Map<string, Diagram>()
   const refuse = (why: string, when: Diagram): void =>
     void refusals.set(why, or(refusals.get(why) ?? NEVER, when))
   const granted: (readonly [Diagram, Stored])[] = []
-  const tried = rules.map((rule) => ({
-    isWhole: rules.length > 1 ? dropsNothing(write, rule) : ALWAYS,
-    applies: write.mode === 'create' ? ALWAYS : write.sight.appliesTo(rule),
-    applied: write.mode === 'create' ? applyCreate(write, rule) : applyUpdate(write, rule),
-  }))
-  let open: Diagram = ALWAYS
-  let isFirst: Diagram = ALWAYS
-  let isDenied: Diagram = ALWAYS
+  const tried = rules.flatMap((rule) => {
+    const applies = write.mode === 'create' ? ALWAYS : write.sight.appliesTo(rule)
+    return and(region, applies) === NEVER ? [] : [{ ...tryRule(write, rule), applies }]
+  })
+  let open = region
+  let isFirst = region
+  let isDenied = region
   for (const isWholesTurn of [true, false]) {
     for (const { isWhole, applies, applied } of tried) {
       const turn = and(open, applies, isWholesTurn ? isWhole : not(isWhole))

@@ -36,6 +36,10 @@ export interface Write {
   readonly body: BodyReader
   /** Whether a created document is an account, its own creator. */
   readonly isAccount: boolean
+  /** Whether nobody may register. */
+  readonly isClosed: boolean
+  /** What was found of the rules of one side, by what their callers see. */
+  readonly trials: Map<Rule, Map<string, Trial>>
 }
 
 /** What one rule makes of a write; where it neither runs nor has faults of the body, it refuses. */
@@ -44,6 +48,13 @@ export interface Applied {
   /** By fault, that the body has it. */
   readonly faults: ReadonlyMap<string, Diagram>
   readonly stored: Stored
+}
+
+/** What comes of a rule by itself. */
+export interface Trial {
+  /** That it drops nothing. */
+  readonly isWhole: Diagram
+  readonly applied: Applied
 }
 
 /** Whether a rule takes a name from the body. */

@@ -1,0 +1,106 @@
+import type { Collection } from '../../config/plan.js'
+import type { Rule } from '../../permissions/grants.js'
+import { holdsImmutable } from '../../schema/changes.js'
+import type { Sight } from './model/deciding.js'
+import { keyOfEffect, keyOfRule, keyOfWriting } from './model/rule-keys.js'
+import type { Sides } from './model/universe.js'
+import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
+import type { DocumentOperation } from './types.js'
+import { tryRule } from './write/decide-write.js'
+import type { Trial, Write } from './write/writing.js'
+
+/** One side of a write, and the rules that may decide about it. */
+export interface Deciders {
+  readonly write: Write
+  readonly rules: readonly Rule[]
+}
+
+/** Which writes can come to something else on the other side: those that meet what is changed. */
+export function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
+  const { or } = before.write.sight.logic
+  if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
+  const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
+  const shared = before.rules.filter(({ subject }) => later.has(subject))
+  const earlier = new Set(shared.map(({ subject }) => subject))
+  const still = after.rules.filter(({ subject }) => earlier.has(subject))
+  if (!shared.every(({ subject }, i) => still[i]?.subject === subject)) return ALWAYS
+  const ofPairs = shared.map((rule) => {
+    const other = later.get(rule.subject)
+    if (!other || keyOfRule(rule) === keyOfRule(other)) return NEVER
+    return metByChange([before.write, rule], [after.write, other])
+  })
+  const removed = before.rules.filter(({ subject }) => !later.has(subject))
+  const added = after.rules.filter(({ subject }) => !earlier.has(subject))
+  return or(
+    ...ofPairs,
+    ...removed.map((rule) => metByRule(before.write, rule)),
+    ...added.map((rule) => metByRule(after.write, rule)),
+    shownOtherwise(before.write.sight, after.write.sight, namesShown),
+  )
+}
+
+type Ruled = readonly [write: Write, rule: Rule]
+
+/** That a write meets a rule. */
+const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
+  mode === 'create' ? ALWAYS : sight.appliesTo(rule)
+
+/** That a write meets a rule on one side alone, or both, where these do something else. */
+function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
+  const { and, or, not, same } = write.sight.logic
+  const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
+  const isElsewhere = not(same(applies, applied))
+  if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
+  const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
+  const isOther =
+    keyOfWriting(rule) === keyOfWriting(changed) ? NEVER : or(trial.applied.runs, now.applied.runs)
+  return or(isElsewhere, and(applies, or(isOther, ...comesToOther(write, trial, now))))
+}
+
+/** That a rule runs on one side alone, or has its turn, or a fault. */
+function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): readonly Diagram[] {
+  const [before, after] = [was.applied, is.applied]
+  const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
+  return [
+    logic.not(logic.same(before.runs, after.runs)),
+    logic.not(logic.same(was.isWhole, is.isWhole)),
+    ...faults.map((fault) =>
+      logic.not(logic.same(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER)),
+    ),
+  ]
+}
+
+/** That one side alone shows the document, or something of it that a write depends on. */
+function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
+  if (namesShown === null) return NEVER
+  const { or, not, same } = before.logic
+  return or(
+    not(same(before.isReadable(), after.isReadable())),
+    ...namesShown.map((name) => not(same(before.shows(name), after.shows(name)))),
+  )
+}
+
+/** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
+export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
+
+const schemaOf = ({ fields, additionalProperties, roleField, verifiedField }: Collection): string =>
+  JSON.stringify([
+    fields.map(({ name, definition }) => [name, definition]),
+    additionalProperties,
+    roleField,
+    verifiedField,
+  ])
+
+/** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
+export function namesShownTo(
+  operation: DocumentOperation,
+  { before, after }: Sides,
+  names: readonly string[],
+): readonly string[] | null {
+  if (operation === 'create') return null
+  if (operation === 'delete') return []
+  const fields = [...before.fields, ...after.fields]
+  if (operation === 'put') return [...new Set([...fields.map(({ name }) => name), ...names])]
+  const judged = fields.filter((field) => field.definition.required === true || holdsImmutable(field))
+  return [...new Set(judged.map(({ name }) => name))]
+}

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -153,9 +153,19 @@ const types: Options = {
   silent: true,
 }
 
+/** Leaves only the types that were put together, the shared ones under names like those of code: without a `.d`. */
+function endTypes(): void {
+  rmSync(LOOSE_TYPES, { recursive: true, force: true })
+  for (const name of readdirSync('dist').filter((file) => file.endsWith('.d.cts'))) {
+    const text = readFileSync(`dist/${name}`, 'utf8')
+    writeFileSync(`dist/${name}`, text.replace(/((?:from|import) '\.\/\w+)\.d-/g, '$1-'))
+    renameSync(`dist/${name}`, `dist/${name.replace('.d-', '-')}`)
+  }
+}
+
 // Once for all, before any of them writes.
 await rm('dist', { recursive: true, force: true })
 writeLooseTypes()
-process.on('exit', () => rmSync(LOOSE_TYPES, { recursive: true, force: true }))
+process.on('exit', endTypes)
 
 export default defineConfig([modules, scripts, types])

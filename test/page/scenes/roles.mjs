@@ -87,7 +87,7 @@ async function addProject(screen) {
   await screen.fill('title', 'Orchard')
   await screen.choose('status', 'open')
   await screen.press('Add')
-  await screen.said('Added')
+  await screen.heading('Orchard')
 }
 
 async function addTask(screen) {
@@ -97,7 +97,7 @@ async function addTask(screen) {
   await screen.refer('team', 'Green')
   await screen.fill('title', 'Plant')
   await screen.press('Add')
-  await screen.said('Added')
+  await screen.heading('Plant')
 }
 
 async function filterTasks({ page, go }) {

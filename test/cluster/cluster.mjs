@@ -96,6 +96,8 @@ export async function startCluster() {
         dcs: {
           ...{ ttl: TTL, loop_wait: 1, retry_timeout: 5, primary_start_timeout: 0 },
           ...{ synchronous_mode: true, synchronous_mode_strict: true, maximum_lag_on_failover: 33_554_432 },
+          // Of two that may follow, the one that has most does: the other has nothing to take back before it can confirm.
+          synchronous_node_count: 2,
           postgresql: {
             use_pg_rewind: true,
             remove_data_directory_on_rewind_failure: true,

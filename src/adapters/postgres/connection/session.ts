@@ -67,7 +67,7 @@ export function createSessions(source: PoolSource): Sessions {
         isUnconfirmed ||= routine === STANDBY_WAIT
       }
       client.on('error', lose)
-      ;(client as Noticing).on('notice', hear)
+      ;(client as unknown as Noticing).on('notice', hear)
       const unconfirmed = (): UnconfirmedCommit => {
         isUnconfirmed = false
         return new UnconfirmedCommit()
@@ -130,7 +130,7 @@ export function createSessions(source: PoolSource): Sessions {
     isUsable,
     close(session) {
       session.client.removeListener('error', session.lose)
-      ;(session.client as Noticing).removeListener('notice', session.hear)
+      ;(session.client as unknown as Noticing).removeListener('notice', session.hear)
       session.client.release(!isUsable(session))
     },
   }

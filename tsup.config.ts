@@ -89,6 +89,8 @@ const common: Options = {
   silent: true,
   // The package is downloaded more often than its bundles are read; maps without sources would be of no use to anybody.
   minify: 'terser',
+  // Of what is thrown and not caught, Node prints the line from which it came.
+  terserOptions: { format: { max_line_len: 160 } },
 }
 
 const modules: Options = {

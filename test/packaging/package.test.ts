@@ -230,6 +230,20 @@ test('the copies for import and require understand each other', async () => {
   })
 })
 
+test.each([
+  ['module', `import { createCollectionService } from 'collection-service'`],
+  ['commonjs', `const { createCollectionService } = require('collection-service')`],
+])('a configuration that nobody catches is explained before anything else, as %s', async (type, load) => {
+  const script = `${load}\ncreateCollectionService({ collections: { notes: { shema: {} } } })`
+  const { stderr } = await run('node', [`--input-type=${type}`, '-e', script], { cwd: project }).catch(
+    (failed: { stderr: string }) => failed,
+  )
+  expect(stderr).toContain('/collections/notes/shema: is unknown; did you mean "schema"?')
+  // Node begins with the line of the code that threw.
+  const longest = Math.max(...stderr.split('\n').map(({ length }) => length))
+  expect(longest).toBeLessThan(1000)
+})
+
 test('the schema of configurations can be imported as a file of the package', async () => {
   const script = `console.log(JSON.stringify(require('collection-service/config.schema.json')))`
   expect(await runScript('commonjs', script)).toMatchObject({

@@ -1,13 +1,6 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import {
-  type Comparing,
-  type Found,
-  findDifferences,
-  type Means,
-  type Shown,
-  standingOf,
-} from './find-differences.js'
+import { type Comparing, findDifferences, type Means, standingOf } from './find-differences.js'
 import { haveSameSchema, namesShownTo } from './find-region.js'
 import { findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
@@ -15,6 +8,7 @@ import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions } from './model/rule-keys.js'
 import { bodyKey } from './model/sources.js'
 import { type CallerFields, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
+import type { Found, Shown } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import { findModel } from './solver/find-model.js'
 import { createLogic, type Logic } from './solver/logic.js'

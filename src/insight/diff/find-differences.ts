@@ -1,16 +1,18 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
+import { compareGranted, isSameOne } from './compare-granted.js'
 import { type Deciders, findRegion } from './find-region.js'
 import type { NameClass } from './model/classes.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
 import { keyOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
-import { isSame, isThere } from './model/values.js'
+import { isThere } from './model/values.js'
+import type { Shown } from './shown.js'
 import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
 import type { Logic } from './solver/logic.js'
-import type { DocumentOperation, Kind } from './types.js'
+import type { DocumentOperation } from './types.js'
 import { chooseRule } from './write/decide-write.js'
 import { createBodyReader } from './write/reading-body.js'
 import type { Outcome, Stored, Write } from './write/writing.js'
@@ -38,15 +40,6 @@ export interface Means {
   /** What was found of the rules of both sides. */
   readonly trials: Write['trials']
 }
-
-/** A difference: what it is about is the whole answer, or one class of names. */
-export interface Found {
-  readonly kind: Kind
-  readonly about: 'whole' | NameClass
-}
-
-/** When a request shows a difference. */
-export type Shown = readonly [found: Found, when: Diagram]
 
 /** All differences that requests may show, those of the whole answer first. */
 export function findDifferences(comparing: Comparing, means: Means): readonly Shown[] {
@@ -110,41 +103,9 @@ function compareWrites(
     [{ kind: 'widening', about: 'whole' }, and(not(isGrantedBefore), isGrantedAfter)],
     [{ kind: 'narrowing', about: 'whole' }, and(isGrantedBefore, not(isGrantedAfter))],
     [{ kind: 'changed', about: 'whole' }, and(isOtherRefusal, not(isGrantedBefore), not(isGrantedAfter))],
-    ...compareGranted(comparing, { was, is, areAlike: areReadersAlike(before, after) }, before.logic),
+    ...compareGranted(comparing.classes, { was, is, areAlike: areReadersAlike(before, after) }, before.logic),
   ]
 }
-
-interface Outcomes {
-  readonly was: Outcome
-  readonly is: Outcome
-  /** Whether both show the document alike. */
-  readonly areAlike: boolean
-}
-
-/** What two rules that run store, for each two rules that can. */
-function compareGranted(
-  { classes }: Comparing,
-  { was, is, areAlike }: Outcomes,
-  logic: Logic,
-): readonly Shown[] {
-  const both = was.granted.flatMap(([when, stored]) =>
-    is.granted.flatMap(([also, other]) => {
-      if (areAlike && isSameOne(stored.rule, other.rule)) return []
-      const isBoth = logic.and(when, also)
-      return isBoth === NEVER ? [] : [{ isBoth, stored, other }]
-    }),
-  )
-  return classes.flatMap((names): readonly Shown[] => {
-    const found = new Map<Kind, Diagram>()
-    for (const { isBoth, stored, other } of both)
-      for (const [kind, when] of compareStored(names, { was: stored, is: other, areAlike }, logic))
-        found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
-    return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
-  })
-}
-
-const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
-  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
 
 const areReadersAlike = (before: Sight, after: Sight): boolean =>
   before.readers.length === after.readers.length &&
@@ -152,31 +113,6 @@ const areReadersAlike = (before: Sight, after: Sight): boolean =>
 
 const operationOf = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
-
-interface Both {
-  readonly was: Stored
-  readonly is: Stored
-  readonly areAlike: boolean
-}
-
-function compareStored(
-  [name]: NameClass,
-  { was, is, areAlike }: Both,
-  logic: Logic,
-): readonly (readonly [Kind, Diagram])[] {
-  const { and, not, same } = logic
-  // What both take from the body, and would replace alike, is the same whether or not the body has it.
-  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
-  const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
-  const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
-  // A name that only one side takes from the body may be the same in the end, and not even ignored.
-  const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
-  return [
-    ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
-    ['widening', and(isGivenAfter, not(isGivenBefore), not(isSettled))],
-    ['changed', and(same(isGivenBefore, isGivenAfter), not(isStoredAlike))],
-  ]
-}
 
 /** What decides about a write on one side. */
 function createDeciders(

@@ -1,0 +1,67 @@
+import type { Rule } from '../../permissions/grants.js'
+import type { NameClass } from './model/classes.js'
+import { keyOfRule } from './model/rule-keys.js'
+import { isSame } from './model/values.js'
+import type { Shown } from './shown.js'
+import { type Diagram, NEVER } from './solver/diagrams.js'
+import type { Logic } from './solver/logic.js'
+import type { Kind } from './types.js'
+import type { Outcome, Stored } from './write/writing.js'
+
+interface Outcomes {
+  readonly was: Outcome
+  readonly is: Outcome
+  /** Whether both show the document alike. */
+  readonly areAlike: boolean
+}
+
+/** What two rules that run store, for each two rules that can. */
+export function compareGranted(
+  classes: readonly NameClass[],
+  { was, is, areAlike }: Outcomes,
+  logic: Logic,
+): readonly Shown[] {
+  const both = was.granted.flatMap(([when, stored]) =>
+    is.granted.flatMap(([also, other]) => {
+      if (areAlike && isSameOne(stored.rule, other.rule)) return []
+      const isBoth = logic.and(when, also)
+      return isBoth === NEVER ? [] : [{ isBoth, stored, other }]
+    }),
+  )
+  return classes.flatMap((names): readonly Shown[] => {
+    const found = new Map<Kind, Diagram>()
+    for (const { isBoth, stored, other } of both)
+      for (const [kind, when] of compareStored(names, { was: stored, is: other, areAlike }, logic))
+        found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
+    return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
+  })
+}
+
+/** Whether two rules say the same, or there is none on either side. */
+export const isSameOne = (one: Rule | null, other: Rule | null): boolean =>
+  one === null || other === null ? one === other : keyOfRule(one) === keyOfRule(other)
+
+interface Both {
+  readonly was: Stored
+  readonly is: Stored
+  readonly areAlike: boolean
+}
+
+function compareStored(
+  [name]: NameClass,
+  { was, is, areAlike }: Both,
+  logic: Logic,
+): readonly (readonly [Kind, Diagram])[] {
+  const { and, not, same } = logic
+  // What both take from the body, and would replace alike, is the same whether or not the body has it.
+  if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []
+  const [isGivenBefore, isGivenAfter] = [was.isGiven(name), is.isGiven(name)]
+  const isStoredAlike = isSame(logic, was.sourcesOf(name), is.sourcesOf(name))
+  // A name that only one side takes from the body may be the same in the end, and not even ignored.
+  const isSettled = and(isStoredAlike, same(was.isKept(name), is.isKept(name)))
+  return [
+    ['narrowing', and(isGivenBefore, not(isGivenAfter), not(isSettled))],
+    ['widening', and(isGivenAfter, not(isGivenBefore), not(isSettled))],
+    ['changed', and(same(isGivenBefore, isGivenAfter), not(isStoredAlike))],
+  ]
+}

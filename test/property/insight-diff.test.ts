@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { comparePermissions } from '../../src/insight/index.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { pairOf } from '../support/insight/pairs.js'
@@ -35,4 +36,23 @@ test('with patterns too, or what is not decided is said', async () => {
     })
   }
   expect(found).toBeGreaterThan(PAIRS / 20)
+})
+
+/** Forty roles, each of which sees documents of its own; the last role's rule says `word`. */
+const rolesSeeing = (word: string) => {
+  const roles = Array.from({ length: 40 }, (_, i) => [
+    `role${i}`,
+    { read: { where: { text: i === 39 ? word : `word ${i}` } } },
+  ])
+  const notes = { schema: { text: { type: 'string' } }, permissions: Object.fromEntries(roles) }
+  return { collections: { notes } }
+}
+
+test('of more roles than there are decisions, what the first see is named, and that there may be more', () => {
+  const differences = comparePermissions(rolesSeeing('before'), rolesSeeing('after'), { authenticate: true })
+  expect(differences.filter((one) => 'operation' in one && one.operation === 'read')).toMatchObject([
+    { kind: 'widening', operation: 'read', fields: [], roles: ['role39'] },
+    { kind: 'narrowing', operation: 'read', fields: [], roles: ['role39'] },
+    { kind: 'undecided', operation: 'read', reason: 'decisions' },
+  ])
 })

@@ -2,7 +2,7 @@ import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
 import { type Comparing, findDifferences, type Means, standingOf } from './find-differences.js'
 import { haveSameSchema, namesShownTo } from './find-region.js'
-import { findRoles, listAskers, mostRoles } from './model/callers.js'
+import { findMeeting, findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions } from './model/rule-keys.js'
@@ -116,6 +116,7 @@ interface Known extends Found {
 /** Looks for differences, of callers with few roles first; what fewer roles see is no news. */
 function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
+  const meetsChange = findMeeting(sides, operationsOf(operation))
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
   const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
@@ -136,9 +137,9 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
     const means: Means = { logic, appliesTo: createScope(logic), trials: new Map() }
     const seen = new Set<string>()
     return remember(function* () {
-      for (const asker of listAskers(roles, most)) {
-        if ((asker !== null) !== isSignedIn) continue
+      for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
         spend(budget)
+        if (!meetsChange(asker)) continue
         const comparing: Comparing = { ...base, asker }
         const standing = standingOf(comparing)
         const key = JSON.stringify(standing)

@@ -1,10 +1,13 @@
 import type { ServicePlan } from '../../../config/plan.js'
-import { EVERYONE, isRole } from '../../../permissions/grants.js'
+import { EVERYONE, isRole, type Rule } from '../../../permissions/grants.js'
 import type { Asker } from './deciding.js'
+import { keyOfRule } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
+type Operation = 'create' | 'read' | 'update' | 'delete'
+
 /** The roles that some rules of two collections name, in their order. */
-export function findRoles(sides: Sides, operations: readonly ('create' | 'read' | 'update' | 'delete')[]) {
+export function findRoles(sides: Sides, operations: readonly Operation[]) {
   const subjects = operations.flatMap((operation) => [
     ...sides.before.permissions[operation].keys(),
     ...sides.after.permissions[operation].keys(),
@@ -12,9 +15,29 @@ export function findRoles(sides: Sides, operations: readonly ('create' | 'read' 
   return [...new Set(subjects.filter(isRole))]
 }
 
-/** Everyone who may ask, the anonymous caller first, then by the number of their roles. */
+/**
+ * Finds out whether callers meet a change: all do, unless only rules of some roles differ, each at its old place among
+ * the others.
+ */
+export function findMeeting(sides: Sides, operations: readonly Operation[]): (asker: Asker) => boolean {
+  const changed = new Set<string>()
+  for (const operation of operations) {
+    const [before, after] = [sides.before.permissions[operation], sides.after.permissions[operation]]
+    const subjects = [...before.keys()]
+    if (subjects.join('\0') !== [...after.keys()].join('\0')) return () => true
+    for (const subject of subjects)
+      if (!isSameRule(before.get(subject), after.get(subject))) changed.add(subject)
+  }
+  return [...changed].every(isRole)
+    ? (asker) => asker?.roles.some((role) => changed.has(role)) ?? false
+    : () => true
+}
+
+const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
+  one && other ? keyOfRule(one) === keyOfRule(other) : one === other
+
+/** Everyone who may ask and is signed in, by the number of their roles: there may be billions. */
 export function* listAskers(roles: readonly string[], most: number): Generator<Asker> {
-  yield null
   for (let size = 0; size <= Math.min(most, roles.length); size++)
     for (const chosen of subsets(roles, size)) yield { id: EVERYONE, roles: chosen, fields: {} }
 }

@@ -1,4 +1,11 @@
-import { type JSONPath, type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser'
+import {
+  createScanner,
+  type JSONPath,
+  type JSONScanner,
+  type JSONVisitor,
+  printParseErrorCode,
+  visit,
+} from 'jsonc-parser'
 import { toPointerPart } from './pointer.js'
 
 /** A place in a text; both are counted from 1. */
@@ -24,7 +31,7 @@ export function findTextFault(text: string): TextFault | undefined {
     onObjectEnd: () => void objects.pop(),
     onObjectProperty(name, ...[, , line, column]) {
       const names = objects.at(-1)
-      if (names?.has(name)) note(`the key ${JSON.stringify(name)} twice in one object`, line, column)
+      if (names?.has(name)) note(wordsOfTwice(name), line, column)
       names?.add(name)
     },
     onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
@@ -32,11 +39,65 @@ export function findTextFault(text: string): TextFault | undefined {
   try {
     visit(text, visitor, { disallowComments: true })
   } catch {
-    // The parser recurses as deep as the text.
-    return { message: 'more levels than can be read' }
+    // The parser recurses as deep as the text, and how deep it can depends on what ran before; the engine's does not.
+    return isJson(text) ? findTwice(text) : { message: 'more levels than can be read' }
   }
   return fault
 }
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first key that occurs twice in one object of a valid JSON text, however deep. */
+function findTwice(text: string): TextFault | undefined {
+  const scanner = createScanner(text, true)
+  /** Of each level around the token the keys of an object so far, or `null` for an array. */
+  const levels: (Set<string> | null)[] = []
+  let isKeyNext = false
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const names = levels.at(-1)
+    switch (text[scanner.getTokenOffset()]) {
+      case '{':
+        levels.push(new Set())
+        isKeyNext = true
+        break
+      case '[':
+        levels.push(null)
+        isKeyNext = false
+        break
+      case '}':
+      case ']':
+        levels.pop()
+        break
+      case ',':
+        isKeyNext = names instanceof Set
+        break
+      case '"': {
+        const name = scanner.getTokenValue()
+        if (isKeyNext && names?.has(name)) return twice(name, scanner)
+        if (isKeyNext) names?.add(name)
+        isKeyNext = false
+        break
+      }
+      default:
+    }
+  }
+  return undefined
+}
+
+const twice = (name: string, scanner: JSONScanner): TextFault => ({
+  message: wordsOfTwice(name),
+  line: scanner.getTokenStartLine() + 1,
+  column: scanner.getTokenStartCharacter() + 1,
+})
+
+const wordsOfTwice = (name: string): string => `the key ${JSON.stringify(name)} twice in one object`
 
 /** `CommaExpected` as `comma expected`. */
 const wordsOf = (code: string): string => code.replaceAll(/(?<=.)[A-Z]/g, ' $&').toLowerCase()

@@ -58,6 +58,12 @@ describe('a key that stands twice in one object', () => {
     expect(findFault(`{"a":${long},"b":1}`)).toBeUndefined()
     const deep = `${'['.repeat(5000)}{"k":1,"k":2}${']'.repeat(5000)}`
     expect(findFault(deep)).toContain('"k"')
+    // Deeper than any parser recurses.
+    const arounds = (text: string) => `${'{"[":[1,"{",'.repeat(50_000)}${text}${']}'.repeat(50_000)}`
+    expect(findFault(arounds('{"k":1,\n"k":2}'))).toContain(
+      'the key "k" twice in one object at line 2, column 1',
+    )
+    expect(findFault(arounds('{"k":{"k":"k"},"l":["k","k"]}'))).toBeUndefined()
   })
 })
 

@@ -84,7 +84,7 @@ export async function playKeyboard(browser, service) {
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor()
   await page.keyboard.press('Escape')
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Delete')
+  await page.waitForFunction(() => document.activeElement.textContent === 'Delete')
   await page.goBack()
   await page.locator('tbody tr').first().waitFor()
   await page.waitForFunction(() =>

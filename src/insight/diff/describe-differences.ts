@@ -84,13 +84,12 @@ const structureOf = ({ before, after }: StructureDifference): string =>
 function whoOf(difference: Difference): string {
   if (!('witness' in difference)) return ''
   const { roles, stale } = difference
-  const who =
-    roles === null ? 'everyone' : roles.length === 0 ? 'anyone signed in' : roles.map(toPrintable).join(' + ')
+  const who = roles === null ? 'everyone' : roles.length === 0 ? 'anyone signed in' : roles.join(' + ')
   return stale ? `${who}, with a document that would have been refused before` : who
 }
 
 const partsOf = ({ caller, documents, request: { method, path, body } }: Witness): readonly string[] => [
-  `${method} ${toPrintable(path)}${body ? ` ${print(body)}` : ''}`,
+  `${method} ${path}${body ? ` ${print(body)}` : ''}`,
   `as ${caller ? print(caller) : 'nobody'}`,
   ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} holds ${print(one)}`)),
 ]
@@ -98,7 +97,7 @@ const partsOf = ({ caller, documents, request: { method, path, body } }: Witness
 /** JSON with a space where a line may be broken. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`
-  if (typeof value !== 'object' || value === null) return toPrintable(JSON.stringify(value) ?? 'nothing')
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing'
   const entries = Object.entries(value).map(([name, inner]) => `${print(name)}: ${print(inner)}`)
   return `{${entries.join(', ')}}`
 }

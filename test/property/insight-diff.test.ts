@@ -56,3 +56,19 @@ test('of more roles than there are decisions, what the first see is named, and t
     { kind: 'undecided', operation: 'read', reason: 'decisions' },
   ])
 })
+
+/** What members write gets an object with something of theirs inside. */
+const settingInside = (name: string) => ({
+  collections: {
+    notes: {
+      schema: { place: { type: 'object', properties: { city: { type: 'string' } } } },
+      permissions: { user: { read: true, create: { set: { place: { city: name } } } } },
+    },
+  },
+})
+
+test('a variable inside an object that a rule sets is one that callers may have', () => {
+  const [before, after] = [settingInside('$user.city'), settingInside('$user.town')]
+  expect(comparePermissions(before, before, { authenticate: true })).toEqual([])
+  expect(comparePermissions(before, after, { authenticate: true })).not.toEqual([])
+})

@@ -89,7 +89,7 @@ const withCredentials = ({ schema, permissions }: OracleCollection): OracleColle
 })
 
 /** What is stored in a world as it was made. */
-const plain = ({ documents, people, users, memberships }: World): Disguise => ({
+export const plain = ({ documents, people, users, memberships }: World): Disguise => ({
   documents,
   people: people.documents,
   ...(users ? { users: users.documents } : {}),
@@ -104,7 +104,8 @@ export interface Source {
   readonly queries?: (world: World) => fc.Arbitrary<OracleQuery>
 }
 
-const PLAIN: Source = { worlds, disguise }
+/** Worlds whose rules go by what is stored. */
+export const PLAIN: Source = { worlds, disguise }
 
 /** Worlds whose rules use claims. */
 export const CLAIMING: Source = { worlds: claimWorlds, disguise: disguiseWithClaims }
@@ -118,7 +119,8 @@ export const RELATED: Source = {
 
 const ofSchema = ({ collection }: World): fc.Arbitrary<OracleQuery> => queriesOf(collection.schema)
 
-const withQueries = (
+/** Worlds, each with queries of its lists. */
+export const withQueries = (
   count: { minLength: number; maxLength: number },
   { worlds: from, queries = ofSchema }: Source = PLAIN,
 ) => from.chain((world) => fc.tuple(fc.constant(world), fc.array(queries(world), count)))
@@ -130,7 +132,7 @@ const othersOf = ({ people, users, expanded }: World): OracleOthers => ({
 })
 
 /** What a count takes of a query. */
-const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
+export const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
   conditions,
   sort: [],
   ...(or ? { or } : {}),
@@ -177,7 +179,7 @@ const comparable = ({ status, headers, text }: Awaited<ReturnType<TestService['s
 type Caller = World['caller']
 
 /** What two services answer to the same request; a body, where there is one, is empty. */
-const ask = (services: readonly TestService[], request: string, caller: Caller): Promise<string[]> =>
+export const ask = (services: readonly TestService[], request: string, caller: Caller): Promise<string[]> =>
   Promise.all(
     services.map(async ({ send }) => {
       const body = /^(?:POST|PATCH|PUT) /.test(request) ? { body: {} } : {}
@@ -186,7 +188,7 @@ const ask = (services: readonly TestService[], request: string, caller: Caller):
   )
 
 /** Every answer on the way through the pages of a list. */
-async function walk({ send }: TestService, first: string, caller: Caller): Promise<string[]> {
+export async function walk({ send }: TestService, first: string, caller: Caller): Promise<string[]> {
   const answers: string[] = []
   for (let path: string | undefined = first; path !== undefined && answers.length < 20; ) {
     const answer: Sent = await send(`GET ${path}`, { caller })

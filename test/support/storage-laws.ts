@@ -1,0 +1,106 @@
+import { expect } from 'vitest'
+import fc from './fast-check.js'
+import {
+  ask,
+  type CreateAdapter,
+  countable,
+  openWorld,
+  plain,
+  type Source,
+  walk,
+  withQueries,
+} from './laws.js'
+import { writeQuery } from './worlds.js'
+import { openSide, type WriteSource } from './write-laws.js'
+import type { Store } from './write-worlds.js'
+
+type Json = { readonly [name: string]: unknown }
+
+const SEED = process.env.LONG === undefined ? 5 : Date.now() % 2 ** 31
+
+const parametersOf = (numRuns: number) => ({ seed: SEED, endOnFailure: true, numRuns })
+
+/** What is different between the storages, the first of which is the measure. */
+function expectSame(asked: unknown, [first, ...others]: readonly unknown[]): void {
+  for (const other of others) expect({ asked, answer: other }).toEqual({ asked, answer: first })
+}
+
+/** What a store holds, but for what is random in documents that a request has made. */
+const comparable = (store: Store, known: ReadonlySet<unknown>): unknown =>
+  Object.values(store).map((documents: readonly Json[]) =>
+    documents
+      .map((one) => (known.has(one._id) ? one : { ...one, _id: '', _version: 0 }))
+      .map((one): Json => Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))))
+      .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+  )
+
+/**
+ * One meaning (CONTRACT.md §1): whatever is written, and whoever writes it, every storage gives the same answer and holds
+ * the same afterwards. Throws on a counterexample; resolves with how many requests were answered, and have written.
+ */
+export async function checkSameWrites(
+  runs: number,
+  { worlds }: Pick<WriteSource, 'worlds'>,
+  storages: readonly CreateAdapter[],
+): Promise<{ readonly asked: number; readonly written: number }> {
+  const seen = { asked: 0, written: 0 }
+  await fc.assert(
+    fc.asyncProperty(worlds, async (world) => {
+      const [store] = world.pair
+      const known = new Set(Object.values(store).flatMap((all: readonly Json[]) => all.map(({ _id }) => _id)))
+      const sides = await Promise.all(
+        storages.map((createAdapter) => openSide(world, store, { createAdapter })),
+      )
+      const reset = (): Promise<unknown> => Promise.all(sides.map((side) => side.reset()))
+      await reset()
+      for (const request of world.requests) {
+        const before = await sides[0]?.read()
+        const answers = await Promise.all(sides.map((side) => side.ask(request)))
+        const left = await Promise.all(sides.map(async (side) => comparable(await side.read(), known)))
+        expectSame(
+          { before, request },
+          answers.map((answer, i) => ({ answer, left: left[i] })),
+        )
+        seen.asked += 1
+        if ((answers[0]?.status ?? 0) >= 300) continue
+        seen.written += 1
+        // What is new has another `_id` in every storage.
+        if (!/^P(?:ATCH|UT)/.test(request.line)) await reset()
+      }
+      await Promise.all(sides.map((side) => side.close()))
+    }),
+    parametersOf(runs),
+  )
+  return seen
+}
+
+/** One meaning: whatever is read, every storage gives the same answer, headers and refusals included. */
+export async function checkSameReads(
+  runs: number,
+  source: Source,
+  storages: readonly CreateAdapter[],
+): Promise<{ readonly asked: number }> {
+  const seen = { asked: 0 }
+  await fc.assert(
+    fc.asyncProperty(withQueries({ minLength: 12, maxLength: 12 }, source), async ([world, queries]) => {
+      const { documents, caller, sent = caller } = world
+      const services = await Promise.all(
+        storages.map((createAdapter) => openWorld(world, plain(world), undefined, createAdapter)),
+      )
+      const requests = [
+        ...queries.map((query) => `GET /things?${writeQuery(query)}`),
+        ...queries.map((query) => `GET /things/count?${writeQuery(countable(query))}`),
+        ...documents.slice(0, 3).map(({ _id }) => `GET /things/${_id}`),
+      ]
+      for (const request of requests) expectSame(request, await ask(services, request, sent))
+      for (const query of queries.slice(0, 3)) {
+        const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
+        expectSame(first, await Promise.all(services.map((service) => walk(service, first, sent))))
+      }
+      seen.asked += requests.length
+      await Promise.all(services.map(({ handler }) => handler.close()))
+    }),
+    parametersOf(runs),
+  )
+  return seen
+}

@@ -101,7 +101,8 @@ export default defineConfig({
   root,
   test: {
     sequence: { sequencer: LongestFirst },
-    maxWorkers: 2,
+    // Two cores, and one more for what waits: processes, servers that fail over, networks that swallow.
+    maxWorkers: 3,
     projects: [
       projectOf('alone', true, { include: ALONE }),
       projectOf('together', false, { include: ['{test,examples}/**/*.test.ts'], exclude: ALONE }),

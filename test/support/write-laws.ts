@@ -61,7 +61,7 @@ export async function openSide(
         ...(body ? { body: JSON.stringify(body) } : {}),
       })
       const response = await asCaller(sent)
-      return operations ? readBatch(response, operations) : readAnswer(response, method === 'POST')
+      return operations ? readBatch(response) : readAnswer(response, method === 'POST')
     },
     async reset() {
       const inserts = names.flatMap((name) =>
@@ -96,14 +96,14 @@ async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
 }
 
 /** The answer of a batch, with those of its operations but for what is random in them. */
-async function readBatch(response: Response, operations: readonly WriteRequest[]): Promise<Answer> {
+async function readBatch(response: Response): Promise<Answer> {
   const { status, headers } = response
   const { requestId: _, results, ...rest } = JSON.parse(await response.text())
   if (status >= 500) throw new Error(`a batch failed: ${JSON.stringify(rest)}`)
-  const kept = (results ?? []).map((result: Json, i: number) => {
-    if (!operations[i]?.line.startsWith('POST')) return result
+  const kept = (results ?? []).map((result: Json) => {
+    if (result.status !== 201) return result
     const { etag: __, location: ___, body, ...known } = result
-    const { _id, ...fields } = body as Json
+    const { _id, ...fields } = (body ?? {}) as Json
     return { ...known, body: fields }
   })
   return { status, code: rest.code, comparable: JSON.stringify([status, [...headers], rest, kept]) }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findConflicts, settle } from '../../../src/page/app/model/conflict.js'
+import { findConflicts, keepNewer, settle } from '../../../src/page/app/model/conflict.js'
 import { draftAll, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
 import { type JsonSchema, readFields } from '../../../src/page/app/model/schema.js'
 
@@ -115,6 +115,18 @@ test('others and oneself: theirs is kept where only they wrote, and chosen where
     ...was,
     title: 'theirs',
     views: '9',
+    state: '"b"',
+  })
+})
+
+test('what is written while a form is stored stays written', () => {
+  const before = draftAll(FIELDS, DOCUMENT)
+  const sent = { ...before, title: 'sent', tags: ['x'] }
+  const stored = { ...before, title: 'sent, and trimmed', tags: ['x'], views: '4' }
+  expect(keepNewer(sent, sent, stored)).toEqual(stored)
+  expect(keepNewer(sent, { ...sent, title: 'newer', state: '"b"' }, stored)).toEqual({
+    ...stored,
+    title: 'newer',
     state: '"b"',
   })
 })

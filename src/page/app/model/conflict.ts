@@ -34,6 +34,12 @@ export function findConflicts(
     })
 }
 
+/** The form after what it `sent` was `stored`: that, and what was written since. */
+export const keepNewer = (sent: Drafts, now: Drafts, stored: Drafts): Drafts => ({
+  ...stored,
+  ...Object.fromEntries(Object.entries(now).filter(([name, draft]) => !isSame(draft, sent[name]))),
+})
+
 /** The form over the newest state: theirs where one wrote nothing, or chose it; else mine. */
 export function settle(
   conflicts: readonly Conflict[],

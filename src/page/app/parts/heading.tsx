@@ -17,10 +17,12 @@ export function Heading({ title, name, children }: Props) {
   const text = name ?? (typeof title === 'string' ? title : '')
   useEffect(() => {
     document.title = text
+  }, [text])
+  useEffect(() => {
     // The first view comes with the document itself, whose beginning has the focus.
     if (!isFirst && returning.peek() === undefined) heading.current?.focus()
     isFirst = false
-  }, [text])
+  }, [])
   return (
     <header class="heading">
       <h1 ref={heading} tabIndex={-1}>

@@ -34,7 +34,7 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
   const present = useSignal<Read | undefined>(undefined)
   const expanded = useSignal<object>({})
   const rights = useSignal<Rights | undefined>(undefined)
-  const [problem, version, generation] = [useSignal(''), useSignal(0), useSignal(0)]
+  const [problem, version] = [useSignal(''), useSignal(0)]
   useEffect(() => {
     const ending = new AbortController()
     const { signal } = ending
@@ -57,7 +57,6 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
           : undefined
       const [rights_, references] = await Promise.all([granted, with_])
       if (signal.aborted) return
-      generation.value = version.peek()
       present.value = found
       expanded.value = (references?.value ?? {}) as object
       rights.value = rights_
@@ -71,12 +70,12 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
   const reload = (): void => {
     version.value++
   }
-  return { present, expanded, rights, problem, generation, reload }
+  return { present, expanded, rights, problem, reload }
 }
 
 function Present({ collection, id }: { readonly collection: Collection; readonly id: string }) {
   const { name, fields, updateFields, operations } = collection
-  const { present, expanded, rights, problem, generation, reload } = useDocument(collection, id)
+  const { present, expanded, rights, problem, reload } = useDocument(collection, id)
   const found = present.value
   const back = operations.has('list') && (
     <a class="back" href={writePlace({ view: 'list', collection: name, query: '' })}>
@@ -107,7 +106,7 @@ function Present({ collection, id }: { readonly collection: Collection; readonly
         <div>
           {editable.length > 0 && (
             // What others changed meanwhile comes by a conflict, never under one's hands.
-            <EditForm key={generation.value} {...{ collection, found, reload }} fields={editable} />
+            <EditForm {...{ collection, found, reload }} fields={editable} />
           )}
           {own.length > 0 && <Facts fields={own} values={shown} />}
         </div>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Conflict, findConflicts, settle } from '../../model/conflict.js'
+import { type Conflict, findConflicts, keepNewer, settle } from '../../model/conflict.js'
 import type { Collection } from '../../model/description.js'
 import { draftAll, type Fault, readPatch } from '../../model/draft.js'
 import { describeDone, readIgnored } from '../../model/ignored.js'
@@ -47,7 +47,8 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   }, [found.etag])
 
   async function submit(): Promise<void> {
-    const patch = readPatch(fields, draftAll(fields, base.value.document), drafts.value)
+    const sent = drafts.value
+    const patch = readPatch(fields, draftAll(fields, base.value.document), sent)
     faults.value = patch.faults
     problem.value = undefined
     if (patch.faults.length > 0 || isBusy.value || refusal !== undefined) return
@@ -56,8 +57,11 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     try {
       const headers = { 'if-match': base.value.etag }
       const done = await ask((client) => client.collection(name).update(id, patch.body as never), { headers })
+      const stored = done.value as Read['document']
       say(describeDone('Saved', readIgnored(done.headers)))
       conflicts.value = undefined
+      base.value = { document: stored, etag: done.headers.get('etag') ?? '' }
+      drafts.value = keepNewer(sent, drafts.value, draftAll(fields, stored))
       reload()
     } catch (thrown) {
       if (hasCode(thrown, 'precondition_failed')) await compare()

@@ -3,9 +3,21 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { setTimeout as pass } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { chromium } from 'playwright-core'
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Long enough for any machine: nothing here is about how fast it is. */
+const PATIENCE = 120_000
+
+/** Waits until what is read is what is expected; at last it says how they differ. */
+export async function becomes(read, expected, message) {
+  for (const end = performance.now() + PATIENCE; performance.now() < end; await pass(50))
+    if (isDeepStrictEqual(await read(), expected)) return
+  assert.deepEqual(await read(), expected, message)
+}
 
 /** The Chromium of this machine; `undefined` where there is none. */
 export const findChromium = () =>
@@ -69,13 +81,10 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
     colorScheme: scheme,
     locale: 'en-GB',
     acceptDownloads: true,
+    reducedMotion: 'reduce',
   })
-  await context.addInitScript(() => {
-    globalThis.violations = []
-    document.addEventListener('securitypolicyviolation', (event) => {
-      globalThis.violations.push(`${event.violatedDirective} ${event.blockedURI}`)
-    })
-  })
+  context.setDefaultTimeout(PATIENCE)
+  await context.addInitScript(watch)
   const page = await context.newPage()
   const [faults, refused, hindrances] = [[], [], []]
   context.on('weberror', (thrown) => faults.push(thrown.error().stack))
@@ -83,14 +92,7 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
     faults.push(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  let underWay = 0
-  const isLasting = (request) => request.url().includes('/changes')
-  for (const event of ['requestfinished', 'requestfailed'])
-    context.on(event, (request) => {
-      if (!isLasting(request)) underWay--
-    })
   context.on('request', (request) => {
-    if (!isLasting(request)) underWay++
     const { origin, protocol } = new URL(request.url())
     if (origin !== service.api && origin !== except && protocol !== 'data:' && protocol !== 'blob:')
       faults.push(`asked ${request.url()}`)
@@ -109,13 +111,33 @@ export async function openPage(browser, service, { width = 1200, scheme = 'light
     if (!mayRefuse) assert.deepEqual(refused, [])
     await context.close()
   }
-  return { ...drive(page, { hindrances, underWay: () => underWay }), refused, close }
+  return { ...drive(page, hindrances), refused, close }
+}
+
+/** In each document, from its beginning: what its policy refused, and how many answers it waits for. */
+function watch() {
+  globalThis.violations = []
+  document.addEventListener('securitypolicyviolation', (event) => {
+    globalThis.violations.push(`${event.violatedDirective} ${event.blockedURI}`)
+  })
+  globalThis.underWay = 0
+  const counted = (call) =>
+    async function (...args) {
+      // Changes come as long as one looks.
+      if (String(args[0]).includes('/changes')) return call.apply(this, args)
+      globalThis.underWay++
+      try {
+        return await call.apply(this, args)
+      } finally {
+        globalThis.underWay--
+      }
+    }
+  globalThis.fetch = counted(fetch)
+  for (const name of ['json', 'text']) Response.prototype[name] = counted(Response.prototype[name])
 }
 
 /** What a test does on a tab. */
-export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
-  // Long enough for any machine: nothing here is about how fast it is.
-  page.setDefaultTimeout(120_000)
+export function drive(page, hindrances = []) {
   const screen = {
     page,
     go: async (fragment) => {
@@ -124,12 +146,12 @@ export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
       }, fragment)
     },
     heading: (text) => page.locator('h1', { hasText: text }).waitFor(),
-    /** Nothing is on its way, and nothing follows. */
-    async settle() {
-      // The page's own clock: where the machine is busy, both wait.
-      const pause = () => new Promise((resolve) => setTimeout(resolve, 100))
-      for (let quiet = 0; quiet < 5; quiet = underWay() === 0 ? quiet + 1 : 0) await page.evaluate(pause)
-    },
+    /** Nothing is on its way, and nothing follows. By the page's own clock: where the machine is busy, both wait. */
+    settle: () =>
+      page.evaluate(async () => {
+        const pause = () => new Promise((resolve) => setTimeout(resolve, 50))
+        for (let quiet = 0; quiet < 12; quiet = globalThis.underWay === 0 ? quiet + 1 : 0) await pause()
+      }),
     /** Fills a field by its label. */
     fill: async (label, value) => {
       const field = page.locator('main, dialog').last().getByLabel(label, { exact: false }).first()
@@ -166,9 +188,9 @@ export function drive(page, { hindrances = [], underWay = () => 0 } = {}) {
     },
     /** axe-core, on what is shown now. */
     async checkAccess(where) {
-      const found = await page.evaluate(
-        `(() => { const module = undefined; ${AXE}; return axe.run(document) })()`,
-      )
+      const isThere = await page.evaluate(() => 'axe' in globalThis)
+      if (!isThere) await page.evaluate(`(() => { const module = undefined; ${AXE} })()`)
+      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
       const told = found.violations.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`,
       )

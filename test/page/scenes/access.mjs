@@ -26,7 +26,7 @@ export async function checkAccess(browser, service) {
       for (const [fragment, heading] of VIEWS) {
         await screen.go(fragment)
         await screen.heading(heading)
-        if (fragment.includes('/list/')) await screen.page.locator('tbody tr').first().waitFor()
+        if (fragment.includes('/list/')) await screen.page.locator('.facets').waitFor()
         if (fragment.includes('/document/')) await screen.page.getByRole('button', { name: 'Save' }).waitFor()
         const where = `${fragment}, ${width} ${scheme}`
         await screen.noSideways(where)
@@ -34,61 +34,95 @@ export async function checkAccess(browser, service) {
         if (fragment === '#/list/tasks') {
           await screen.press('Filter')
           await screen.press('Add a condition')
+          await screen.page.locator('.condition').waitFor()
           await screen.checkAccess(`the filter, ${where}`)
-          await screen.page.keyboard.press('Escape')
         }
         if (fragment.includes('/document/')) {
           await screen.press('Delete')
+          await screen.page.getByRole('dialog').waitFor()
           await screen.checkAccess(`a question, ${where}`)
-          await screen.page.keyboard.press('Escape')
         }
       }
       await screen.close()
     }
 }
 
-/** A task is found and changed without a pointer; the focus is seen, and is back where it was. */
+const FEAST = '/projects/0190163d-8694-7000-8000-000000004002'
+
+/** A document is found and changed without a pointer; the focus is seen, and is where it was. */
 export async function playKeyboard(browser, service) {
-  const { page, go, signIn, heading, said, close } = await openPage(browser, service)
-  await signIn('ann@example.com', 'correct horse')
-  await go('#/list/tasks')
-  await page.locator('tbody tr').first().waitFor()
+  const { page, go, signIn, heading, said, settle, close } = await openPage(browser, service)
+  await signIn('max@example.com', 'battery staple')
+  await go('#/list/projects')
+  await page.locator('.facets').waitFor()
+  const find = () =>
+    page.evaluate(() => {
+      const { activeElement } = document
+      const { outlineStyle, outlineWidth } = getComputedStyle(activeElement)
+      return {
+        text: activeElement.getAttribute('aria-label') ?? activeElement.textContent?.trim(),
+        name: activeElement.getAttribute('name'),
+        isSeen: outlineStyle !== 'none' && outlineWidth !== '0px',
+      }
+    })
   const reach = async (name) => {
     for (let i = 0; i < 80; i++) {
       await page.keyboard.press('Tab')
-      const found = await page.evaluate(() => {
-        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
-        const { activeElement } = document
-        return {
-          text: activeElement.getAttribute('aria-label') ?? activeElement.textContent?.trim(),
-          name: activeElement.getAttribute('name'),
-          isSeen: outlineStyle !== 'none' && outlineWidth !== '0px',
-        }
-      })
+      const found = await find()
       if (found.text !== name && found.name !== name) continue
       assert.ok(found.isSeen, `the focus on ${name} is not seen`)
       return
     }
     assert.fail(`${name} is not reached by keyboard`)
   }
-  await reach('Dig')
+  await reach('Secret feast')
   await page.keyboard.press('Enter')
-  await heading('Dig')
-  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1')
+  await heading('Secret feast')
+  await page.waitForFunction(() => document.activeElement.tagName === 'H1')
   await page.getByRole('button', { name: 'Save' }).waitFor()
   await reach('title')
-  await page.keyboard.type(' deeply')
+  await page.keyboard.press('End')
+  await page.keyboard.type(' in May')
+
+  // Who goes on to write while it is stored, and read again, is not disturbed.
+  const goOn = await hold(page, FEAST)
   await page.keyboard.press('Enter')
   await said('Saved')
+  await page.keyboard.type(', or June')
+  goOn()
+  await heading('Secret feast in May')
+  await settle()
+  assert.equal((await find()).name, 'title')
+  assert.equal(await page.locator('[name=title]').inputValue(), 'Secret feast in May, or June')
+  await page.keyboard.press('Enter')
+  await heading('Secret feast in May, or June')
+  await settle()
+  assert.equal((await find()).name, 'title')
+
   await reach('Delete')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor()
   await page.keyboard.press('Escape')
   await page.waitForFunction(() => document.activeElement.textContent === 'Delete')
   await page.goBack()
-  await page.locator('tbody tr').first().waitFor()
   await page.waitForFunction(() =>
-    document.activeElement.getAttribute('href')?.startsWith('#/document/tasks/'),
+    document.activeElement.getAttribute('href')?.startsWith('#/document/projects/'),
   )
   await close()
+}
+
+/** Holds back what is read at a path, until what it gives is called. */
+async function hold(page, path) {
+  let goOn
+  const isOver = new Promise((resolve) => {
+    goOn = resolve
+  })
+  await page.route(
+    (url) => url.pathname === path,
+    async (route) => {
+      if (route.request().method() === 'GET') await isOver
+      await route.continue()
+    },
+  )
+  return goOn
 }

@@ -72,11 +72,15 @@ export const FORMS: { readonly [name: string]: readonly [heading: string, button
   ],
 }
 
-/** What fields of these forms are called where a person has to know. */
-export const LABELS: { readonly [name: string]: string } = {
-  current: 'present password',
-  new: 'new',
-  token: 'code',
+/** What a field of these forms is called where a person has to know; `undefined` for its own name. */
+export function describeField(
+  form: string,
+  { name, kind }: Pick<Field, 'name' | 'kind'>,
+): string | undefined {
+  // What one registers with are fields of the account.
+  if (form === 'register') return undefined
+  if (name === 'new') return kind === 'secret' ? 'new password' : 'new address'
+  return name === 'current' ? 'present password' : name === 'token' ? 'code' : undefined
 }
 
 /** What an answer to a question means: 412 and 404 come behind the right, and nothing was done. */

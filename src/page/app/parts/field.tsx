@@ -2,7 +2,6 @@ import { useId } from 'preact/hooks'
 import type { Draft, Fault } from '../model/draft.js'
 import { escapePointer, toDraft } from '../model/draft.js'
 import type { Field } from '../model/schema.js'
-import { LABELS } from '../model/words.js'
 import { ReferenceInput } from './reference-input.js'
 
 /** A field of a form. */
@@ -16,7 +15,7 @@ export interface FieldProps {
   readonly onChange: (draft: Draft) => void
   /** How browsers complete it. */
   readonly autocomplete?: string | undefined
-  readonly label?: string
+  readonly label?: string | undefined
 }
 
 /** A field with its name, what is said of it, and what is wrong with it. */
@@ -26,7 +25,7 @@ export function FieldInput(props: FieldProps) {
   const own = faults.filter(
     (fault) => fault.path === path || (isLeaf(field) && fault.path.startsWith(`${path}/`)),
   )
-  const label = props.label ?? LABELS[field.name] ?? field.name
+  const label = props.label ?? field.name
   const about = describe(field)
   const describedBy = [about && `${id}a`, own.length > 0 && `${id}f`].filter(Boolean).join(' ') || undefined
   const notes = (

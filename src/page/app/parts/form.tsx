@@ -16,6 +16,7 @@ interface FormProps {
   readonly onChange: (drafts: Drafts) => void
   readonly onSubmit: () => void
   readonly autocomplete?: (field: Field) => string | undefined
+  readonly labelOf?: (field: Field) => string | undefined
   /** Its buttons. */
   readonly children: ComponentChildren
 }
@@ -29,6 +30,7 @@ export function Form({
   onChange,
   onSubmit,
   autocomplete,
+  labelOf,
   children,
 }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
@@ -62,6 +64,7 @@ export function Form({
           path={`/${escapePointer(field.name)}`}
           faults={faults}
           autocomplete={autocomplete?.(field)}
+          label={labelOf?.(field)}
           onChange={(draft) => onChange({ ...drafts, [field.name]: draft })}
         />
       ))}

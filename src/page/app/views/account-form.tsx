@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { AccountForm } from '../model/description.js'
 import { draftAll, type Fault, readBody } from '../model/draft.js'
-import { FORMS } from '../model/words.js'
+import { describeField, FORMS } from '../model/words.js'
 import { type Drafts, Form } from '../parts/form.js'
 import { explain, faultsOf } from '../state/problem.js'
 
@@ -56,6 +56,7 @@ export function AccountFormView({ form, onSubmit }: Props) {
         }}
         onSubmit={() => void submit()}
         autocomplete={completionOf(form.name)}
+        labelOf={(field) => describeField(form.name, field)}
       >
         <button type="submit" class="main" aria-disabled={isBusy.value}>
           {button}

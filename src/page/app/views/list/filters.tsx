@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Collection, findField, unknownField } from '../../model/description.js'
 import { type Draft, readDraft, toDraft } from '../../model/draft.js'
+import { isSystem, labelField } from '../../model/labels.js'
 import type { Condition, ListQuery } from '../../model/list-query.js'
 import type { Field } from '../../model/schema.js'
 import { describeOperator, OPERATORS } from '../../model/words.js'
@@ -73,7 +74,8 @@ export function Filters({ collection, query, onChange }: Props) {
   if (paths.length === 0) return null
 
   const begin = (): Line => {
-    const path = paths.find((one) => !/^(?:_id|createdAt|updatedAt|createdBy)$/.test(one)) ?? paths[0] ?? ''
+    const name = labelField(collection)?.name
+    const path = paths.find((one) => one === name) ?? paths.find((one) => !isSystem(one)) ?? paths[0] ?? ''
     return { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' }
   }
   const settle = (lines: readonly Line[]): readonly Condition[] =>

@@ -107,6 +107,8 @@ test.each([
     `await client.batch((b) => [\n  b['a-b'].create({ t: 1 }, { id: '1' }),\n])`,
   ],
   [{ ...SENT, path: '/_openapi.json' }, undefined],
+  // Asked for what nothing has, it deletes nothing; as a line without that, it would.
+  [{ ...SENT, method: 'DELETE', path: '/a/1', ifMatch: '"-"' }, undefined],
 ])('%j is a line of the typed client', (sent, line) => {
   expect(toClientLine(sent)).toBe(line)
 })

@@ -67,9 +67,13 @@ const ACCOUNT: { readonly [path: string]: string } = {
   'GET sessions': 'sessions',
 }
 
-/** The request as a line of the typed client; `undefined` where the client has no such call. */
+/**
+ * The request as a line of the typed client; `undefined` where the client has no such call: none demands a state that
+ * nothing has (`"-"`), and without that the same call would take effect.
+ */
 export function toClientLine(sent: Sent, hidden: ReadonlySet<string> = new Set()): string | undefined {
   const [first = '', second, third] = sent.path.split('/').slice(1).map(decodeURIComponent)
+  if (sent.ifMatch === '"-"') return undefined
   const body = sent.body === undefined ? '' : toCode(JSON.parse(withoutSecrets(sent.body, hidden)))
   if (first === 'auth' && second !== undefined) {
     const name = ACCOUNT[`${sent.method} ${second}`]

@@ -25,7 +25,7 @@ async function* readAll(collection: Collection, { query, signal }: Asked): Async
   const limit = isUnlimited ? '' : `limit=${Math.min(maxLimit ?? PAGE, PAGE)}`
   let next: string | undefined = [own, limit].filter(Boolean).join('&')
   while (next !== undefined) {
-    const response: Response = await open(`/${name}`, { query: next, signal, note: 'a download' })
+    const response: Response = await open(`/${name}`, { query: next, signal })
     const read = createElementReader()
     const decoder = new TextDecoder()
     const reader = response.body?.getReader()

@@ -1,11 +1,13 @@
+import { fold } from '../model/fold.js'
 import { toClientLine, toCurl } from '../model/request-lines.js'
-import { describeAnswer, describeStatus } from '../model/words.js'
+import { count, describeAnswer, describeStatus } from '../model/words.js'
 import { Heading } from '../parts/heading.js'
 import { say } from '../parts/notices.js'
 import { Text } from '../parts/value.js'
 import { description } from '../state/description.js'
 import { type Entry, requests } from '../state/requests.js'
 import { base } from '../state/service.js'
+import { token } from '../state/session.js'
 
 /** The names of the fields whose values nobody should copy. */
 function secretNames(): ReadonlySet<string> {
@@ -27,13 +29,41 @@ export function RequestsView() {
       <p class="hint">
         All that this page shows, it has asked the service for, as any program can. Each line is one request:
         open it to copy it for a terminal, or for a program.
+        {token.value !== undefined && (
+          <>
+            {' '}
+            There, <code>$TOKEN</code> stands for the token with which the service answers who signs in.
+          </>
+        )}
       </p>
       <ol class="requests">
-        {requests.value.map((entry) => (
-          <Line key={entry.id} entry={entry} hidden={hidden} />
+        {fold(requests.value).map((group) => (
+          <Group key={group.at(-1)?.id} group={group} hidden={hidden} />
         ))}
       </ol>
     </section>
+  )
+}
+
+interface GroupProps {
+  readonly group: readonly Entry[]
+  readonly hidden: ReadonlySet<string>
+}
+
+/** A request, or several that the page made by itself: how many, and why. */
+function Group({ group, hidden }: GroupProps) {
+  const lines = group.map((entry) => <Line key={entry.id} entry={entry} hidden={hidden} />)
+  if (lines.length === 1) return lines
+  return (
+    <li>
+      <details>
+        <summary class="beside note">
+          <span>{count(lines.length, 'more request')} by the page itself</span>
+          <span>{[...new Set(group.map(({ note }) => note))].join(' · ')}</span>
+        </summary>
+        <ol>{lines}</ol>
+      </details>
+    </li>
   )
 }
 

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { failure, isOutdated } from '../state/description.js'
 import { waiting } from '../state/service.js'
 
 /** What was done, for everyone to see and to hear. */
@@ -57,3 +58,7 @@ export const Loading = ({ what = 'Loading' }: { readonly what?: string }) => (
     {what}…
   </p>
 )
+
+/** That something is not there for who asks; as long as nobody knows, that it is on its way. */
+export const Absent = ({ text }: { readonly text: string }) =>
+  isOutdated.value && failure.value === undefined ? <Loading /> : <p class="hint">{text}</p>

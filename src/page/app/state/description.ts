@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { type Description, type OpenApi, type Root, readDescription } from '../model/description.js'
 import { explain } from './problem.js'
 import { ask, read } from './service.js'
@@ -6,6 +6,12 @@ import { type Account, account, token } from './session.js'
 
 /** What there is for this caller; `undefined` until it is known. */
 export const description = signal<Description | undefined>(undefined)
+
+/** The token with which it was asked for. */
+const asked = signal<string | undefined>(undefined)
+
+/** Whether it is that of somebody else, until it is known what there is for this caller. */
+export const isOutdated = computed(() => asked.value !== token.value)
 
 /** Why it is not known. */
 export const failure = signal<string | undefined>(undefined)
@@ -30,6 +36,7 @@ export async function learn(): Promise<void> {
     if (mine !== turn) return
     account.value = me as Account | undefined
     description.value = described
+    asked.value = used
     failure.value = undefined
   } catch (thrown) {
     if (mine !== turn) return

@@ -4,6 +4,12 @@ import { type Place, readPlace, writePlace } from '../model/place.js'
 /** Where the page is. */
 export const place = signal<Place>(readPlace(location.hash))
 
+/** Whether the page went there by itself, after a change: what it reads there is not what a person did. */
+let isLed = false
+
+/** Why something is read where the page is. */
+export const whyHere = (): { readonly note?: string } => (isLed ? { note: 'what came of it' } : {})
+
 /** The address of a link on which the focus was when its place was left, by the fragment of that place. */
 const left = new Map<string, string>()
 let present = location.hash
@@ -16,6 +22,7 @@ export function followAddress(): void {
     returning.value = left.get(location.hash)
     left.delete(location.hash)
     present = location.hash
+    isLed = false
     place.value = readPlace(location.hash)
   })
   const follow = (event: MouseEvent): void => {
@@ -38,5 +45,6 @@ export function go(to: Place, replace = false): void {
   }
   history.replaceState(null, '', address)
   present = location.hash
+  isLed = true
   place.value = to
 }

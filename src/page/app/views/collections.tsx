@@ -2,6 +2,7 @@ import type { Collection, Operation } from '../model/description.js'
 import { writePlace } from '../model/place.js'
 import { RIGHTS } from '../model/words.js'
 import { Heading, useReturn } from '../parts/heading.js'
+import { Absent } from '../parts/notices.js'
 import { description } from '../state/description.js'
 import { account } from '../state/session.js'
 
@@ -16,9 +17,9 @@ export function CollectionsView() {
     <section>
       <Heading title="Collections" />
       {all.length === 0 && (
-        <p class="hint">
-          There is nothing here for you{account.value ? '' : ' as long as you are not signed in'}.
-        </p>
+        <Absent
+          text={`There is nothing here for you${account.value ? '' : ' as long as you are not signed in'}.`}
+        />
       )}
       {!account.value && known?.accountRoutes.has('login') && (
         <p class="hint">

@@ -5,9 +5,10 @@ import { isSystem, labelOf } from '../model/labels.js'
 import { writePlace } from '../model/place.js'
 import type { Field } from '../model/schema.js'
 import { Heading } from '../parts/heading.js'
-import { Loading, Problem } from '../parts/notices.js'
+import { Absent, Loading, Problem } from '../parts/notices.js'
 import { Value } from '../parts/value.js'
 import { description } from '../state/description.js'
+import { whyHere } from '../state/place.js'
 import { explain, isAborted } from '../state/problem.js'
 import { type Read, readDocument } from '../state/read-document.js'
 import { findRights, NO_RIGHTS, type Rights } from '../state/rights.js'
@@ -25,7 +26,7 @@ export function DocumentView({ name, id }: { readonly name: string; readonly id:
   ) : (
     <section>
       <Heading title={name} />
-      <p class="hint">It is not there, or not for you to see.</p>
+      <Absent text="It is not there, or not for you to see." />
     </section>
   )
 }
@@ -40,7 +41,7 @@ function useDocument({ name, operations, updateFields, expandable, fields }: Col
     const { signal } = ending
     const load = async (): Promise<void> => {
       // What was asked last is in sight: after a change, that is the change.
-      const why = version.peek() > 0 ? { note: 'what it is now' } : {}
+      const why = version.peek() > 0 ? { note: 'what came of it' } : whyHere()
       const found = await readDocument(name, id, { signal, ...why })
       const may = {
         update: operations.has('update') && updateFields.length > 0,

@@ -6,9 +6,9 @@ import { EMPTY_QUERY, type ListQuery, readListQuery, toFilter, writeListQuery } 
 import { writePlace } from '../model/place.js'
 import { count } from '../model/words.js'
 import { Heading, useReturn } from '../parts/heading.js'
-import { Loading, Problem } from '../parts/notices.js'
+import { Absent, Loading, Problem } from '../parts/notices.js'
 import { description } from '../state/description.js'
-import { go } from '../state/place.js'
+import { go, whyHere } from '../state/place.js'
 import { explain, isAborted } from '../state/problem.js'
 import { ask, createPageClient, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
@@ -42,7 +42,7 @@ export function ListView({ name, query }: Props) {
     return (
       <section>
         <Heading title={name} />
-        <p class="hint">There is no such collection, or it is not for you to see.</p>
+        <Absent text="There is no such collection, or it is not for you to see." />
       </section>
     )
   return <Documents collection={collection} query={query} />
@@ -130,11 +130,11 @@ function useDocuments(collection: Collection, asked: ListQuery) {
   const key = writeListQuery(asked)
   const loading = useRef<AbortController>(undefined)
 
-  async function load(why?: string): Promise<void> {
+  async function load(why = whyHere()): Promise<void> {
     loading.current?.abort()
     loading.current = new AbortController()
     const { signal } = loading.current
-    const way = { signal, ...(why === undefined ? {} : { note: why }) }
+    const way = { signal, ...why }
     try {
       const limit = Math.min(PAGE, collection.maxLimit ?? PAGE)
       const { value, headers } = await read(`/${name}`, {
@@ -176,7 +176,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
         for await (const _ of changes) {
           isLive.value = true
           clearTimeout(timer)
-          timer = setTimeout(() => void load('something has changed'), GATHER)
+          timer = setTimeout(() => void load({ note: 'something has changed' }), GATHER)
         }
       } catch {
         // Refused, or over: the list stays as it is, and says that it is not live.

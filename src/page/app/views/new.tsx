@@ -5,7 +5,7 @@ import { describeDone, readIgnored } from '../model/ignored.js'
 import { writePlace } from '../model/place.js'
 import { type Drafts, Form } from '../parts/form.js'
 import { Heading } from '../parts/heading.js'
-import { say } from '../parts/notices.js'
+import { Absent, say } from '../parts/notices.js'
 import { collected } from '../state/collected.js'
 import { description } from '../state/description.js'
 import { go } from '../state/place.js'
@@ -27,7 +27,7 @@ export function NewView({ name, query }: Props) {
   ) : (
     <section>
       <Heading title={name} />
-      <p class="hint">You may not add anything here.</p>
+      <Absent text="You may not add anything here." />
     </section>
   )
 }

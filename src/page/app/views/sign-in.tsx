@@ -3,8 +3,9 @@ import type { SignedIn } from '../../../client/client.js'
 import { FORMS } from '../model/words.js'
 import { say } from '../parts/notices.js'
 import { description } from '../state/description.js'
+import { go } from '../state/place.js'
 import { ask } from '../state/service.js'
-import { type Account, account, signIn } from '../state/session.js'
+import { type Account, account, lost, signIn } from '../state/session.js'
 import { AccountFormView } from './account-form.js'
 
 /** The forms for who is not signed in, the usual one first. */
@@ -16,13 +17,18 @@ export async function submitAccount(name: string, body: object): Promise<void> {
     const { token, user } = given as SignedIn<Account>
     signIn({ token, user })
   }
+  // Whoever comes sees what there is; who comes back goes on at the same place.
+  const enter = (given: unknown): void => {
+    if (!lost.peek()) go({ view: 'collections' })
+    begin(given)
+  }
   switch (name) {
     case 'login':
-      begin((await ask((client) => client.auth.login(body))).value)
+      enter((await ask((client) => client.auth.login(body))).value)
       return say('You are signed in.')
     case 'register': {
       const { value } = await ask((client) => client.auth.register(body as never))
-      if (value) begin(value)
+      if (value) enter(value)
       return say(
         value
           ? 'Your account is there, and you are signed in.'
@@ -30,7 +36,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
       )
     }
     case 'reset':
-      begin((await ask((client) => client.auth.reset(body as never))).value)
+      enter((await ask((client) => client.auth.reset(body as never))).value)
       return say('The new password holds, and you are signed in.')
     case 'change-secret':
       begin((await ask((client) => client.auth.changeSecret(body as never))).value)

@@ -76,7 +76,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   /** What others made of it meanwhile. */
   async function compare(): Promise<void> {
     try {
-      const now = await readDocument(name, id)
+      const now = await readDocument(name, id, { note: 'what it is now' })
       newest.value = now
       conflicts.value = findConflicts(fields, {
         was: draftAll(fields, base.value.document),

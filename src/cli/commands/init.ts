@@ -23,6 +23,7 @@ export async function init(
 function describeSteps({ tries }: Template, folder: string): string {
   const steps: readonly (readonly [about: string, lines: readonly string[]])[] = [
     ['Serve it, and edit config.json meanwhile:', ['npx collection-service --seed documents.json --watch']],
+    ['See it in a browser, and sign in with an account of documents.json:', [`${ORIGIN}/_page`]],
     ['Try it, in another terminal:', tries(ORIGIN)],
     ['Check who may do what:', ['node --test']],
   ]

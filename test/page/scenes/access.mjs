@@ -53,8 +53,12 @@ const FEAST = '/projects/0190163d-8694-7000-8000-000000004002'
 export async function playKeyboard(browser, service) {
   const { page, go, signIn, heading, said, settle, close } = await openPage(browser, service)
   await signIn('max@example.com', 'battery staple')
-  await go('#/list/projects')
-  await page.locator('.facets').waitFor()
+  for (const [fragment, title] of VIEWS) {
+    await go(fragment)
+    await heading(title)
+    await settle()
+    await reachAll(page, fragment)
+  }
   const find = () =>
     page.evaluate(() => {
       const { activeElement } = document
@@ -75,6 +79,9 @@ export async function playKeyboard(browser, service) {
     }
     assert.fail(`${name} is not reached by keyboard`)
   }
+  await go('#/list/projects')
+  await heading('projects')
+  await page.locator('.facets').waitFor()
   await reach('Secret feast')
   await page.keyboard.press('Enter')
   await heading('Secret feast')
@@ -109,6 +116,33 @@ export async function playKeyboard(browser, service) {
     document.activeElement.getAttribute('href')?.startsWith('#/document/projects/'),
   )
   await close()
+}
+
+/** All that can be used on a view is reached by one key, in a round, and each is seen to have the focus. */
+async function reachAll(page, view) {
+  const total = await page.evaluate(() => {
+    const usable = 'a[href], button, input, select, textarea, summary, [tabindex="0"]'
+    globalThis.usable = new Set(
+      [...document.querySelectorAll(usable)].filter((one) => one.checkVisibility() && !one.disabled),
+    )
+    return globalThis.usable.size
+  })
+  // The browser's own end of the round is one step more.
+  for (let i = 0; i < total + 2; i++) {
+    await page.keyboard.press('Tab')
+    const unseen = await page.evaluate(() => {
+      const { activeElement } = document
+      globalThis.usable.delete(activeElement)
+      if (activeElement === document.body) return null
+      const { outlineStyle, outlineWidth } = getComputedStyle(activeElement)
+      return outlineStyle !== 'none' && outlineWidth !== '0px' ? null : activeElement.outerHTML
+    })
+    assert.equal(unseen, null, `on ${view} the focus is not seen`)
+  }
+  const left = await page.evaluate(() =>
+    [...globalThis.usable].filter((one) => one.isConnected).map(({ outerHTML }) => outerHTML),
+  )
+  assert.deepEqual(left, [], `not all of ${view} is reached by keyboard`)
 }
 
 /** Holds back what is read at a path, until what it gives is called. */

@@ -8,6 +8,7 @@ export async function playRoles(browser, service) {
   const guest = await openPage(browser, service)
   await becomes(() => shownCollections(guest.page), await allowedCollections(service))
   await guest.close()
+  await playGuestOfTeam(browser, service)
 
   const founder = await openPage(browser, service)
   await founder.register('founder@example.com', 'correct horse 1')
@@ -26,8 +27,7 @@ export async function playRoles(browser, service) {
     [founder, 'founder@example.com', 'correct horse 1'],
     [member, 'member@example.com', 'correct horse 2'],
   ]) {
-    const token = (await service.ask('POST', '/auth/login', { body: { email, password } })).body.token
-    await compareRights(screen, service, token)
+    await compareRights(screen, service, await readToken(service, email, password))
   }
   await deleteTask(founder)
   for (const screen of [founder, member]) {
@@ -42,10 +42,25 @@ export async function playRoles(browser, service) {
   }
 }
 
+/** Who is a guest of a team sees a part of it, and changes nothing but their own. */
+async function playGuestOfTeam(browser, service) {
+  const GIL = ['gil@example.com', 'change me first']
+  const screen = await openPage(browser, service)
+  await screen.signIn(...GIL)
+  await compareRights(screen, service, await readToken(service, ...GIL))
+  await screen.close()
+}
+
+const readToken = async (service, email, password) =>
+  (await service.ask('POST', '/auth/login', { body: { email, password } })).body.token
+
 const shownCollections = (page) => page.locator('nav.side a.inner').allTextContents()
 
 const allowedCollections = async (service, token) =>
   (await service.ask('GET', '/', { token })).body.collections.map(({ name }) => name)
+
+const shownDocuments = (page) =>
+  page.locator('tbody th a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))
 
 /** A team and its first admin hold only together: one step, or nothing. */
 async function foundTeam(screen) {
@@ -156,21 +171,28 @@ async function conflict(first, second, service) {
   await second.press('Save over the newest')
   await second.said('Saved')
   const id = fragment.split('/').pop()
-  const { body } = await service.ask('POST', '/auth/login', {
-    body: { email: 'founder@example.com', password: 'correct horse 1' },
-  })
-  const { title, state } = (await service.ask('GET', `/tasks/${id}`, { token: body.token })).body
+  const token = await readToken(service, 'founder@example.com', 'correct horse 1')
+  const { title, state } = (await service.ask('GET', `/tasks/${id}`, { token })).body
   assert.deepEqual({ title, state }, { title: 'Plant apples', state: 'done' })
 }
 
-/** What the page offers for each document that one may see is what the API grants there. */
+/** The page shows the documents that the API does, and offers for each what the API grants there. */
 async function compareRights(screen, service, token) {
   await becomes(() => shownCollections(screen.page), await allowedCollections(service, token))
   const { collections } = (await service.ask('GET', '/', { token })).body
   for (const { name, operations } of collections) {
     if (!operations.includes('list')) continue
-    const { body: documents } = await service.ask('GET', `/${name}?limit=3`, { token })
-    for (const { _id: id } of documents) {
+    const { body: documents } = await service.ask('GET', `/${name}?limit=25`, { token })
+    await screen.go(`#/list/${name}`)
+    await screen.heading(name)
+    await becomes(
+      () => shownDocuments(screen.page),
+      documents.map(({ _id: id }) => `#/document/${name}/${id}`),
+      name,
+    )
+    const canAdd = (await screen.page.locator('main header a', { hasText: 'Add' }).count()) > 0
+    assert.equal(canAdd, operations.includes('create'), name)
+    for (const { _id: id } of documents.slice(0, 3)) {
       const [update, remove] = [
         await service.ask('PATCH', `/${name}/${id}`, { token, headers: NEVER, body: {} }),
         await service.ask('DELETE', `/${name}/${id}`, { token, headers: NEVER }),

@@ -43,7 +43,8 @@ export async function serve(config, ...options) {
   return {
     page,
     api,
-    async ask(method, path, { body, token, headers = {} } = {}) {
+    async ask(method, path, sending = {}) {
+      const { body, token, headers = {} } = sending
       const response = await fetch(api + path, {
         method,
         headers: {
@@ -54,6 +55,8 @@ export async function serve(config, ...options) {
         ...(body ? { body: JSON.stringify(body) } : {}),
       })
       const text = await response.text()
+      // Busy: asked again, as the page does.
+      if (response.status === 503) return pass(1000).then(() => this.ask(method, path, sending))
       return { status: response.status, body: text ? JSON.parse(text) : undefined }
     },
     async stop() {
@@ -66,7 +69,7 @@ export async function serve(config, ...options) {
 }
 
 export const launch = (executablePath) =>
-  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  chromium.launch({ executablePath, timeout: PATIENCE, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 
 /** Whether a request only asks if something would be allowed. */
 const isQuestion = (request) =>

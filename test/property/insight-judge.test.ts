@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { createSmallHandler } from '../support/insight/ask-handler.js'
+import { findApart } from '../support/insight/check-pair.js'
 import { createJudge } from '../support/insight/judge.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { randomConfig } from '../support/insight/random-config.js'
 import { CALLERS, COLLECTIONS, documentsOf, requestsOf } from '../support/insight/universe.js'
+import { type Judged, judgeAll } from '../support/insight/whole.js'
 
 /** The judge of the small universe is what others are compared with: so it is compared with the handler first. */
 
 const CONFIGS = process.env.LONG === undefined ? 30 : 2000
 const TRIPLES = 40
+/** How many pairs of each kind are judged in all their triples. */
+const WHOLE = process.env.LONG === undefined ? 1 : 40
 
 test('the judge of the small universe answers what the handler answers', async () => {
   const seen = new Map<number, number>()
@@ -39,6 +43,48 @@ test('the judge of the small universe answers what the handler answers', async (
   // Nearly all would be refused if the universe were a poor one.
   for (const status of [200, 201, 204, 400, 401, 403, 404]) expect(seen.get(status)).toBeGreaterThan(3)
 })
+
+test('what triples by chance have apart is found among all that are judged', () => {
+  let found = 0
+  for (let number = 0; number < WHOLE * 3; number++) {
+    const random = createRandom(5000 + number)
+    const { kind, before, after } = pairOf(number, random)
+    if (kind === 'same') continue
+    const name = random.pick(COLLECTIONS)
+    const [one, other] = [before.collections[name], after.collections[name]]
+    const documents = documentsOf(one.schema)
+    const requests = requestsOf(name, one.schema)
+    const all = new Set<string>()
+    for (const judged of judgeAll([one, other], { documents, requests }))
+      for (const key of listApart(judged)) all.add(key)
+    const [judge, judgeAfter] = [createJudge(before), createJudge(after)]
+    for (let i = 0; i < 1500; i++) {
+      const request = random.pick(requests)
+      const [caller, document] = [random.pick(CALLERS), random.pick(documents)]
+      const [was, is] = [judge(caller, document, request), judgeAfter(caller, document, request)]
+      for (const key of listApart({ triple: { caller, document, request }, was, is })) {
+        found += 1
+        const context = JSON.stringify({ number, name, before, after, caller, document, request })
+        expect({ context, key, isFound: isCovered(key, all) }).toEqual({ context, key, isFound: true })
+      }
+    }
+  }
+  expect(found).toBeGreaterThan(WHOLE * 10)
+})
+
+/** What two answers have apart, beside who sees it; of callers with the same rules the one with fewer roles is judged. */
+const listApart = ({ triple: { caller, request }, was, is }: Judged): readonly string[] =>
+  findApart(request.operation, was, is).map(({ name, kind }) =>
+    JSON.stringify([request.operation, name, kind, caller?.roles ?? null]),
+  )
+
+function isCovered(key: string, all: ReadonlySet<string>): boolean {
+  const [operation, name, kind, roles] = JSON.parse(key) as [string, string, string | null, string[] | null]
+  const fewer = roles === null ? [null] : SETS.filter((some) => some.every((role) => roles.includes(role)))
+  return fewer.some((some) => all.has(JSON.stringify([operation, name, kind, some])))
+}
+
+const SETS: readonly (readonly string[])[] = CALLERS.flatMap((caller) => (caller ? [caller.roles] : []))
 
 test('a pair that means the same is judged the same', () => {
   let different = 0

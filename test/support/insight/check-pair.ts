@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { comparePermissions } from '../../../src/insight/diff/compare-permissions.js'
 import type { Difference, PermissionDifference } from '../../../src/insight/diff/types.js'
 import type { Random } from '../../../src/testing/adapter/fuzz/random.js'
+import { isEqual } from './apply.js'
 import { createSmallHandler } from './ask-handler.js'
 import { createJudge, type SmallAnswer } from './judge.js'
 import type { Pair } from './pairs.js'
@@ -20,6 +21,7 @@ import {
   type SmallRequest,
   type Triple,
 } from './universe.js'
+import { type Judged, judgeAll } from './whole.js'
 
 /** What is asked of a pair beside the comparison itself. */
 export interface Asked {
@@ -34,7 +36,7 @@ export interface Asked {
 }
 
 /** One thing that two answers do not have in common: a name, or the whole answer (`''`). */
-interface Apart {
+export interface Apart {
   readonly name: string
   /** Absent where the kind is not told by the answers alone. */
   readonly kind?: PermissionDifference['kind']
@@ -60,33 +62,35 @@ export async function checkPair(pair: Pair, asked: Asked): Promise<number> {
   if (!asked.hasPatterns) expect(differences.filter(({ kind }) => kind === 'undecided')).toEqual([])
   await checkWitnesses(pair, differences, asked.byHandlers)
 
-  const judges = [createJudge(before), createJudge(after)] as const
-  for (const triple of triplesOf(pair, asked)) {
-    const { caller, document, request } = triple
-    const [was, is] = judges.map((judge) => judge(caller, document, request))
-    if (!was || !is) throw new Error('two judges')
-    for (const apart of findApart(request.operation, was, is))
+  const seen = new Set<string>()
+  for (const { triple, was, is } of judgeTriples(pair, asked)) {
+    const { collection, operation } = triple.request
+    for (const apart of findApart(operation, was, is)) {
+      // What is named once is named whenever the same callers see it.
+      const key = [collection, operation, triple.caller?.roles ?? 'nobody', apart.name, apart.kind].join(' ')
+      if (seen.has(key)) continue
       if (!isNamed(differences, triple, apart))
         expect({ context, triple, apart, was, is }).toEqual('a difference that is named')
+      seen.add(key)
+    }
   }
   return differences.length
 }
 
-function* triplesOf({ before }: Pair, { random, triples }: Asked): Generator<Triple> {
+function* judgeTriples({ before, after }: Pair, { random, triples }: Asked): Generator<Judged> {
+  const [judge, judgeAfter] = [createJudge(before), createJudge(after)]
   for (const name of COLLECTIONS) {
     const { documents, requests } = universeOf(name, before)
     if (triples === undefined) {
-      for (const caller of CALLERS)
-        for (const request of requests) {
-          const relevant = request.operation === 'create' ? documents.slice(0, 1) : documents
-          for (const document of relevant) yield { caller, document, request }
-        }
+      yield* judgeAll([before.collections[name], after.collections[name]], { documents, requests })
       continue
     }
     const byOperation = OPERATIONS.map((one) => requests.filter(({ operation }) => operation === one))
     for (let i = 0; i < triples / COLLECTIONS.length; i++) {
       const request = random.pick(random.pick(byOperation))
-      yield { caller: random.pick(CALLERS), document: random.pick(documents), request }
+      const [caller, document] = [random.pick(CALLERS), random.pick(documents)]
+      const [was, is] = [judge(caller, document, request), judgeAfter(caller, document, request)]
+      yield { triple: { caller, document, request }, was, is }
     }
   }
 }
@@ -104,15 +108,11 @@ function universeOf(name: CollectionName, { collections }: SmallConfig) {
 
 const isGranted = ({ status }: SmallAnswer): boolean => status < 400
 
-const toText = (value: unknown): string => JSON.stringify(value) ?? ''
-
 /** What two answers to one request do not have in common. */
-function findApart(operation: SmallOperation, was: SmallAnswer, is: SmallAnswer): readonly Apart[] {
+export function findApart(operation: SmallOperation, was: SmallAnswer, is: SmallAnswer): readonly Apart[] {
   if (isGranted(was) !== isGranted(is)) return [{ name: '', kind: isGranted(is) ? 'widening' : 'narrowing' }]
   if (!isGranted(was))
-    return was.status === is.status && toText(was.errors) === toText(is.errors)
-      ? []
-      : [{ name: '', kind: 'changed' }]
+    return was.status === is.status && isEqual(was.errors, is.errors) ? [] : [{ name: '', kind: 'changed' }]
   if (operation === 'read') {
     const [shown, shows] = [was.shown ?? {}, is.shown ?? {}]
     const names = new Set([...Object.keys(shown), ...Object.keys(shows)])
@@ -123,7 +123,7 @@ function findApart(operation: SmallOperation, was: SmallAnswer, is: SmallAnswer)
     )
   }
   return FIELDS.flatMap((name): Apart[] => {
-    const isStored = toText(was.stored?.[name]) === toText(is.stored?.[name])
+    const isStored = isEqual(was.stored?.[name], is.stored?.[name])
     return isStored && was.ignored.includes(name) === is.ignored.includes(name) ? [] : [{ name }]
   })
 }

@@ -90,8 +90,11 @@ export const CALLERS: readonly (SmallCaller | null)[] = [
 /** Who may have created a document. */
 const CREATORS: readonly (string | null)[] = ['ann', 'bob', null]
 
-/** All documents of a schema. */
-export function documentsOf(schema: SmallSchema): readonly Json[] {
+/** All documents of a schema, or of other values of its fields. */
+export function documentsOf(
+  schema: SmallSchema,
+  valuesOf: (name: FieldName) => readonly unknown[] = (name) => VALUES[schema[name].type],
+): readonly Json[] {
   let partial: Json[] = CREATORS.map((createdBy) => ({
     _id: STORED_ID,
     createdAt: STORED_AT,
@@ -100,9 +103,7 @@ export function documentsOf(schema: SmallSchema): readonly Json[] {
   }))
   for (const name of FIELDS)
     partial = partial.flatMap((document) =>
-      VALUES[schema[name].type].map((value) =>
-        value === undefined ? document : { ...document, [name]: value },
-      ),
+      valuesOf(name).map((value) => (value === undefined ? document : { ...document, [name]: value })),
     )
   return partial
 }

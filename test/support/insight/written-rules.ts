@@ -11,6 +11,8 @@ export interface SmallRule {
   readonly where: Holds
   readonly check: Holds
   readonly set: Json
+  /** The values of `set`; `undefined` where the caller lacks one. */
+  readonly bind: (caller: SmallCaller | null) => Json | undefined
 }
 
 type Operation = 'create' | 'read' | 'update' | 'delete'
@@ -70,13 +72,20 @@ function compileRule(schema: SmallSchema, subject: string, operation: Operation,
         }
       : written
   const byDefault = operation === 'update' ? written : EVERYWHERE
+  const set = (rule.set as Json | undefined) ?? {}
   return {
     subject,
     includes: (name) => (pick === undefined || pick.includes(name)) && !omit?.includes(name),
     where: forEachCaller(where),
     check: forEachCaller(rule.check === undefined ? byDefault : compileFilter(schema, rule.check as Json)),
-    set: (rule.set as Json | undefined) ?? {},
+    set,
+    bind: forEachCaller((caller) => bindSet(set, caller)),
   }
+}
+
+function bindSet(set: Json, caller: SmallCaller | null): Json | undefined {
+  const entries = Object.entries(set).map(([name, value]) => [name, resolve(value, caller)] as const)
+  return entries.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(entries)
 }
 
 const NEVER = (): boolean => false

@@ -27,7 +27,11 @@ export interface SmallHandler {
 
 export async function createSmallHandler(
   config: SmallConfig,
-  create?: typeof createCollectionService,
+  options: {
+    readonly create?: typeof createCollectionService
+    /** Whether documents are asked about that this configuration would not store. */
+    readonly holdsOthers?: boolean
+  } = {},
 ): Promise<SmallHandler> {
   const adapter = createMemoryAdapter()
   const service = createTestService(
@@ -36,7 +40,7 @@ export async function createSmallHandler(
       adapter,
       now: FREE_OF_TIME,
       authenticate: () => null,
-      ...(create ? { create } : {}),
+      ...options,
     },
   )
   await service.handler.ready()

@@ -154,7 +154,10 @@ async function checkWitnesses(
   byHandlers: boolean,
 ): Promise<void> {
   if (differences.length === 0) return
-  const handlers = byHandlers ? await Promise.all([before, after].map((one) => createSmallHandler(one))) : []
+  const holdsOthers = differences.some((one) => 'witness' in one && one.stale)
+  const handlers = byHandlers
+    ? await Promise.all([before, after].map((one) => createSmallHandler(one, { holdsOthers })))
+    : []
   const [ask = createJudge(before), askAfter = createJudge(after)] = handlers.map((one): Answer => one.ask)
   for (const difference of differences) {
     if (!('witness' in difference)) continue

@@ -3,6 +3,7 @@ import { comparePermissions } from '../../src/insight/index.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { pairOf } from '../support/insight/pairs.js'
+import { createTestService } from '../support/service.js'
 
 /** `comparePermissions` misses nothing and makes nothing up (CONTRACT.md §8, "Diff"). */
 
@@ -71,4 +72,61 @@ test('a variable inside an object that a rule sets is one that callers may have'
   const [before, after] = [settingInside('$user.city'), settingInside('$user.town')]
   expect(comparePermissions(before, before, { authenticate: true })).toEqual([])
   expect(comparePermissions(before, after, { authenticate: true })).not.toEqual([])
+})
+
+/** Who creates writes what is theirs, and nothing else. */
+const places = (set: { readonly [name: string]: unknown }) => ({
+  collections: {
+    notes: {
+      schema: {
+        name: { type: 'string' },
+        place: {
+          type: 'object',
+          properties: {
+            code: { type: 'integer', minimum: 700 },
+            inner: { type: 'object', properties: { city: { type: 'string', minLength: 4 } } },
+          },
+        },
+      },
+      permissions: { '*': { read: true }, user: { create: { pick: [], set } } },
+    },
+  },
+})
+
+const NAMED = { name: '$user.own' }
+
+test.each([
+  ['a number', { place: { code: '$user.own' } }, NAMED, ['widening', 'narrowing']],
+  ['deeper', { place: { inner: { city: '$user.own' } } }, NAMED, ['widening']],
+  [
+    'beside a value that does not fit',
+    { place: { code: 1, inner: { city: '$user.own' } } },
+    NAMED,
+    ['widening'],
+  ],
+  [
+    'where both set it',
+    { place: { inner: { city: '$user.own' } } },
+    { name: '$user.own', place: { code: 1, inner: { city: '$user.own' } } },
+    ['narrowing'],
+  ],
+] as const)('a caller’s value inside an object has to fit there: %s', async (_, set, other, kinds) => {
+  const [before, after] = [places(set), places(other)]
+  const all = comparePermissions(before, after, { authenticate: true })
+  const refused = all.flatMap((one) =>
+    'witness' in one && one.fields.length === 0 && one.operation === 'create' ? [one] : [],
+  )
+  expect(refused.map(({ kind }) => kind)).toEqual(kinds)
+  for (const {
+    kind,
+    witness: { caller, request },
+  } of refused) {
+    const statuses = await Promise.all(
+      [before, after].map(async (config) => {
+        const service = createTestService(config, { authenticate: () => null })
+        return (await service.send('POST /notes', { caller, body: request.body ?? {} })).status
+      }),
+    )
+    expect(statuses).toEqual(kind === 'widening' ? [403, 201] : [201, 403])
+  }
 })

@@ -4,7 +4,7 @@ import { parsePattern } from '../../../filter/pattern/parse-pattern.js'
 import type { Pattern } from '../../../filter/pattern/syntax/pattern.js'
 import { isObject } from '../../../json/own-properties.js'
 import { OWNER, type Rule } from '../../../permissions/grants.js'
-import { findVariables, isVariable } from '../../../query/variable.js'
+import { isVariable } from '../../../query/variable.js'
 import type { Where } from '../../../query/where.js'
 import { leavesOf } from './filters.js'
 import { CALLER_ID, sourceOfVariable, storedKey, TIME } from './sources.js'
@@ -62,7 +62,7 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
       if (source.kind === 'variable') join(key, source.key)
     } else if (Array.isArray(value)) for (const one of value) addWritten(key, one)
     else if (isObject(value))
-      for (const variable of findVariables(value)) groupOf(sourceOfVariable(variable).key)
+      for (const [inner, one] of Object.entries(value)) addWritten(`${key}.${inner}`, one)
     else name(key, value)
   }
   const addFilter = (filter: Filter): void => {

@@ -2,6 +2,7 @@ import type { Collection } from '../../../config/plan.js'
 import type { Field } from '../../../fields/field-type.js'
 import type { Scalar } from '../../../filter/filter.js'
 import { isEqualJson } from '../../../json/equality.js'
+import { isObject } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { isVariable } from '../../../query/variable.js'
 import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
@@ -50,16 +51,41 @@ const LIST = Symbol('list')
 const isSameForm = (a: Value, b: Value): boolean =>
   isList(a) || isList(b) ? isList(a) && isList(b) : isEqualJson(toPlain(a), toPlain(b))
 
-/** That what a caller has is a value of a field. */
+/** That what a caller has is a value of a field, or of what is inside it, where `set` names it. */
 export function isFittingSet(logic: Logic, collection: Collection, field: Field, written: unknown): Diagram {
-  if (!isVariable(written)) return ALWAYS
-  const at = toPointerPart(field.name)
-  return logic.test(
-    sourceOfVariable(written).key,
-    (value) =>
-      !collection
-        .validate({ [field.name]: sampleOf(value) }, { limit: Number.POSITIVE_INFINITY })
-        .some(({ path }) => path === at || path.startsWith(`${at}/`)),
+  const own = toPointerPart(field.name)
+  const places = findPlaces(written, own)
+  const faultsIn = (value: unknown): readonly string[] =>
+    collection
+      .validate({ [field.name]: value }, { limit: Number.POSITIVE_INFINITY })
+      .map(({ path }) => path)
+      .filter((path) => isWithin(path, own))
+  const isOfVariable = (path: string): boolean => places.some(([at]) => isWithin(path, at))
+  const fits = places.map(([at, name]) =>
+    logic.test(
+      sourceOfVariable(name).key,
+      (value) => !faultsIn(replace(written, name, sampleOf(value))).some((path) => isWithin(path, at)),
+    ),
+  )
+  return logic.and(toDiagram(faultsIn(written).every(isOfVariable)), ...fits)
+}
+
+const isWithin = (path: string, at: string): boolean => path === at || path.startsWith(`${at}/`)
+
+/** The variables in a value, each with the pointer to it. */
+function findPlaces(written: unknown, at: string): readonly (readonly [at: string, variable: string])[] {
+  if (isVariable(written)) return [[at, written]]
+  if (typeof written !== 'object' || written === null) return []
+  return Object.entries(written).flatMap(([name, inner]) => findPlaces(inner, at + toPointerPart(name)))
+}
+
+/** A value with another in the place of a variable. */
+function replace(written: unknown, variable: string, value: unknown): unknown {
+  if (written === variable) return value
+  if (Array.isArray(written)) return written.map((inner) => replace(inner, variable, value))
+  if (!isObject(written)) return written
+  return Object.fromEntries(
+    Object.entries(written).map(([name, inner]) => [name, replace(inner, variable, value)]),
   )
 }
 

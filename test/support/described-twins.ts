@@ -40,7 +40,7 @@ const rule = fc.record({ pick: some, omit: some }).map(tidy)
 const conditional = fc
   .tuple(rule, fc.option(fc.constantFrom(...NAMES.slice(0, 4)), { nil: undefined }))
   .map(([own, name]) => (name === undefined ? own : { ...own, where: { [name]: { $exists: true } } }))
-const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 1 })
+const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 
 const grants = fc.record(
   Object.fromEntries(
@@ -108,6 +108,26 @@ function configOf(
       ]),
     )
   }
+  const isHash = (name: unknown): boolean =>
+    NAMES.some((one, i) => nameOf(one) === name && fields[i]?.type === 'hash')
+  /** Hashes are neither shown nor compared. */
+  const withoutHashes = (operation: string, { pick, where, ...rest }: Json): Json =>
+    tidy({
+      ...rest,
+      pick: operation === 'read' && Array.isArray(pick) ? pick.filter((name) => !isHash(name)) : pick,
+      where: Object.keys((where ?? {}) as Json).some(isHash) ? undefined : where,
+    })
+  const permissions = Object.entries(renamed(granted) as { [subject: string]: Json }).map(
+    ([subject, rules]) => [
+      subject,
+      Object.fromEntries(
+        Object.entries(rules).map(([operation, own]) => [
+          operation,
+          typeof own === 'object' ? withoutHashes(operation, own as Json) : own,
+        ]),
+      ),
+    ],
+  )
   const den = nameOf('dens')
   const isOther = den !== 'dens'
   return {
@@ -119,7 +139,7 @@ function configOf(
             JSON.parse(JSON.stringify(fields[i]).replaceAll('"dens"', JSON.stringify(den))),
           ]),
         ),
-        permissions: renamed(granted),
+        permissions: Object.fromEntries(permissions),
         additionalProperties,
       },
       [den]: {
@@ -150,9 +170,15 @@ export async function checkTwins(
       fc.constantFrom(...CALLERS),
       async (one, fields, caller) => {
         const known = knownTo(one, caller)
+        // Whether there is a hash at all is told by the route of bulk creates, which is there or not.
+        const isKept = ([own, other]: readonly Json[], name = ''): boolean =>
+          known.has(name) || own?.type === 'hash' || other?.type === 'hash'
         const other = {
           ...one,
-          fields: one.fields.map((own, i) => (known.has(NAMES[i] ?? '') ? own : (fields[i] ?? own))),
+          fields: one.fields.map((own, i) => {
+            const another = fields[i] ?? own
+            return isKept([own, another], NAMES[i]) ? own : another
+          }),
         }
         const configs = [
           configOf(one, (name) => name),
@@ -170,9 +196,13 @@ export async function checkTwins(
               await service.send('HEAD /_openapi.json'),
               await service.send('GET /_openapi.json', { headers: { 'if-none-match': '"x"' } }),
             ]
-            return answers.map(({ status, headers, text }) => ({ status, headers: [...headers], text }))
+            return answers.map(({ status, headers, text, body }) => ({
+              ...{ status, headers: [...headers], text, body },
+            }))
           }),
         )
+        // Where they differ is seen more easily in what was parsed.
+        expect(there?.[0]?.body).toEqual(here?.[0]?.body)
         expect(there).toEqual(here)
         expect(here?.[0]?.status).toBe(200)
       },

@@ -52,11 +52,7 @@ export function describeShown(
   const declared = collection.fields.filter(
     ({ name, type }) => type !== 'hash' && isReadable(scope, collection, name),
   )
-  const known = new Set(collection.fields.map(({ name }) => name))
-  const picked = scope.rights(collection).read.flatMap(({ properties }) => [...(properties.pick ?? [])])
-  const undeclared = collection.additionalProperties
-    ? picked.filter((name) => !known.has(name) && !isSystemField(name))
-    : []
+  const undeclared = findUndeclared(collection, scope.rights(collection).read)
   const system = SYSTEM.filter(({ name }) => isReadable(scope, collection, name))
   return Object.fromEntries([
     ...declared.map((field) => [field.name, describeValue(field, options)]),
@@ -66,6 +62,20 @@ export function describeShown(
       field.name === 'createdBy' ? describeCreator(scope, isExpanded) : describeValue(field, options),
     ]),
   ])
+}
+
+/** The names that some rules cover and that no schema declares. */
+function findUndeclared(
+  { additionalProperties, fields }: Collection,
+  rules: readonly Rule[],
+): readonly string[] {
+  if (!additionalProperties) return []
+  const known = new Set(fields.map(({ name }) => name))
+  return rules.flatMap(({ properties }) =>
+    [...(properties.pick ?? [])].filter(
+      (name) => !known.has(name) && !isSystemField(name) && includesProperty(properties, name),
+    ),
+  )
 }
 
 /** Whether a document may show what its schema does not declare. */
@@ -97,13 +107,7 @@ export function describeUndeclared(
 ): { readonly properties: JsonSchema; readonly patternProperties?: JsonSchema } {
   if (!collection.additionalProperties) return { properties: {} }
   const any = valueOptions(scope, collection, 'element').describeAny()
-  const known = new Set(collection.fields.map(({ name }) => name))
-  const picked = rules.flatMap(({ properties }) =>
-    [...(properties.pick ?? [])].filter(
-      (name) => !known.has(name) && !isSystemField(name) && includesProperty(properties, name),
-    ),
-  )
-  const properties = Object.fromEntries(picked.map((name) => [name, any]))
+  const properties = Object.fromEntries(findUndeclared(collection, rules).map((name) => [name, any]))
   if (rules.every((rule) => rule.properties.pick !== null)) return { properties }
   const others = [...RESERVED_FIELD_NAMES, ...refused].join('|')
   return { properties, patternProperties: { [`^(?!(?:${others})$)${FIELD_NAME.slice(1)}`]: any } }

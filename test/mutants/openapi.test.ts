@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 import type * as Create from '../../src/openapi/create-describe.js'
 import type * as Rights from '../../src/openapi/rights.js'
+import type * as Scopes from '../../src/openapi/scope.js'
 import type { Call } from '../../src/service/call.js'
 import { checkDescriptions } from '../support/described-laws.js'
+import { checkTwins } from '../support/described-twins.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Descriptions broken on purpose: each tells a caller of what is not the caller's. */
 
 const RIGHTS = '../../src/openapi/rights.js'
+const SCOPE = '../../src/openapi/scope.js'
 const CREATE_DESCRIBE = '../../src/openapi/create-describe.js'
 
 const breakRights =
@@ -82,7 +85,33 @@ const mutants: readonly Mutant[] = [
   ],
 ]
 
+/** What two services have apart that a caller may not know is told by each of these. */
+const differences: readonly Mutant[] = [
+  [
+    'a reference names its target, whether or not its reader may read that',
+    SCOPE,
+    async (original) => {
+      const real = (await original()) as typeof Scopes
+      const createScope: typeof real.createScope = (service, reader) => {
+        const all = real.createScope(service, undefined)
+        return { ...real.createScope(service, reader), findTarget: all.findTarget }
+      }
+      return { ...real, createScope }
+    },
+  ],
+  [
+    'a collection is described to whoever asks',
+    RIGHTS,
+    breakRights((all, own) => ({ ...own, read: own.read.length > 0 ? own.read : all.read })),
+  ],
+]
+
 test.each(mutants)('is noticed: %s', async (...mutant) => {
   const create = await createMutant(mutant)
   expect(await fails(checkDescriptions(60, create))).toBe(true)
+})
+
+test.each(differences)('is noticed between two services: %s', async (...mutant) => {
+  const create = await createMutant(mutant)
+  expect(await fails(checkTwins(60, create))).toBe(true)
 })

@@ -423,7 +423,7 @@ describe('a write that names documents', () => {
     await create(documentOf(0))
     sent.length = 0
     await adapter.write([replace(0, 2), insert(1)], {})
-    for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
+    for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'])
       expect(sent[0]?.text).toMatch(new RegExp(`^BEGIN .*SET LOCAL ${limit} = '\\d+s'`))
     const other = await pool.connect()
     await other.query(`BEGIN; SELECT FROM ${schema}.things WHERE _id = 'id-0' FOR UPDATE`)

@@ -31,10 +31,14 @@ async function connect(): Promise<pg.Client> {
   return client
 }
 
-/** Makes every statement on a table wait, until what is returned is called. */
-async function lock(store: Store & { readonly engine: 'postgres' }, table = 'things') {
+/** Makes every statement on a table wait, or in another mode every write, until what is returned is called. */
+async function lock(
+  store: { readonly options: { readonly schema: string } },
+  table = 'things',
+  mode = 'ACCESS EXCLUSIVE',
+) {
   const client = await connect()
-  await client.query(`BEGIN; LOCK TABLE ${store.options.schema}.${table} IN ACCESS EXCLUSIVE MODE`)
+  await client.query(`BEGIN; LOCK TABLE ${store.options.schema}.${table} IN ${mode} MODE`)
   return async (): Promise<void> => void (await client.query('ROLLBACK'))
 }
 
@@ -134,10 +138,12 @@ describe('a statement that hangs', () => {
   test('is given up at the deadline, cancelled where it reads, and leaves the pool usable', {
     timeout: 60_000,
   }, async () => {
-    const store = newStore()
-    const service = openService(store, { requestSeconds: 2 })
+    // Over a pool without a limit of its own, a lock is waited for as long as it takes.
+    const pool = newPool({ connectionString: postgres.url, application_name: 'collection-service' })
+    const options = { pool, schema: newSchema() }
+    const service = openService(createPostgresAdapter(options), { requestSeconds: 2 })
     await service.handler.ready()
-    const unlock = await lock(store)
+    const unlock = await lock({ options })
     const answers = await answersAtDeadline(2, 3, () =>
       Promise.all([
         service.send('GET /things'),
@@ -153,6 +159,7 @@ describe('a statement that hangs', () => {
     expect((await service.send('POST /things', { code: 'a' })).status).toBe(409)
     expect((await service.send('POST /things', { code: 'b' })).status).toBe(201)
     await service.handler.close()
+    await pool.end()
   })
 
   test.each([
@@ -204,6 +211,64 @@ describe('a statement that hangs', () => {
     await until(async () => (await service.send('GET /things')).status === 200, 'it answers')
     await service.handler.close()
   })
+})
+
+// CONTRACT.md §10, "Cancelling"
+test('a lock that nobody gives back keeps no write for ever: nothing is written, and the connections are free', {
+  timeout: 60_000,
+}, async () => {
+  const permissions = { '*': true } as const
+  const schema = { code: { type: 'string', unique: true }, n: { type: 'integer' } } as const
+  const open = (): readonly [ReturnType<typeof newStore>, Service] => {
+    const store = newStore()
+    return [
+      store,
+      openService(store, { requestSeconds: 60 }, { collections: { things: { schema, permissions } } }),
+    ]
+  }
+  const idOf = async (service: Service): Promise<string> =>
+    (await service.send('POST /things', { n: 0 })).body._id
+  const batchOf = (...operations: readonly object[]): object => ({ operations })
+
+  // A table of which all writes wait, and in another one a document and a value.
+  const [[table, tableService], [rows, rowsService]] = [open(), open()]
+  const [locked, held] = [await idOf(tableService), await idOf(rowsService)]
+  const unlock = await lock(table, 'things', 'EXCLUSIVE')
+  const holder = await connect()
+  const name = `${rows.options.schema}.things`
+  await holder.query(`BEGIN; SELECT FROM ${name} FOR UPDATE`)
+  await holder.query(`INSERT INTO ${name} VALUES ('other', '{"_id":"other","_version":1,"code":"a"}')`)
+
+  const answers = await Promise.all([
+    ...Array.from({ length: 3 }, () => tableService.send('POST /things', { n: 1 })),
+    tableService.send('POST /things', { n: 1, code: 'x'.repeat(1000) }),
+    tableService.send(`PATCH /things/${locked}`, { n: 2 }),
+    tableService.send(`DELETE /things/${locked}`),
+    tableService.send('POST /things/bulk', { documents: [{ n: 3 }, { n: 4 }] }),
+    ...Array.from({ length: 2 }, () => rowsService.send('POST /things', { code: 'a' })),
+    rowsService.send(`PATCH /things/${held}`, { n: 2 }),
+    rowsService.send(`PUT /things/${held}`, { n: 3 }),
+    rowsService.send(`DELETE /things/${held}`),
+    rowsService.send(
+      'POST /_batch',
+      batchOf({ method: 'POST', path: '/things', body: {} }, { method: 'DELETE', path: `/things/${held}` }),
+    ),
+  ])
+  for (const answer of answers) expect(answer).toMatchObject(unavailable)
+  await until(async () => (await postgres.countConnections("state <> 'idle'")) === 0, 'all are free')
+  expect((await rowsService.send('POST /things', { code: 'b' })).status).toBe(201)
+
+  await unlock()
+  await holder.query('ROLLBACK')
+  expect((await tableService.send('GET /things')).body).toMatchObject([{ _id: locked, n: 0 }])
+  expect((await rowsService.send('GET /things?sort[_id]=asc')).body).toMatchObject([
+    { _id: held, n: 0 },
+    { code: 'b' },
+  ])
+  expect((await tableService.send(`PATCH /things/${locked}`, { n: 5 })).status).toBe(200)
+  expect((await rowsService.send('POST /things', { code: 'a' })).status).toBe(201)
+  expect((await rowsService.send(`DELETE /things/${held}`)).status).toBe(204)
+  await Promise.all([tableService.handler.close(), rowsService.handler.close()])
 })
 
 describe('a server that takes no writes any more', () => {

@@ -29,7 +29,10 @@ export interface PostgresAdapterOptions {
    * fail-over. `target_session_attrs=read-write` asks a single host too, such as the address of a proxy.
    */
   readonly connectionString?: string
-  /** A `Pool` of `pg`: used unchanged, never ended. */
+  /**
+   * A `Pool` of `pg`: used unchanged, never ended. Its `lock_timeout` bounds how long a write of one statement waits for
+   * locks of others, which connections of the adapter's own bound to 5 seconds.
+   */
   readonly pool?: PostgresPool
   /** The schema of the tables, created where it is missing. Default: `collection_service`. */
   readonly schema?: string
@@ -76,7 +79,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     const [step, ...others] = steps
     if (step && 'insert' in step && others.length === 0) return create(step, caller)
     const manner = { mayBeLong: isLarge(steps), writes: true }
-    return use(({ run }) => writeSteps(run, engine, steps, logPlans), caller, manner)
+    return use((session) => writeSteps(session, engine, steps, logPlans), caller, manner)
   }
 
   const write = async (steps: readonly WriteStep[], caller: Caller): Promise<WriteResult> => {

@@ -112,13 +112,22 @@ export const repeatReads =
     })
 
 /** A session on which nothing more begins once its work was given up. */
-const endingWith = (session: Session, isGivenUp: () => boolean): Session => ({
-  ...session,
-  run: async (text, values) => {
+function endingWith(session: Session, isGivenUp: () => boolean): Session {
+  const check = (text: string): void => {
     if (isGivenUp() && !isEnd(text)) throw unavailable(new Error('the write was given up'))
-    return session.run(text, values)
-  },
-})
+  }
+  return {
+    ...session,
+    async run(text, values) {
+      check(text)
+      return session.run(text, values)
+    },
+    async write(text, ...others) {
+      check(text)
+      return session.write(text, ...others)
+    },
+  }
+}
 
 /**
  * The most attempts after losing against another transaction, and the longest pause before one, in

@@ -1,10 +1,19 @@
 import { runSliced } from '../../../slices.js'
+import type { Statement } from '../../sql/dialect.js'
 import type { Answer, Asking, Question } from '../../sql/engine.js'
 import { findMatching } from '../../sql/judge-texts.js'
-import type { RunStatement } from './session.js'
+
+/** Runs one statement. */
+type Run = (
+  text: string,
+  values: Statement['values'],
+) => Promise<{
+  readonly rows: readonly object[]
+  readonly rowCount: number
+}>
 
 /** Runs the statements of work on one connection. */
-export async function drive<T>(run: RunStatement, asking: Asking<T>): Promise<T> {
+export async function drive<T>(run: Run, asking: Asking<T>): Promise<T> {
   let next = asking.next()
   while (!next.done) {
     let answer: Answer
@@ -19,7 +28,7 @@ export async function drive<T>(run: RunStatement, asking: Asking<T>): Promise<T>
   return next.value
 }
 
-async function ask(run: RunStatement, { text, values, judged }: Question): Promise<Answer> {
+async function ask(run: Run, { text, values, judged }: Question): Promise<Answer> {
   const { rows, rowCount } = await run(text, values)
   const first = rows.map((row) => Object.values(row)[0])
   const found = judged ? await runSliced((slice) => findMatching(first, judged, slice)) : first

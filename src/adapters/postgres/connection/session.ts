@@ -2,7 +2,7 @@ import type { Value } from '../../sql/dialect.js'
 import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
-import { createRowQuery, type Row } from './row-query.js'
+import { createRowQuery, type Part, type Row, type RowsRead } from './row-query.js'
 
 /** The result of a statement. */
 export interface Rows {
@@ -19,6 +19,11 @@ export interface Session {
   readonly run: RunStatement
   /** Runs a statement. Gives the columns of its rows as text. */
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly Row[]>
+  /**
+   * Runs a statement that is a write of its own. It waits for a lock no longer than some milliseconds, which do not count
+   * while it commits; over a host's pool as long as that allows.
+   */
+  readonly write: (text: string, values: readonly Value[], patience?: number) => Promise<RowsRead>
   /** Whether the connection cannot be used again. */
   isLost: boolean
   /** Is called when the connection breaks. */
@@ -26,6 +31,15 @@ export interface Session {
   /** Is called with what the server says beside its answers. */
   readonly hear: (notice: Notice) => void
 }
+
+/**
+ * The milliseconds for which a write waits for a lock: less than most requests have, so that who asked is told that
+ * nothing was written.
+ */
+export const LOCK_MILLISECONDS = 5000
+
+/** The statement that bounds the waits for locks of those that are sent with it. A table is locked before one is run. */
+const bound = (patience: number): string => `SELECT set_config('lock_timeout', '${patience}ms', true)`
 
 /** What the server says beside an answer, and which part of it does. */
 interface Notice {
@@ -101,29 +115,39 @@ export function createSessions(source: PoolSource): Sessions {
         if (isUnconfirmed) throw unconfirmed()
         return toRows(answer)
       }
-      const readOwn = (text: string, values: readonly Value[]): Promise<readonly Row[]> =>
+      const partOf = (text: string, values: readonly Value[] = []): Part => ({
+        ...{ text, values },
+        name: prepared.nameOf(client, text) ?? '',
+      })
+      const sendOwn = (...parts: readonly [Part, ...Part[]]): Promise<RowsRead> =>
         new Promise((resolve, reject) => {
           if (session.isLost) throw new UnsentStatement()
-          const query = createRowQuery(text, values, (thrown, rows) => {
-            if (!rows) reject(failed(thrown))
+          const query = createRowQuery(parts, (thrown, read) => {
+            if (!read) reject(failed(thrown))
             else if (isUnconfirmed) reject(unconfirmed())
-            else resolve(rows)
+            else resolve(read)
           })
-          query.name = prepared.nameOf(client, text) ?? ''
           void client.query(query)
         })
-      const readAny = async (text: string, values: readonly Value[]): Promise<readonly Row[]> => {
-        const { rows } = await send(text, values)
-        return rows.map((row) => Object.values(row).map((value) => (value === null ? null : String(value))))
+      const sendAny = async (text: string, values: readonly Value[]): Promise<RowsRead> => {
+        const { rows, rowCount } = await send(text, values)
+        const toText = (value: unknown): string | null => (value === null ? null : String(value))
+        return { rows: rows.map((row) => Object.values(row).map(toText)), rowCount }
       }
+      // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
+      const isOwn = source.isOwn && 'connection' in client
+      const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
       const session: Session = {
         client,
         isLost: false,
         lose,
         hear,
         run: send,
-        // A host's client may be any that looks like one of `pg`; so may be one of its native bindings.
-        readRows: source.isOwn && 'connection' in client ? readOwn : readAny,
+        readRows: async (text, values) => (await read(text, values)).rows,
+        write: isOwn
+          ? (text, values, patience = LOCK_MILLISECONDS) =>
+              sendOwn(partOf(bound(patience)), partOf(text, values))
+          : sendAny,
       }
       return session
     },

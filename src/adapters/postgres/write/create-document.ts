@@ -37,7 +37,8 @@ function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | u
   const table = dialect.table(collection)
   const record = plan && recordInserted(dialect, collection, plan)
   const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
-  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone.
+  // A value that somebody else is about to take keeps only those waiting who want it: they are done alone. Over a host's
+  // pool nothing else says so.
   const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
   const all = `WITH patience AS MATERIALIZED (${patience}),
 changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${record ? INSERTED : '_id AS id'})${record ? `,\nrecorded AS (${record})` : ''}
@@ -66,10 +67,11 @@ function createIn(
     async together(fresh, caller) {
       const { all } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
-      const creating = use(({ readRows }) => readRows(all, [list]), caller, { writes: true })
-      const [[ids] = []] = await creating.catch((thrown: unknown) => {
+      const creating = use(({ write }) => write(all, [list], PATIENCE), caller, { writes: true })
+      const { rows } = await creating.catch((thrown: unknown) => {
         throw isLost(thrown) ? explainWrite(thrown) : thrown
       })
+      const [[ids] = []] = rows
       const created = new Set(JSON.parse(ids ?? '[]') as readonly string[])
       // Which value is taken is found out alone.
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
@@ -82,8 +84,8 @@ function createIn(
         return { taken: { step: 0, collection, document, isNew: true, index } }
       }
       const { one } = write()
-      const creating = ({ readRows }: Session): Promise<Outcome> =>
-        readRows(one, [id, text]).then(() => DONE, toOutcome)
+      const creating = ({ write }: Session): Promise<Outcome> =>
+        write(one, [id, text]).then(() => DONE, toOutcome)
       return use(creating, caller, { mayBeLong, writes: true })
     },
   }

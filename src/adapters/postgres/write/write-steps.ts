@@ -5,7 +5,7 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
-import type { RunStatement } from '../connection/session.js'
+import { LOCK_MILLISECONDS, type RunStatement, type Session } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 import { createRecording } from '../log/recording.js'
@@ -23,11 +23,12 @@ const BEGIN = [
   // It ends by itself, for nobody cancels it. None of these limits counts while it commits.
   `SET LOCAL statement_timeout = '60s'`,
   `SET LOCAL idle_in_transaction_session_timeout = '20s'`,
+  `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
 ].join('; ')
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
-  run: RunStatement,
+  session: Session,
   plain: SqlEngine,
   steps: readonly WriteStep[],
   plans: LogPlans,
@@ -35,29 +36,32 @@ export async function writeSteps(
   const recording = plans.records(steps) ? createRecording(plain, plans, isOneStatement(steps)) : undefined
   const engine = recording ? { ...plain, recording } : plain
   try {
-    return await writeOnce(run, { ...engine, insertMany: createInsertMany(engine.dialect, recording) }, steps)
+    return await writeOnce(
+      session,
+      { ...engine, insertMany: createInsertMany(engine.dialect, recording) },
+      steps,
+    )
   } catch (thrown) {
     if (engine.takenBy(thrown) === undefined) throw thrown
-    return writeOnce(run, engine, steps)
+    return writeOnce(session, engine, steps)
   }
 }
 
 /** Applies steps in a transaction, unless they are a single statement. */
 async function writeOnce(
-  run: RunStatement,
+  { run, write }: Session,
   engine: SqlEngine,
   steps: readonly WriteStep[],
 ): Promise<Outcome> {
   // Before a commit nothing has happened, even if the connection is lost.
   let mayHaveHappened = isOneStatement(steps)
-  const apply = (): Promise<Outcome> => drive(run, applySteps(engine, steps))
   const applyAll = async (): Promise<Outcome> => {
-    const outcome = await apply()
+    const outcome = await drive(run, applySteps(engine, steps))
     mayHaveHappened = isOk(outcome)
     return outcome
   }
   try {
-    if (mayHaveHappened) return await apply()
+    if (mayHaveHappened) return await drive(write, applySteps(engine, steps))
     return await inTransaction(run, BEGIN, applyAll, isOk)
   } catch (thrown) {
     throw isRepeatable(thrown) ? thrown : mayHaveHappened ? explainWrite(thrown) : explain(thrown)

@@ -78,15 +78,29 @@ export function createSortedList<T>(
     })
   const findInside = (chunk: Chunk<T>, bound: Bound, from = 0): number =>
     search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
-  /** The places of ascending insertions: what comes together often goes side by side, and what ascends to the end. */
+  /** The places of ascending insertions: what comes together often goes side by side. */
   const findPlaces = (chunk: Chunk<T>, rows: readonly Fresh<T>[]): readonly number[] => {
-    const { length } = chunk.elements
     let place = 0
-    return rows.map((row, i) => {
-      const isAtEnd = i === 0 && length > 0 && isBefore(chunk, length - 1, row)
-      place = isAtEnd ? length : findInside(chunk, row, place)
+    return rows.map((row) => {
+      place = findInside(chunk, row, place)
       return place
     })
+  }
+  /** Puts insertions behind all others, as long as they go there: what ascends needs no search. Gives their number. */
+  const append = (added: readonly T[]): number => {
+    let chunk = chunks.at(-1)
+    for (let i = 0; i < added.length; i++) {
+      const element = added[i] as T
+      const values = readAll(element)
+      arePlain &&= values.every(isPlain)
+      if (!chunk || !isBefore(chunk, chunk.elements.length - 1, { values })) return i
+      chunk.elements.push(element)
+      for (let k = 0; k < chunk.keys.length; k++) chunk.keys[k]?.push(values[k])
+      if (chunk.elements.length < 2 * CHUNK) continue
+      chunk = split(chunk)
+      chunks.push(chunk)
+    }
+    return added.length
   }
   /** Compares the values of two insertions. */
   const compareFresh = ({ values: a }: Fresh<T>, { values: b }: Fresh<T>): number => {
@@ -98,11 +112,12 @@ export function createSortedList<T>(
   /** Puts what waits in order. */
   const settle = (): void => {
     if (fresh.length === 0) return
-    const rows = fresh.map((element) => ({ element, values: readAll(element) }))
+    starts = undefined
+    const appended = append(fresh)
+    const rows = fresh.slice(appended).map((element) => ({ element, values: readAll(element) }))
     arePlain &&= rows.every(({ values }) => values.every(isPlain))
     rows.sort(compareFresh)
     fresh = []
-    starts = undefined
     if (chunks.length === 0) chunks.push({ keys: others.map(() => []), elements: [] })
     let index = 0
     for (let begin = 0, end = 0; begin < rows.length; begin = end) {

@@ -3,7 +3,7 @@ import { MAX_DEPTH } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { invalid } from '../service/refusals.js'
-import { runSliced } from '../slices.js'
+import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -17,11 +17,14 @@ export const parseInTurn = (
   depth: number,
   signal: () => AbortSignal,
 ): MaybePromise<JsonObject> =>
-  runSliced(function* (slice) {
-    slice.left -= bytes.length / BYTES_A_STEP
-    if (slice.left <= 0) yield
-    return parseBody(bytes, depth)
-  }, signal)
+  // A generator that is written here would be another function for each body, which engines are slow to make.
+  runSliced((slice) => parseInSlices(bytes, depth, slice), signal)
+
+function* parseInSlices(bytes: Uint8Array, depth: number, slice: Slice): Sliced<JsonObject> {
+  slice.left -= bytes.length / BYTES_A_STEP
+  if (slice.left <= 0) yield
+  return parseBody(bytes, depth)
+}
 
 /**
  * Parses a body to an object. Throws `invalid_json` and `validation_failed` (CONTRACT.md §4).
@@ -118,7 +121,8 @@ export const forbidProto = (path: string): Fault => ({
 /** The path from a value to the first `__proto__` inside it; `undefined` for none. */
 export function findProto(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  for (const name of Object.keys(value)) {
+  // What is inherited is no JSON, and never has this name.
+  for (const name in value) {
     const found = name === '__proto__' ? '' : findProto((value as JsonObject)[name])
     if (found !== undefined) return toPointerPart(name) + found
   }

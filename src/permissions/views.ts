@@ -63,7 +63,9 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
     // The names were checked, so none is `__proto__`: assignment defines an own property.
     const shown: { _id: string; [name: string]: unknown } = { _id: document._id }
     for (const field of declared) {
-      if (Object.hasOwn(document, field.name)) shown[field.name] = showValue(field, document[field.name])
+      if (!Object.hasOwn(document, field.name)) continue
+      const value = document[field.name]
+      shown[field.name] = typeof value === 'object' ? showValue(field, value) : value
     }
     if (collection.additionalProperties) {
       for (const name of Object.keys(document).sort(compareText)) {

@@ -1,4 +1,4 @@
-import { runSliced, SLICE } from '../slices.js'
+import { runSliced, SLICE, type Sliced } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
@@ -17,8 +17,10 @@ export function createPace(signal: () => AbortSignal): Pace {
     left -= steps
     if (left > 0) return undefined
     left = SLICE
-    return runSliced(function* () {
-      yield
-    }, signal)
+    return runSliced(pause, signal)
   }
+}
+
+function* pause(): Sliced<void> {
+  yield
 }

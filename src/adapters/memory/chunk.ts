@@ -52,9 +52,11 @@ export const split = <T>({ keys, elements }: Chunk<T>): Chunk<T> => ({
   elements: elements.splice(-CHUNK),
 })
 
+/** Characters that come in another order by their code points than in UTF-16. */
+const SPECIAL = /[\ud800-\uffff]/
+
 /** Texts of which both orders, that of code points and that of UTF-16, are the same. */
-export const isPlain = (value: Ordered): boolean =>
-  typeof value !== 'string' || !/[\ud800-\uffff]/.test(value)
+export const isPlain = (value: Ordered): boolean => typeof value !== 'string' || !SPECIAL.test(value)
 
 /** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
 export function comparePlain(a: Ordered, b: Ordered): number {

@@ -1,11 +1,25 @@
 import { createBoundedMap } from '../filter/bounded-map.js'
+import type { Filter } from '../filter/filter.js'
 import type { Bytes } from '../json/bytes.js'
 import type { Query } from '../query/compile-query.js'
 import type { StoredDocument } from '../storage.js'
 
+/** What a page took from another collection. */
+export interface Looked {
+  readonly target: string
+  /** The key of the access by which it was read; `null` where there was none. */
+  readonly key: number | null
+  readonly filter: Filter
+  /** The number of ids in the filter. */
+  readonly size: number
+  readonly found: readonly StoredDocument[]
+}
+
 /** The text of a page, with what follows from it. */
 export interface KeptPage {
   readonly documents: readonly StoredDocument[]
+  /** What stands in place of references. */
+  readonly looked?: readonly Looked[]
   readonly json: Bytes
   /** The link to the next page, once somebody has written it, with what it begins with. */
   link?: { readonly prefix: string; readonly header: string }
@@ -20,8 +34,9 @@ export interface KeptPages {
 
 /** The most bytes that a service keeps. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** What a document of a page takes beside its text. */
+/** What a document of a page takes beside its text, and one that was looked up by its id. */
 const REFERENCE = 8
+const LOOKED = 256
 
 /**
  * Creates the kept pages of a service. Documents that cannot change are compared by identity: a page with one
@@ -30,7 +45,8 @@ const REFERENCE = 8
 export function createKeptPages(): KeptPages {
   const pages = createBoundedMap<Query, KeptPage>(
     MAX_BYTES,
-    ({ json, documents }) => json.length + REFERENCE * documents.length,
+    ({ json, documents, looked = NONE }) =>
+      json.length + REFERENCE * documents.length + looked.reduce((sum, { size }) => sum + LOOKED * size, 0),
   )
   return {
     find(query, documents) {
@@ -44,7 +60,10 @@ export function createKeptPages(): KeptPages {
   }
 }
 
-function isSame(before: readonly StoredDocument[], now: readonly StoredDocument[]): boolean {
+const NONE: readonly Looked[] = []
+
+/** Whether these are the very same documents, in one order. */
+export function isSame(before: readonly StoredDocument[], now: readonly StoredDocument[]): boolean {
   if (before.length !== now.length) return false
   for (let i = 0; i < now.length; i++) if (before[i] !== now[i]) return false
   return true

@@ -7,6 +7,7 @@ import type * as WriteRules from '../../src/permissions/write-rules.js'
 import type * as CompileQuery from '../../src/query/compile-query.js'
 import type * as QueryReader from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
+import type * as KeptPages from '../../src/service/kept-pages.js'
 import type * as ListDocuments from '../../src/service/read/list-documents.js'
 import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
 import { readFields } from '../../src/service/write/stored-document.js'
@@ -30,6 +31,7 @@ const LIST_DOCUMENTS = '../../src/service/read/list-documents.js'
 const APPLY_UPDATE = '../../src/service/write/rules/apply-update.js'
 const WRITTEN = '../../src/service/write/written.js'
 const QUERY_READER = '../../src/query/query-reader.js'
+const KEPT_PAGES = '../../src/service/kept-pages.js'
 const VIEWS = '../../src/permissions/views.js'
 
 type Access = ReadGate.ReadAccess
@@ -190,6 +192,23 @@ const keepMutants: readonly Mutant[] = [
           return (matching) => {
             kept ??= find(matching)
             return kept
+          }
+        },
+      }
+    },
+  ],
+  [
+    'expanded pages are kept whatever their references lead to by now',
+    KEPT_PAGES,
+    async (original) => {
+      const real = (await original()) as typeof KeptPages
+      return {
+        ...real,
+        createKeptPages: (): KeptPages.KeptPages => {
+          const pages = real.createKeptPages()
+          return {
+            find: pages.find,
+            keep: (query, page) => pages.keep(query, page.looked ? { ...page, looked: [] } : page),
           }
         },
       }

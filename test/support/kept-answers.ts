@@ -45,6 +45,10 @@ const CONFIG = {
         admin: true,
       },
     },
+    notes: {
+      schema: { of: { type: 'reference', collection: 'users' } },
+      permissions: { '*': { read: true, create: true } },
+    },
     times: {
       schema: { at: { type: 'timestamp' }, until: { type: 'timestamp' } },
       permissions: {
@@ -91,6 +95,10 @@ const QUERIES: readonly string[] = [
   '/posts?q[secret][$exists]=true&project=["title","secret"]',
   '/posts?q[$or][0][isHidden]=true&q[$or][1][n][$lt]=3&skip=1&limit=2',
   '/posts?expand=["author"]&limit=6',
+  // Here only what is referred to changes.
+  '/posts?q[n]=6&expand=["author"]',
+  // All read these alike, but not what they refer to.
+  '/notes?expand=["of"]',
   '/posts/count?q[n][$gte]=2',
   '/posts/count?q[team][$ne]=red',
   ...[1, 2, 4, 6].map((n) => `/posts/${idOf(n)}`),
@@ -150,6 +158,7 @@ export async function checkKept({
     await must(`PUT /posts/${_id}`, { body: { ...body, author }, headers, token })
   }
   for (const body of TIMES) await must('POST /times', { body, ...ADMIN })
+  for (const { id } of users) await must('POST /notes', { body: { of: id }, ...ADMIN })
 
   const callers: readonly SendOptions[] = [
     {},

@@ -10,7 +10,7 @@ import { createLookAhead } from './look-ahead.js'
 import { PIECE } from './text-stream.js'
 
 /** The properties of a document that are expanded, as a whole or in part. */
-type Expansions = Map<string, Expansions | ExpandedTexts>
+export type Expansions<T> = Map<string, Expansions<T> | T>
 
 /** How many expansions there is still room for. */
 interface Room {
@@ -18,14 +18,14 @@ interface Room {
 }
 
 /** A reference that is replaced by its document, if the caller may read it and there is room. */
-interface Slot {
-  readonly texts: ExpandedTexts
+interface Slot<T> {
+  readonly texts: T
   readonly id: string
   readonly room: Room
 }
 
 /** Known text, or a reference whose text is still to be found. */
-type Part = string | Slot
+export type Part<T> = string | Slot<T>
 
 /**
  * Creates a printer that replaces the ids of references by their documents, as the caller may read them
@@ -38,7 +38,7 @@ export function createExpandingPrinter(
   const pace = createPace(() => call.deadline.signal)
   const limit = call.service.plan.limits.expanded
   return async function* (documents) {
-    const expansions: Expansions = new Map()
+    const expansions: Expansions<ExpandedTexts> = new Map()
     for (const { path, target } of expand) {
       const learning = call.learnToRead({ name: target })
       if (learning) await learning
@@ -52,9 +52,7 @@ export function createExpandingPrinter(
       else {
         const { texts, id, room } = part
         if (room.left > 0 && !texts.isKnown(id)) await texts.find(findIds(part, parts.ahead(), texts.window))
-        const expanded = room.left > 0 ? texts.get(id) : undefined
-        if (expanded !== undefined) room.left -= 1
-        text += expanded ?? JSON.stringify(id)
+        text += fill(part, texts)
       }
       if (text.length < PIECE) continue
       await pace(stepsToWrite(text.length))
@@ -65,22 +63,31 @@ export function createExpandingPrinter(
   }
 }
 
-function place(expansions: Expansions, [name = '', ...rest]: readonly string[], texts: ExpandedTexts): void {
+/** The text of the document that a reference names, where there is room for it; otherwise its `_id`. */
+export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'get'>): string {
+  const expanded = room.left > 0 ? texts.get(id) : undefined
+  if (expanded !== undefined) room.left -= 1
+  return expanded ?? JSON.stringify(id)
+}
+
+/** Puts the texts of an expansion in its place. */
+export function place<T>(expansions: Expansions<T>, [name = '', ...rest]: readonly string[], texts: T): void {
   if (rest.length === 0) {
     expansions.set(name, texts)
     return
   }
   const known = expansions.get(name)
-  const inside: Expansions = known instanceof Map ? known : new Map()
+  const inside: Expansions<T> = known instanceof Map ? known : new Map()
   expansions.set(name, inside)
   place(inside, rest, texts)
 }
 
-function* writeAll(
+/** Writes documents, with their references apart. */
+export function* writeAll<T>(
   documents: Iterable<JsonObject>,
-  expansions: Expansions,
+  expansions: Expansions<T>,
   limit: number,
-): Generator<Part, void, undefined> {
+): Generator<Part<T>, void, undefined> {
   let separator = ''
   for (const document of documents) {
     yield separator
@@ -89,11 +96,11 @@ function* writeAll(
   }
 }
 
-function* writeObject(
+function* writeObject<T>(
   value: JsonObject,
-  expansions: Expansions,
+  expansions: Expansions<T>,
   limit: number,
-): Generator<Part, void, undefined> {
+): Generator<Part<T>, void, undefined> {
   let text = '{'
   let separator = ''
   for (const [name, inner] of Object.entries(value)) {
@@ -115,12 +122,8 @@ function* writeObject(
 }
 
 /** Writes one reference, or an array of them. */
-function* writeReferences(
-  value: unknown,
-  texts: ExpandedTexts,
-  limit: number,
-): Generator<Part, void, undefined> {
-  const writeOne = (one: unknown, room: Room): Part =>
+function* writeReferences<T>(value: unknown, texts: T, limit: number): Generator<Part<T>, void, undefined> {
+  const writeOne = (one: unknown, room: Room): Part<T> =>
     typeof one === 'string' && isUuid(one) ? { texts, id: one, room } : JSON.stringify(one)
   if (!Array.isArray(value)) {
     yield writeOne(value, { left: 1 })
@@ -140,7 +143,11 @@ function* writeReferences(
 const AHEAD = 1024 * 1024
 
 /** The next ids to ask for, at most `count`, in the order in which they are needed. */
-function findIds(first: Slot, ahead: Iterable<Part>, count: number): readonly string[] {
+function findIds(
+  first: Slot<ExpandedTexts>,
+  ahead: Iterable<Part<ExpandedTexts>>,
+  count: number,
+): readonly string[] {
   const { texts } = first
   const ids = new Set([first.id])
   const wanted = new Map([[first.room, 1]])

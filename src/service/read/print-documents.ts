@@ -11,6 +11,7 @@ import type { KeptPage } from '../kept-pages.js'
 import { createPace } from '../pace.js'
 import { createExpandingPrinter } from './expand-documents.js'
 import { createLevelPrinter } from './expand-levels.js'
+import { expandPage } from './expand-page.js'
 import { PIECE } from './text-stream.js'
 
 /** An access and a query. */
@@ -67,8 +68,8 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
 const MAX_SHORT = 1024 * 1024
 
 /**
- * The JSON array of some documents, if it is short and needs no further read; otherwise `undefined`. Of
- * documents that cannot change, the page is kept.
+ * The JSON array of some documents, if it is short; otherwise `undefined`. Of documents that cannot change, the
+ * page is kept.
  */
 export function printShort(
   call: Call,
@@ -77,7 +78,10 @@ export function printShort(
 ): MaybePromise<string | KeptPage | undefined> {
   const { pages } = call.service
   const { query, access } = reading
-  if (query.expand.length > 0) return undefined
+  if (query.expand.length > 0) {
+    const selected = selectAll(documents, reading)
+    return expandPage(call, { query, documents, selected })
+  }
   const [first] = documents
   if (first === undefined || query.projection !== null || !Object.isFrozen(first))
     return joinTexts(documents, reading)

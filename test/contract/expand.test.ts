@@ -196,6 +196,31 @@ describe.each(storages)('expand, in %s,', (_, create) => {
     )
   })
 
+  test('shows what has become readable since, be it too large to be read at once with the rest', async () => {
+    const permissions = { '*': { read: { where: { shown: true } } }, admin: true }
+    const schema = { shown: { type: 'boolean' }, name: { type: 'string' } }
+    const service = await open(
+      {
+        people: { schema, permissions },
+        posts: { schema: { readers: arrayOf(to('people')) }, permissions: all },
+      },
+      {
+        people: [{ shown: true, name: 'x'.repeat(200_000) }, { shown: false }],
+        posts: [{ readers: [P1, P2] }],
+      },
+      create(),
+    )
+    const readable = async (): Promise<unknown> =>
+      (await service.send('GET /posts?expand=["readers"]')).body[0].readers.map((one: unknown) => typeof one)
+    expect([await readable(), await readable()]).toEqual([
+      ['object', 'string'],
+      ['object', 'string'],
+    ])
+    const body = { shown: true, name: 'x'.repeat(1_000_000) }
+    expect((await service.send(`PATCH /people/${P2}`, { body, caller: admin })).status).toBe(200)
+    expect(await readable()).toEqual(['object', 'object'])
+  })
+
   test('of more ids than are asked for at once finds all', async () => {
     const ids = Array.from({ length: 2500 }, (_, i) => idOf(i + 1))
     const service = await open(

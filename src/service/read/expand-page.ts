@@ -67,7 +67,7 @@ function isUnchanged(call: Call, [first, ...others]: readonly Looked[]): MaybePr
   if (!first) return true
   if (keyOf(call, first.target) !== first.key) return false
   return whenReady(look(call, first), (found) =>
-    isSame(first.found, found) ? isUnchanged(call, others) : false,
+    !found.rest?.length && isSame(first.found, found) ? isUnchanged(call, others) : false,
   )
 }
 

@@ -72,10 +72,36 @@ const mutable = (definition: Json): Json => {
 }
 
 const object: fc.Arbitrary<Json> = fc
-  .record({ p: attributed(scalar).map(mutable), q: attributed(scalar).map(mutable) })
+  .record(
+    {
+      p: attributed(scalar).map(mutable),
+      q: attributed(scalar).map(mutable),
+      deep: fc
+        .tuple(
+          attributed(scalar).map(mutable),
+          attributed(fc.constant<Json>({ type: 'array', items: { type: 'integer' } })).map(mutable),
+        )
+        .map(([one, list]) => ({
+          type: 'object',
+          properties: { one, inner: { type: 'object', properties: { list } } },
+        })),
+    },
+    { requiredKeys: ['p', 'q'] },
+  )
   .map((properties) => ({ type: 'object', properties }))
 
-const field = attributed(
+/** Bodies leave references out, so none of these is required. */
+const referring = fc.constantFrom<Json>(
+  { type: 'reference', collection: 'dens' },
+  { type: 'reference', collection: 'dens', onDelete: 'unset', index: true },
+  { type: 'array', items: { type: 'reference', collection: 'dens' } },
+  {
+    type: 'object',
+    properties: { den: { type: 'reference', collection: 'dens' }, at: { type: 'timestamp' } },
+  },
+)
+
+const plain = attributed(
   fc.oneof(
     { weight: 4, arbitrary: scalar },
     { weight: 1, arbitrary: object },
@@ -88,7 +114,9 @@ const field = attributed(
   ),
 )
 
-const NAMES = ['a', 'b', 'c', 'd', 'e']
+const field = fc.oneof({ weight: 5, arbitrary: plain }, { weight: 1, arbitrary: referring })
+
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'den', 'kept']
 
 const rule = fc
   .record({
@@ -97,16 +125,51 @@ const rule = fc
   })
   .map(tidy)
 
+/** What may be forced: a text, or who asks. */
+const written = fc
+  .tuple(rule, fc.constantFrom(undefined, undefined, 'forced', '$user._id'))
+  .map(([own, kept]) => (kept === undefined ? own : { ...own, set: { kept } }))
+
 const grant = fc.record({
   read: fc.oneof(fc.constant(true), rule),
-  create: fc.oneof(fc.constant(true), rule),
-  update: fc.oneof(fc.constant(true), rule),
+  create: fc.oneof(fc.constant(true), written),
+  update: fc.oneof(fc.constant(true), written),
   delete: fc.boolean(),
+})
+
+const DENS = {
+  schema: {
+    name: { type: 'string', maxLength: 20 },
+    home: { type: 'object', properties: { up: { type: 'reference', collection: 'dens' } } },
+  },
+  permissions: { user: { read: true, create: { set: { home: {} } }, update: { pick: ['name'] } } },
+}
+
+/** Accounts: who may change them may name the role, or not. */
+const usersOf = (updates: { readonly [subject: string]: { readonly pick?: readonly string[] } }) => ({
+  schema: {
+    email: { type: 'string', format: 'email', required: true, unique: true },
+    password: { type: 'hash', required: true },
+    role: { type: 'string', enum: ['editor', 'admin'] },
+    a: { type: 'integer', default: 3 },
+  },
+  permissions: Object.fromEntries(
+    Object.entries(updates).map(([subject, { pick }]) => [
+      subject,
+      { read: true, update: pick ? { pick: ['email', ...(pick.includes('a') ? ['role'] : ['a'])] } : true },
+    ]),
+  ),
 })
 
 const configs = fc
   .record({
-    fields: fc.tuple(...NAMES.map(() => field)),
+    fields: fc.tuple(
+      ...NAMES.slice(0, 5).map(() => field),
+      referring,
+      fc.constantFrom<Json>({ type: 'string' }, { type: 'string', required: true }),
+    ),
+    changes: fc.boolean(),
+    ofAccounts: fc.record({ user: rule, editor: rule, owner: rule }),
     permissions: fc.record({
       user: grant,
       editor: grant,
@@ -115,7 +178,7 @@ const configs = fc
     }),
     additionalProperties: fc.boolean(),
   })
-  .map(({ fields, permissions, additionalProperties }) => {
+  .map(({ fields, changes, ofAccounts, permissions, additionalProperties }) => {
     const schema = Object.fromEntries(NAMES.map((name, i) => [name, fields[i]]))
     const known = additionalProperties ? [...NAMES, 'extra'] : NAMES
     const cut = (own: unknown): unknown =>
@@ -126,8 +189,10 @@ const configs = fc
       subject,
       Object.fromEntries(Object.entries(operations).map(([operation, own]) => [operation, cut(own)])),
     ])
+    const things = { schema, additionalProperties, changes, permissions: Object.fromEntries(granted) }
     return {
-      collections: { things: { schema, additionalProperties, permissions: Object.fromEntries(granted) } },
+      collections: { things, dens: { ...DENS, changes }, users: usersOf(ofAccounts) },
+      auth: { roleField: 'role' },
     }
   })
 
@@ -165,21 +230,46 @@ const CALLERS: readonly Caller[] = [
 
 const IDS = [1, 2, 3].map((n) => `0190163d-8694-7000-8000-00000000000${n}`)
 
+const [ONE = '', TWO = '', THREE = ''] = IDS
+const DOCUMENTS = {
+  dens: [
+    { _id: ONE, name: 'upper' },
+    { _id: TWO, name: 'lower', home: { up: ONE } },
+  ],
+  users: [{ _id: THREE, email: 'ann@example.com', password: 'correct horse', a: 1 }],
+}
+
+/** Secrets are left out: nothing can be asked that needs one. Nor is a stream asked for, which does not end. */
+const isAskable = (document: ApiDocument, path: string, { requestBody }: Operation): boolean => {
+  const schema = requestBody?.content['application/json']?.schema
+  const name =
+    String(schema?.$ref ?? '')
+      .split('/')
+      .at(-1) ?? ''
+  const { required = [], properties = {} } = (document.components.schemas?.[name] ?? {}) as Json
+  const isSecret = (one: string): boolean => (properties as { [name: string]: Json })[one]?.writeOnly === true
+  return !path.endsWith('/changes') && !(required as readonly string[]).some(isSecret)
+}
+
 test('a request that the document calls valid is not a 400', async () => {
   const seen = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(configs, fc.constantFrom(...CALLERS), fc.gen(), async (config, caller, gen) => {
-      const service = createTestService(config, { authenticate: () => null })
+      const service = createTestService(config, { authenticate: () => null, documents: DOCUMENTS })
       const document = describeApi(config, { caller, authenticate: true })
       const valuesOf = createFromSchema(document, IDS)
-      const known = [...IDS]
-      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-        Object.entries(methods).map(
-          ([method, operation]) => [method.toUpperCase(), path, operation as Operation] as const,
-        ),
-      )
+      const known = new Map(Object.entries({ things: [...IDS], dens: [ONE, TWO], users: [THREE] }))
+      const operations = Object.entries(document.paths)
+        .flatMap(([path, methods]) =>
+          Object.entries(methods).map(
+            ([method, operation]) => [method.toUpperCase(), path, operation as Operation] as const,
+          ),
+        )
+        .filter(([, path, operation]) => isAskable(document, path, operation))
+      const weighted = operations.flatMap((one) => (one[1].startsWith('/things') ? [one, one, one] : [one]))
       for (let i = 0; i < 12; i++) {
-        const [method, path, operation] = gen(fc.constantFrom, ...operations)
+        const [method, path, operation] = gen(fc.constantFrom, ...weighted)
+        const [, name = ''] = path.split('/')
         const parameters = parametersOf(document, operation).filter((one) => !isLeftOut(one))
         const [conditions, others] = [true, false].map((isQ) =>
           parameters.filter(({ name }) => name.startsWith('q[') === isQ),
@@ -199,7 +289,7 @@ test('a request that the document calls valid is not a 400', async () => {
         const claims = (operation.parameters ?? []).some(
           ({ name, required }: Json) => name === 'If-None-Match' && required,
         )
-        const at = path.replace('{id}', gen(fc.constantFrom, ...known))
+        const at = path.replace('{id}', gen(fc.constantFrom, ...(known.get(name) ?? IDS)))
         const line = `${method} ${at}${query.length > 0 ? `?${query.join('&')}` : ''}`
         const answer = await service.send(line, {
           caller,
@@ -208,7 +298,7 @@ test('a request that the document calls valid is not a 400', async () => {
         })
         if (answer.status === 400)
           expect.fail(`${line} ${JSON.stringify(body)}: ${answer.text} under ${JSON.stringify(config)}`)
-        if (answer.status === 201 && answer.body._id) known.push(answer.body._id)
+        if (answer.status === 201 && answer.body._id) known.get(name)?.push(answer.body._id)
         const kind = `${method} ${path} ${answer.status}`
         seen.set(kind, (seen.get(kind) ?? 0) + 1)
       }
@@ -222,6 +312,8 @@ test('a request that the document calls valid is not a 400', async () => {
     'PATCH /things/{id} 200',
     'PUT /things/{id} 200',
     'POST /_batch 200',
+    'GET /dens 200',
+    'PATCH /users/{id} 200',
   ])
     expect(some).toContain(kind)
 })

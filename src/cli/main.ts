@@ -5,7 +5,6 @@ import { parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
 import { init } from './commands/init.js'
-import type { Serving } from './commands/serve.js'
 import { createTerminal } from './terminal.js'
 
 /** The build defines it. */
@@ -44,7 +43,7 @@ async function run(args: Arguments): Promise<void> {
     case 'serve':
       return args.processes > 1
         ? serveSeveral(args)
-        : stopOnSignal(await (await import('./commands/serve.js')).serve(args, terminal))
+        : void (await (await import('./commands/serve.js')).serve(args, terminal, stopOnSignal))
     default:
       return args satisfies never
   }
@@ -52,14 +51,14 @@ async function run(args: Arguments): Promise<void> {
 
 async function serveSeveral(args: ServeArguments): Promise<void> {
   const { serveAsOne, serveProcesses } = await import('./commands/serve-processes.js')
-  if (!cluster.isWorker) return stopOnSignal(await serveProcesses(args, terminal))
+  if (!cluster.isWorker) return serveProcesses(args, terminal, stopOnSignal)
   // A terminal interrupts all processes; the first one tells the others.
   process.on('SIGINT', () => {})
-  stopOnSignal(await serveAsOne(args, terminal), ['SIGTERM'])
+  await serveAsOne(args, terminal, (stop) => stopOnSignal(stop, ['SIGTERM']))
 }
 
 function stopOnSignal(
-  serving: Pick<Serving, 'stop'>,
+  stop: () => Promise<void>,
   signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
 ): void {
   let isStopping = false
@@ -68,7 +67,7 @@ function stopOnSignal(
       // A second signal ends the process at once.
       if (isStopping) process.exit(1)
       isStopping = true
-      void serving.stop()
+      void stop()
     })
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { type Command, ORIGIN, useCommand } from '../support/command.js'
@@ -7,7 +8,7 @@ import { until } from '../support/until.js'
 
 /** The command with several processes. */
 
-const { folder, start, run, writeFiles } = useCommand()
+const { folder, start, startIn, run, writeFiles } = useCommand()
 const postgres = usePostgres()
 
 const config = {
@@ -114,4 +115,27 @@ test('end with the first one, whatever ends it', { timeout: 60_000 }, async () =
   const { serving, pids } = await serve('--data', join(folder(), 'third.db'))
   serving.child.kill('SIGKILL')
   await until(() => !pids.some(isAlive), 'they have ended')
+})
+
+/** Stops the command when its address is said, before anything else happens. */
+const IMPATIENT = `import cluster from 'node:cluster'
+const { stdout } = process
+const write = stdout.write.bind(stdout)
+stdout.write = (text, ...more) => {
+  const isWritten = write(text, ...more)
+  if (/^Serving /.test(text)) process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM')
+  return isWritten
+}
+`
+
+test.each([
+  ['one process', []],
+  ['several', ['--processes', '2']],
+])('%s may be stopped as soon as the address is known', { timeout: 60_000 }, async (_, more) => {
+  await writeFiles({ 'config.json': config, 'impatient.mjs': IMPATIENT })
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(folder(), 'impatient.mjs'))}` }
+  const data = join(folder(), 'stopped.db')
+  const serving = startIn(env, 'config.json', '--port', '0', '--data', data, ...more)
+  expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
+  expect(serving.stdout()).toMatch(ORIGIN)
 })

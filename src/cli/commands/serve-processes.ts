@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { ServeArguments } from '../arguments/arguments.js'
 import type { Terminal } from '../terminal.js'
-import { type Serving, serve } from './serve.js'
+import { type OnStart, serve } from './serve.js'
 
 /** The pauses before a process that ends again and again is replaced, in milliseconds; they double. */
 const FIRST_PAUSE = 100
@@ -11,9 +11,6 @@ const LONGEST_PAUSE = 10_000
 /** A process that has served for as many milliseconds is replaced at once when it ends. */
 const STEADY = 10_000
 
-/** What can be stopped. */
-type Stoppable = Pick<Serving, 'stop'>
-
 /**
  * Serves a configuration by several processes on one port. One that ends is replaced; where the first cannot
  * begin, none does, and its exit code is that of the command.
@@ -21,7 +18,8 @@ type Stoppable = Pick<Serving, 'stop'>
 export async function serveProcesses(
   { processes }: ServeArguments,
   { print, complain }: Terminal,
-): Promise<Stoppable> {
+  onStart: OnStart,
+): Promise<void> {
   const pauses = new Set<ReturnType<typeof setTimeout>>()
   let isStopping = false
 
@@ -50,26 +48,27 @@ export async function serveProcesses(
     })
     return Promise.race([serves.then(() => undefined), ends])
   }
-  const stop = async (): Promise<void> => {
+  // Before a process is begun, which says where it serves.
+  onStart(async () => {
     isStopping = true
     for (const timer of pauses) clearTimeout(timer)
     const workers = listWorkers()
     const ends = workers.map((worker) => once(worker, 'exit'))
     for (const { process } of workers) process.kill('SIGTERM')
     await Promise.all(ends)
-  }
+  })
 
   const refusal = await begin()
+  if (isStopping) return
   if (refusal !== undefined) {
     process.exitCode = refusal
-    return { stop }
+    return
   }
   const others = Array.from({ length: processes - 1 }, () => begin())
   void Promise.all(others).then(() => {
     const ids = listWorkers().map(({ process: { pid } }) => pid)
     if (!isStopping) print(`${processes} processes serve: ${ids.join(', ')}.`)
   })
-  return { stop }
 }
 
 const listWorkers = (): readonly Worker[] =>
@@ -82,17 +81,14 @@ const FIRST = 1
 const isFirst = ({ id }: Worker, served: number | undefined): boolean => id === FIRST && served === undefined
 
 /** Serves as one of several processes. */
-export async function serveAsOne(args: ServeArguments, terminal: Terminal): Promise<Stoppable> {
+export async function serveAsOne(args: ServeArguments, terminal: Terminal, onStart: OnStart): Promise<void> {
   const leads = cluster.worker?.id === FIRST
-  const serving = await serve(leads ? args : { ...args, seed: undefined }, {
-    ...terminal,
-    ...(leads ? {} : { announce() {} }),
-  })
-  return {
-    async stop() {
-      await serving.stop()
+  const own = { ...terminal, ...(leads ? {} : { announce() {} }) }
+  await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>
+    onStart(async () => {
+      await stop()
       // The first process would otherwise keep this one.
       process.disconnect()
-    },
-  }
+    }),
+  )
 }

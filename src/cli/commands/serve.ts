@@ -3,7 +3,7 @@ import type { Hasher } from '../../types/host.js'
 import type { ServeArguments } from '../arguments/arguments.js'
 import { describeService } from '../describe-service.js'
 import { explain } from '../explain.js'
-import { EVERYWHERE, listen } from '../listen.js'
+import { EVERYWHERE, type Listening, listen } from '../listen.js'
 import { loadDeliver } from '../load-deliver.js'
 import { type Started, startService } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
@@ -16,11 +16,18 @@ export interface Serving {
   stop(): Promise<void>
 }
 
+/** Is called with what stops a server, before it listens: who knows its address may stop it. */
+export type OnStart = (stop: Serving['stop']) => void
+
 /**
  * Serves a configuration, and with `watch` each new version of it. Throws `FileError`, `ConfigError`,
  * `StorageError`, `SeedError` and `ListenError`.
  */
-export async function serve(args: ServeArguments, terminal: Terminal): Promise<Serving> {
+export async function serve(
+  args: ServeArguments,
+  terminal: Terminal,
+  onStart: OnStart = () => {},
+): Promise<Serving> {
   const { print, complain, announce = print } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
   const lasting = { createHasher: createHasherCache(), deliver }
@@ -32,13 +39,24 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
   // Before the files are read, so that a change during the reading counts as one.
   const state = await readState(files)
   let current = await start()
-  const listening = await listen(args, (request, response) => current.answer(request, response), print).catch(
-    async (thrown) => {
-      await close(current)
-      throw thrown
-    },
-  )
-  const { origin } = listening
+  let watching: ReturnType<typeof watchFiles> | undefined
+  let listening: Promise<Listening> | undefined
+  let isStopping = false
+  const stop = async (): Promise<void> => {
+    isStopping = true
+    await watching?.stop()
+    await listening?.then(
+      (server) => server.stop(),
+      () => {},
+    )
+    await close(current)
+  }
+  onStart(stop)
+  listening = listen(args, (request, response) => current.answer(request, response), print)
+  const { origin } = await listening.catch(async (thrown) => {
+    await close(current)
+    throw thrown
+  })
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   announce(`Serving ${args.config} on ${origin}${others}, ${current.place}${describePage(args, origin)}\n`)
   const describe = (): string =>
@@ -59,15 +77,8 @@ export async function serve(args: ServeArguments, terminal: Terminal): Promise<S
     print(describe())
     await close(before)
   }
-  const watching = args.watch ? watchFiles(files, state, startAnew) : undefined
-  return {
-    origin,
-    async stop() {
-      await watching?.stop()
-      await listening.stop()
-      await close(current)
-    },
-  }
+  if (args.watch && !isStopping) watching = watchFiles(files, state, startAnew)
+  return { origin, stop }
 }
 
 /** The address of the page, on a line of its own below that of the API. */

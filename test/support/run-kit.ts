@@ -15,7 +15,7 @@ const TYPES = ['string', 'timestamp', 'number', 'integer', 'boolean']
 /** Runs the kit of adapters with vitest, and checks that the random part has asked enough. */
 export function runKit(createStorage: () => Promise<TestStorage>): void {
   testAdapter({
-    test: (name, run) => test(name, run, isLong ? 3_600_000 : 120_000),
+    test: (name, run) => test(name, run, isLong ? 3_600_000 : 300_000),
     createStorage,
     fuzz: { stores: STORES, queries: QUERIES, ...(isLong ? {} : { seed: 1 }), report: checkCoverage },
   })

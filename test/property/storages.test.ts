@@ -10,7 +10,7 @@ import { checkSameReads, checkSameWrites } from '../support/storage-laws.js'
 import { useStorages } from '../support/storages.js'
 import { REQUESTS, writeWorlds } from '../support/write-worlds.js'
 
-// CONTRACT.md §1, "One meaning"
+// CONTRACT.md §2, §3
 
 const isLong = process.env.LONG !== undefined
 type Storages = readonly CreateAdapter[]

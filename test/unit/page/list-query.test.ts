@@ -7,7 +7,7 @@ import {
   writeListQuery,
 } from '../../../src/page/app/model/list-query.js'
 import { readPlace, writePlace } from '../../../src/page/app/model/place.js'
-import { toClientLine, toCode, toCurl } from '../../../src/page/app/model/request-lines.js'
+import { toClientLine, toCode, toCurl } from '../../../src/page/app/model/requests/request-lines.js'
 
 const QUERY = {
   ...EMPTY_QUERY,

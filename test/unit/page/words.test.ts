@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fold } from '../../../src/page/app/model/fold.js'
+import { fold } from '../../../src/page/app/model/requests/fold.js'
 import { describeField } from '../../../src/page/app/model/words.js'
 
 const own = (status: number | null) => ({ status, note: '', isQuestion: false })

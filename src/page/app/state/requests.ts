@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { Sent } from '../model/request-lines.js'
+import type { Sent } from '../model/requests/request-lines.js'
 
 /** A request of this page, and what came of it. */
 export interface Entry {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { type Client, ClientError, createClient } from '../../../client/client.js'
-import type { Sent } from '../model/request-lines.js'
+import type { Sent } from '../model/requests/request-lines.js'
 import { tellOthers } from './other-tabs.js'
 import { note } from './requests.js'
 import { loseSession, token } from './session.js'

@@ -1,5 +1,5 @@
-import { fold } from '../model/fold.js'
-import { toClientLine, toCurl } from '../model/request-lines.js'
+import { fold } from '../model/requests/fold.js'
+import { toClientLine, toCurl } from '../model/requests/request-lines.js'
 import { count, describeAnswer, describeStatus } from '../model/words.js'
 import { Heading } from '../parts/heading.js'
 import { say } from '../parts/notices.js'

@@ -1,4 +1,4 @@
-import { readListQuery, toFilter } from './list-query.js'
+import { readListQuery, toFilter } from '../list-query.js'
 
 /** A request, as it was sent. */
 export interface Sent {

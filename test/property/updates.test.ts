@@ -213,7 +213,7 @@ const wordsOf = (names: readonly string[]): fc.Arbitrary<Words> =>
 const readWords: fc.Arbitrary<Words> = fc
   .tuple(
     wordsOf(UNHASHED),
-    fc.option(fc.record({ a: fc.integer({ min: 0, max: 1 }) }), { nil: undefined, freq: 1 }),
+    fc.option(fc.record({ a: fc.integer({ min: 0, max: 1 }) }), { nil: undefined, freq: 3 }),
   )
   .map(([words, where]) => (where ? { ...words, where } : words))
 

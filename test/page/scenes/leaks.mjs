@@ -13,9 +13,20 @@ const CONFIG = {
         secret: { type: 'string' },
         about: { type: 'reference', collection: 'hidden' },
       },
-      permissions: { '*': { read: { where: { state: 'open' }, omit: ['secret'] } } },
+      permissions: {
+        '*': { read: { where: { state: 'open' }, omit: ['secret'] } },
+        owner: { read: { omit: ['secret'] }, update: { pick: ['title'], where: { state: 'done' } } },
+      },
     },
     hidden: { schema: { name: { type: 'string' } }, permissions: {} },
+    users: {
+      schema: {
+        email: { type: 'string', unique: true },
+        password: { type: 'hash' },
+        standing: { type: 'string' },
+      },
+      permissions: { owner: { read: { omit: ['standing'] } } },
+    },
   },
 }
 
@@ -23,19 +34,48 @@ const id = (n) => `0190163d-8694-7000-8000-00000000000${n}`
 const times = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' }
 const shown = { _id: id(1), title: 'Seen', state: 'open', about: id(7), ...times }
 
-/** Two stores that show a guest the same, and differ in all else. */
+const ANN = { email: 'ann@example.com', password: 'correct horse 1' }
+const ann = { _id: id(3), ...ANN, createdBy: id(3), ...times }
+const own = { _id: id(4), title: 'Own', state: 'done', createdBy: ann._id, ...times }
+
+/** Two stores that show a guest the same, and Ann, and differ in all else. */
 const STORES = [
-  { hidden: [{ _id: id(7), name: 'one', ...times }], notes: [{ ...shown, secret: 'a' }] },
   {
+    users: [{ ...ann, standing: 'good' }],
+    hidden: [{ _id: id(7), name: 'one', ...times }],
+    notes: [{ ...shown, secret: 'a' }, own],
+  },
+  {
+    users: [
+      { ...ann, standing: 'bad' },
+      { ...ann, _id: id(5), email: 'bob@example.com', createdBy: id(5) },
+    ],
     hidden: [
       { _id: id(7), name: 'two', ...times },
       { _id: id(8), name: 'three', ...times },
     ],
     notes: [
       { ...shown, secret: 'bbb' },
+      { ...own, secret: 'c' },
       { _id: id(2), title: 'Unseen', state: 'done', ...times },
     ],
   },
+]
+
+/** Every view that a reader can come to. */
+const VIEWS = [
+  '#/',
+  '#/list/notes',
+  '#/list/notes?sort[title]=1',
+  `#/document/notes/${id(1)}`,
+  `#/document/notes/${id(2)}`,
+  `#/document/notes/${id(4)}`,
+  '#/list/hidden',
+  '#/list/users',
+  `#/document/users/${id(3)}`,
+  `#/document/users/${id(5)}`,
+  '#/account',
+  '#/requests',
 ]
 
 /** What the page renders is a function of what its reader may read. */
@@ -49,23 +89,25 @@ export async function playLeaks(browser) {
     const screen = await openPage(browser, service)
     const read = async () =>
       (await screen.page.locator('#app').innerHTML()).replaceAll(service.api.slice(7), 'HERE')
-    await screen.settle()
-    const pages = [await read()]
-    for (const fragment of [
-      '#/list/notes',
-      '#/list/notes?sort[title]=1',
-      `#/document/notes/${id(1)}`,
-      '#/list/hidden',
-    ]) {
-      await screen.go(fragment)
-      await screen.settle()
-      pages.push(await read())
+    const pages = []
+    const visit = async () => {
+      for (const fragment of VIEWS) {
+        await screen.go(fragment)
+        await screen.settle()
+        pages.push(await read())
+      }
     }
-    texts.push(pages.map((text) => text.replace(/\d+ ms/g, 'ms')))
-    await screen.close()
+    await visit()
+    await screen.signIn(ANN.email, ANN.password)
+    await visit()
+    // When it was asked, and how long it took.
+    texts.push(pages.map((text) => text.replace(/\d+ ms/g, 'ms').replace(/<time .*?<\/time>/g, '')))
+    // What it may not read is asked for by its address.
+    await screen.close({ mayRefuse: true })
     await service.stop()
   }
   assert.deepEqual(texts[0], texts[1])
-  assert.ok(texts[0]?.some((text) => text.includes('Seen')))
+  const [guest, signedIn] = [texts[0].slice(0, VIEWS.length), texts[0].slice(VIEWS.length)].map(String)
+  assert.ok(guest.includes('Seen') && !guest.includes('Own') && signedIn.includes('Own'))
   await rm(folder, { recursive: true, force: true })
 }

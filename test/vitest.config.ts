@@ -101,8 +101,7 @@ export default defineConfig({
   root,
   test: {
     sequence: { sequencer: LongestFirst },
-    // Two cores, and one more for what waits: processes, servers that fail over, networks that swallow.
-    maxWorkers: 3,
+    maxWorkers: 2,
     projects: [
       projectOf('alone', true, { include: ALONE }),
       projectOf('together', false, { include: ['{test,examples}/**/*.test.ts'], exclude: ALONE }),

@@ -9,8 +9,10 @@ const faults = await (await fetch(`${WORKER_URL}/services`)).json()
 
 export const createMemoryAdapter = () => undefined
 
-export function createCollectionService(config, _adapter, { logger: _, ...options }) {
-  const service = free.get(JSON.stringify([config, options]))?.shift()
+export function createCollectionService(config, _adapter, { logger: _, deliver, now, ...options }) {
+  const service = free
+    .get(JSON.stringify([config, options, deliver !== undefined, now !== undefined]))
+    ?.shift()
   if (service === undefined) throw new Error('the worker has no such service')
   if (faults[service]) throw Object.assign(new Error(faults[service].message), { name: faults[service].name })
   const createHandler = (caller) => async (request) => {
@@ -20,14 +22,16 @@ export function createCollectionService(config, _adapter, { logger: _, ...option
       body: JSON.stringify({
         service,
         caller,
+        now: now?.(),
         url: request.url,
         method: request.method,
         headers: [...request.headers],
         body: request.body === null ? null : bytes.toString('base64'),
       }),
     })
-    const { status, headers, text, thrown } = await response.json()
+    const { status, headers, text, delivered, thrown } = await response.json()
     if (thrown !== undefined) throw new Error(thrown)
+    for (const one of delivered) await deliver(one)
     return new Response(text === '' ? null : text, { status, headers })
   }
   return Object.assign(createHandler(undefined), {

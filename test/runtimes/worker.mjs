@@ -10,10 +10,27 @@ import { prepare } from './scenarios.mjs'
 const logger = { info() {}, warn() {}, error() {} }
 const start = prepare(createCollectionService, createMemoryAdapter, createClient)
 
+/** Milliseconds in which what an answer leaves to be done is done: a hash, and `deliver`. */
+const BEHIND = 1000
+
 /** A service, or why there is none. */
-const create = ({ config, options }) => {
+const create = ({ config, options, deliver: isDelivering, clock }) => {
+  const delivered = []
+  const time = { now: Date.parse(clock) }
+  const deliver = async (one) => void delivered.push(one)
   try {
-    return { handler: createCollectionService(config, createMemoryAdapter(), { ...options, logger }) }
+    const all = {
+      ...options,
+      logger,
+      ...(isDelivering ? { deliver } : {}),
+      ...(clock ? { now: () => time.now } : {}),
+    }
+    return {
+      handler: createCollectionService(config, createMemoryAdapter(), all),
+      isDelivering,
+      delivered,
+      time,
+    }
   } catch (error) {
     return { error: { name: error.name, message: error.message } }
   }
@@ -41,11 +58,16 @@ const direct = createCollectionService(
 const toBytes = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 
 /** Answers a request that comes in an envelope, so that this runtime makes it and not the client's. */
-async function answer({ service, caller, url, method, headers, body }) {
-  const { handler } = services[service]
+async function answer({ service, caller, now, url, method, headers, body }) {
+  const { handler, isDelivering, delivered, time } = services[service]
+  if (now !== undefined) time.now = now
   const request = new Request(url, { method, headers, ...(body === null ? {} : { body: toBytes(body) }) })
   const response = await (caller === undefined ? handler : handler.as(caller))(request)
-  return { status: response.status, headers: [...response.headers], text: await response.text() }
+  const text = await response.text()
+  // What is handed over after an answer belongs to its request, which ends here.
+  if (isDelivering) await new Promise((resolve) => setTimeout(resolve, BEHIND))
+  const all = delivered.splice(0)
+  return { status: response.status, headers: [...response.headers], text, delivered: all }
 }
 
 export default {

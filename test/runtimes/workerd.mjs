@@ -38,7 +38,12 @@ async function readCases() {
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   return texts
     .flatMap((text) => JSON.parse(text))
-    .map(({ config, options }) => ({ config, options: { production: false, ...options } }))
+    .map(({ config, options, deliver = false, clock = null }) => ({
+      config,
+      options: { production: false, ...options },
+      deliver,
+      clock,
+    }))
 }
 
 const cases = await readCases()
@@ -93,7 +98,9 @@ async function runConformance(origin) {
   await mkdir(stand, { recursive: true })
   await writeFile(join(stand, 'package.json'), '{ "type": "module", "exports": "./index.mjs" }\n')
   await copyFile(join(here, 'package-in-worker.mjs'), join(stand, 'index.mjs'))
-  const keys = cases.map(({ config, options }) => JSON.stringify([config, options]))
+  const keys = cases.map(({ config, options, deliver, clock }) =>
+    JSON.stringify([config, options, deliver, clock !== null]),
+  )
   const env = { ...process.env, WORKER_URL: origin, WORKER_CASES: JSON.stringify(keys) }
   const args = [join(conformance, 'run.mjs'), '--package', stand, '--level', String(level)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 300_000 }).catch(

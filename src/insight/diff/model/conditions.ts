@@ -18,6 +18,7 @@ import {
   sourceOfVariable,
   type VariableSource,
 } from './sources.js'
+import { createVerdicts } from './verdicts.js'
 
 /** That a condition holds for a document of which only the sources of its values are known. */
 export function whereHolds(logic: Logic, where: Where, sources: Sources): Diagram {
@@ -107,18 +108,13 @@ const formOf = (value: Value): unknown => {
 
 const SAMPLES = { string: '2026-01-01T00:00:00.000Z', number: 1, boolean: true } as const
 
-/** What was found before: a fault is dear to make. */
-const taken = new WeakMap<Field, Map<string, boolean>>()
+/** A fault is dear to make. */
+const remember = createVerdicts<Field>()
 
-function canTake(field: Field, operator: OperatorName, value: unknown): boolean {
-  if (value === undefined || value === null) return false
-  const known = taken.get(field) ?? new Map<string, boolean>()
-  taken.set(field, known)
-  const key = operator + JSON.stringify(value)
-  const decided = known.get(key) ?? tryCondition(field, operator, value)
-  known.set(key, decided)
-  return decided
-}
+const canTake = (field: Field, operator: OperatorName, value: unknown): boolean =>
+  value !== undefined &&
+  value !== null &&
+  remember(field, operator + JSON.stringify(value), () => tryCondition(field, operator, value))
 
 function tryCondition(field: Field, operator: OperatorName, value: unknown): boolean {
   try {

@@ -11,6 +11,7 @@ import { fieldKey, findComparisons } from './compared.js'
 import { documentWith } from './filters.js'
 import { type Candidates, createCandidates } from './group-values.js'
 import { bodyKey, callerKey, storedKey, TIME } from './sources.js'
+import { createVerdicts } from './verdicts.js'
 
 /** The same collection in two configurations. */
 export interface Sides {
@@ -102,18 +103,11 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
   return other === undefined ? undeclared : [...undeclared, other]
 }
 
-/** What a collection would store, remembered: the same values are tried for each operation. */
-const verdicts = new WeakMap<Collection, Map<string, boolean>>()
+const remember = createVerdicts<Collection>()
 
 /** Whether a collection would store this value of a field. */
-function isValid(collection: Collection, path: string, value: unknown): boolean {
-  const known = verdicts.get(collection) ?? new Map<string, boolean>()
-  verdicts.set(collection, known)
-  const key = path + JSON.stringify(value)
-  const verdict = known.get(key) ?? isStored(collection, path, value)
-  known.set(key, verdict)
-  return verdict
-}
+const isValid = (collection: Collection, path: string, value: unknown): boolean =>
+  remember(collection, path + JSON.stringify(value), () => isStored(collection, path, value))
 
 function isStored({ fields, validate }: Collection, path: string, value: unknown): boolean {
   const [top = path] = path.split('.')

@@ -105,28 +105,29 @@ function write(call: Call, { query, documents, selected }: Expanding): MaybeProm
   })
 }
 
-/** Finds the documents of all shelves, and writes their texts; `undefined` where they are large. */
+/** Finds the documents of all shelves, and writes their texts; `undefined` where these are too long together. */
 function lookUp(
   call: Call,
   [shelf, ...others]: readonly Shelf[],
   before: readonly Looked[] = [],
+  room: number = PIECE,
 ): MaybePromise<readonly Looked[] | undefined> {
   if (!shelf) return before
   const { target, ids, texts } = shelf
-  if (ids.size === 0) return lookUp(call, others, before)
+  if (ids.size === 0) return lookUp(call, others, before, room)
   const filter = freezeDeep(or(Array.from(ids, isId)))
   return whenReady(look(call, { target, filter }), (found) => {
     if (found.rest?.length) return undefined
     const access = call.access({ name: target })
-    let length = 0
+    let left = room
     for (const document of found) {
       const text = access?.write(document) ?? ''
-      length += text.length
-      if (length > PIECE) return undefined
+      left -= text.length
+      if (left < 0) return undefined
       texts.set(document._id, text)
     }
     const looked = { target, filter, size: ids.size, key: access?.key ?? null, found: [...found] }
-    return lookUp(call, others, [...before, looked])
+    return lookUp(call, others, [...before, looked], left)
   })
 }
 

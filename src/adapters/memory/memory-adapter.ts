@@ -78,6 +78,9 @@ const BATCH = 500
 /** Up to this many documents are taken at once where each of a range is a match, in order. */
 const AT_ONCE = 2000
 
+/** Up to this many documents are kept until the next write, for those who ask for them again. */
+const MAX_KEPT = 101
+
 function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly StoredDocument[]> {
   const { filter, sort, skip, limit } = query
   const scan = plan(filter, sort)
@@ -90,11 +93,14 @@ function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly 
   )
 }
 
-function takeFirst({ candidates }: Scan, skip: number, count: number): readonly StoredDocument[] {
-  const taken: StoredDocument[] = []
-  if (count <= 0) return taken
-  candidates.walk(skip, (document) => taken.push(document) < count)
-  return taken
+function takeFirst(scan: Scan, skip: number, count: number): readonly StoredDocument[] {
+  const { taken } = scan
+  if (taken?.skip === skip && taken.count === count) return taken.documents
+  const documents: StoredDocument[] = []
+  if (count <= 0) return documents
+  scan.candidates.walk(skip, (document) => documents.push(document) < count)
+  if (count <= MAX_KEPT) scan.taken = { skip, count, documents }
+  return documents
 }
 
 function* searchDocuments(

@@ -1,9 +1,10 @@
 import { and, everything, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
 import { conditionsOf, isOn } from '../../../filter/index-order.js'
-import type { SortKey } from '../../../storage.js'
+import type { SortKey, StoredDocument } from '../../../storage.js'
 import type { Rows } from '../rows.js'
 import type { Range } from '../sorted-list.js'
 import { type Candidates, candidatesIn, candidatesInAll, candidatesOf } from './candidates.js'
+import { createKeptScans } from './kept-scans.js'
 import { type IndexPlan, planElements, planIndex } from './plan-indexes.js'
 
 /** Where a read looks for its matches: in a superset of them. */
@@ -13,6 +14,8 @@ export interface Scan {
   readonly isSorted: boolean
   /** The conditions that a candidate still has to meet. */
   readonly rest: Filter
+  /** The documents that were last taken from it, as long as it holds. */
+  taken?: { readonly skip: number; readonly count: number; readonly documents: readonly StoredDocument[] }
 }
 
 /** Finds where to look in the present rows. */
@@ -25,6 +28,7 @@ export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
 export function createPlanner(rows: Rows): Planner {
   let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
   let planned = 0
+  const keep = createKeptScans<Scan>(rows)
   return (filter, sort) => {
     // What is not frozen may be another one next time.
     if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, rows)()
@@ -33,7 +37,7 @@ export function createPlanner(rows: Rows): Planner {
     if (indexes !== planned) plans = new WeakMap()
     planned = indexes
     const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
-    const plan = ofOrder.get(filter) ?? planScan(filter, sort, rows)
+    const plan = ofOrder.get(filter) ?? planScan(filter, sort, rows, keep)
     ofOrder.set(filter, plan)
     plans.set(sort, ofOrder)
     return plan()
@@ -44,7 +48,7 @@ export function createPlanner(rows: Rows): Planner {
  * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
  * range.
  */
-function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Plan {
+function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows, keep = (plan: Plan) => plan): Plan {
   const conditions = conditionsOf(filter)
   const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
@@ -52,7 +56,7 @@ function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows): Plan {
   // A range in order in which each document matches is never beaten.
   const best = plans.find(({ isSorted, isExact }) => isSorted && isExact)
   const findElements = planElements(conditions, rows)
-  if (best || !findElements) return () => choose(best ? [best] : plans)
+  if (best || !findElements) return keep(() => choose(best ? [best] : plans))
   return () => {
     const scan = choose(plans)
     const { candidates, rest } = findElements()

@@ -1,7 +1,7 @@
 import { compare, type Ordered } from '../../filter/compare.js'
 
 /** A chunk of twice this length is split. */
-export const CHUNK = 512
+export const CHUNK = 256
 
 /** Elements side by side with their values in all columns but the last, which most comparisons need alone. */
 export interface Chunk<T> {

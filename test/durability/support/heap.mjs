@@ -135,8 +135,8 @@ const KINDS = {
 }
 
 async function measure() {
-  // What was dropped in one turn may be free only in a later one.
-  for (let turn = 0; turn < 3; turn++) {
+  // What was dropped in one turn may be free only in the next.
+  for (let turn = 0; turn < 2; turn++) {
     globalThis.gc()
     await new Promise((resolve) => setImmediate(resolve))
   }

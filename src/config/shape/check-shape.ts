@@ -5,6 +5,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import { reportTo } from '../../json/report.js'
 import { compileJsonSchema, type Violation } from '../../schema/json-schema.js'
 import { findNearest } from '../../schema/names.js'
+import { satisfiesSchema } from '../../schema/satisfies-schema.js'
 import type { Config } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 import { describeViolation } from './describe-violation.js'
@@ -13,7 +14,14 @@ import { settleShape } from './settle-shape.js'
 /** Whether the value at a JSON pointer has a fault, so that its meaning is unknown. */
 export type IsUnsure = (pointer: string) => boolean
 
-let findViolations: ((value: unknown) => readonly Violation[]) | undefined
+let compiled: ((value: unknown) => readonly Violation[]) | undefined
+
+/** Most configurations are right, and of the others it is told what is not. */
+function findViolations(copied: unknown): readonly Violation[] {
+  if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
+  compiled ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
+  return compiled(copied)
+}
 
 /**
  * A value that violates these is still checked by itself: the fault is in its name, or in a value beside it.
@@ -30,7 +38,6 @@ interface CheckedShape {
 export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
   const copied = copyJson(input, reportTo(unreadable))
-  findViolations ??= compileJsonSchema(CONFIG_SCHEMA, { verbose: true })
   const violations = findViolations(copied).filter((violation) => !isOfCopy(violation, unreadable))
 
   const misshapen = new Set([

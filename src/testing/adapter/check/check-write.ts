@@ -23,5 +23,6 @@ export async function checkWrite(
   steps: readonly WriteStep[],
   expected: WriteResult,
 ): Promise<void> {
-  checkSame(plainResult(await adapter.write(steps, {})), plainResult(expected), `write of ${shorten(steps)}`)
+  const actual = plainResult(await adapter.write(steps, {}))
+  checkSame(actual, plainResult(expected), () => `write of ${shorten(steps)}`)
 }

@@ -9,10 +9,11 @@ export function isSame(a: unknown, b: unknown): boolean {
       a.every((value, i) => isSame(value, b[i]))
     )
   }
-  const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
+  const left = Object.entries(a)
+  const right = b as { readonly [name: string]: unknown }
   return (
-    left.size === right.size &&
-    [...left].every(([name, value]) => right.has(name) && isSame(value, right.get(name)))
+    left.length === Object.keys(right).length &&
+    left.every(([name, value]) => Object.hasOwn(right, name) && isSame(value, right[name]))
   )
 }
 
@@ -31,10 +32,11 @@ export function printShort(value: unknown): string {
   return text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}… (${text.length} characters)` : text
 }
 
-/** Throws unless two values are the same JSON. */
-export function checkSame(actual: unknown, expected: unknown, what: string): void {
+/** Throws unless two values are the same JSON. `what` is a function where it takes long to say. */
+export function checkSame(actual: unknown, expected: unknown, what: string | (() => string)): void {
   if (isSame(actual, expected)) return
-  throw new Error(`${what}\n  expected: ${printShort(expected)}\n  actual:   ${printShort(actual)}`)
+  const said = typeof what === 'string' ? what : what()
+  throw new Error(`${said}\n  expected: ${printShort(expected)}\n  actual:   ${printShort(actual)}`)
 }
 
 /** Throws `what` unless the condition holds. */

@@ -1,8 +1,9 @@
 import { compare, compileField } from '../../../filter/compare.js'
+import type { Filter } from '../../../filter/filter.js'
 import { compileFilter } from '../../../filter/matches.js'
 import type { ListQuery, SortKey, StorageAdapter, StoredDocument } from '../../../storage.js'
 import { checkSame, isSame, printShort } from './check.js'
-import { idsOf } from './documents.js'
+import { idsOf, queryOf } from './documents.js'
 import { printQuery } from './print-query.js'
 
 /** The answer of an adapter, and the right one. */
@@ -12,41 +13,56 @@ export interface Mismatch {
   readonly actual: unknown
 }
 
-function orderBy(sort: readonly SortKey[]): (a: StoredDocument, b: StoredDocument) => number {
+/** Sorts documents; what they are sorted by is read once of each. */
+function sortPlainly(
+  documents: readonly StoredDocument[],
+  sort: readonly SortKey[],
+): readonly StoredDocument[] {
   const keys = sort.map(({ field, descending }) => ({ sign: descending ? -1 : 1, read: compileField(field) }))
-  return (a, b) => {
-    for (const { sign, read } of keys) {
-      const order = compare(read(a), read(b))
+  const rows = documents.map((document) => ({ document, values: keys.map(({ read }) => read(document)) }))
+  rows.sort((a, b) => {
+    for (const [i, { sign }] of keys.entries()) {
+      const order = compare(a.values[i], b.values[i])
       if (order !== 0) return order * sign
     }
     return 0
-  }
+  })
+  return rows.map(({ document }) => document)
 }
+
+const pageOf = (sorted: readonly StoredDocument[], { skip, limit }: ListQuery): readonly StoredDocument[] =>
+  sorted.slice(skip, limit === null ? undefined : skip + limit)
 
 /** The right answer: a filter, a sort and a slice of a plain array. */
 export function listPlainly(
   documents: readonly StoredDocument[],
-  { filter, sort, skip, limit }: ListQuery,
+  query: ListQuery,
 ): readonly StoredDocument[] {
-  const matching = documents.filter(compileFilter(filter))
-  return matching.sort(orderBy(sort)).slice(skip, limit === null ? undefined : skip + limit)
+  return pageOf(sortPlainly(documents.filter(compileFilter(query.filter)), query.sort), query)
 }
 
 /**
  * How an answer differs from that of a plain array. Without a sort, any order is right, and any page of the
  * size.
  */
-export function judgeList(
+export const judgeList = (
   documents: readonly StoredDocument[],
   query: ListQuery,
   answer: readonly StoredDocument[],
+): Mismatch | undefined => judgePage(documents.filter(compileFilter(query.filter)), query, answer)
+
+/** The same by the documents that match. */
+function judgePage(
+  matching: readonly StoredDocument[],
+  query: ListQuery,
+  answer: readonly StoredDocument[],
 ): Mismatch | undefined {
-  const expected = idsOf(listPlainly(documents, query))
+  const expected = idsOf(pageOf(sortPlainly(matching, query.sort), query))
   const actual = idsOf(answer)
   if (query.sort.length > 0) {
     return isSame(actual, expected) ? undefined : { what: 'list', expected, actual }
   }
-  const all = new Set(idsOf(documents.filter(compileFilter(query.filter))))
+  const all = new Set(idsOf(matching))
   const isFine =
     actual.length === expected.length &&
     new Set(actual).size === actual.length &&
@@ -62,12 +78,18 @@ export async function checkList(
   query: ListQuery,
 ): Promise<void> {
   const answer = await adapter.list(collection, query)
-  if (!judgeList(documents, query, answer)) return
-  const [expected, actual] = [listPlainly(documents, query), answer]
+  if (judgeList(documents, query, answer)) throw describeList(listPlainly(documents, query), query, answer)
+}
+
+function describeList(
+  expected: readonly StoredDocument[],
+  query: ListQuery,
+  actual: readonly StoredDocument[],
+): Error {
   // Of many documents, only the wrong ones are printed.
   const place = expected.findIndex(({ _id }, i) => _id !== actual[i]?._id)
   const at = place < 0 ? expected.length : place
-  throw new Error(
+  return new Error(
     [
       `list of ${printQuery(query)}: ${actual.length} documents for ${expected.length}, another one at ${at}`,
       `  expected: ${printShort(expected[at])}`,
@@ -75,6 +97,23 @@ export async function checkList(
     ].join('\n'),
   )
 }
+
+/** Checks the list, in the order of ids, and the count of a filter against a plain array. */
+export async function checkFound(
+  adapter: StorageAdapter,
+  collection: string,
+  documents: readonly StoredDocument[],
+  filter: Filter,
+): Promise<void> {
+  const matching = documents.filter(compileFilter(filter))
+  const query = queryOf({ filter })
+  const answer = await adapter.list(collection, query)
+  if (judgePage(matching, query, answer)) throw describeList(sortPlainly(matching, query.sort), query, answer)
+  checkTotal(await adapter.count(collection, filter, {}), matching.length, filter)
+}
+
+const checkTotal = (actual: number, expected: number, filter: Filter): void =>
+  checkSame(actual, expected, () => `count of ${printQuery({ filter })}`)
 
 /** Checks the count of a filter against a plain array. */
 export async function checkCount(
@@ -84,6 +123,5 @@ export async function checkCount(
   { filter }: Pick<ListQuery, 'filter'>,
 ): Promise<void> {
   const expected = documents.filter(compileFilter(filter)).length
-  const what = `count of ${printQuery({ filter })}`
-  checkSame(await adapter.count(collection, filter, {}), expected, what)
+  checkTotal(await adapter.count(collection, filter, {}), expected, filter)
 }

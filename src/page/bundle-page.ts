@@ -35,10 +35,7 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     legalComments: 'none',
     logLevel: 'silent',
   })
-  const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', {
-    compress: { passes: 3 },
-    ecma: 2020,
-  })
+  const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', { ecma: 2020 })
   const script = closeSafely(code)
   const source = await readFile(join(dirname(entry), 'style.css'), 'utf8')
   const style = (await transform(source, { loader: 'css', minify: true, target: 'es2022' })).code.trim()

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Command, ORIGIN, root, STACK, useCommand } from '../support/command.js'
 
 const example = join(root, 'examples', 'config.json')
@@ -12,12 +12,19 @@ const documents = join(root, 'examples', 'documents.json')
 
 const { folder, start, startIn, run, writeFiles } = useCommand()
 
+/** The example, with hashes that take a quarter of the time. */
+const cheap = 'cheap.json'
+beforeAll(async () => {
+  const config = JSON.parse(await readFile(example, 'utf8'))
+  await writeFiles({ [cheap]: { ...config, auth: { ...config.auth, cost: 10 } } })
+})
+
 describe('the command', () => {
   let serving: Command
   let origin: string
   let port: number
   beforeEach(async () => {
-    serving = start(example, '--seed', documents, '--port', '0', '--cors', 'https://app.example')
+    serving = start(cheap, '--seed', documents, '--port', '0', '--cors', 'https://app.example')
     const [found, digits] = await serving.printed(ORIGIN)
     origin = found
     port = Number(digits)
@@ -377,7 +384,7 @@ describe('with a file of data', () => {
 
   test('documents, accounts and sessions outlast the process, and the first administrator is granted', async () => {
     const data = join(folder(), 'lasting.db')
-    const args = [example, '--seed', documents, '--data', data, '--port', '0']
+    const args = [cheap, '--seed', documents, '--data', data, '--port', '0']
     const first = start(...args)
     const [origin] = await first.printed(ORIGIN)
     await first.printed(/Try: .*\n/)
@@ -390,7 +397,7 @@ describe('with a file of data', () => {
     expect(await countUsers(origin)).toBe(1)
 
     // While the service runs; it need not start anew.
-    const granted = await run('grant', ' Ann@Example.com', 'admin', example, '--data', data)
+    const granted = await run('grant', ' Ann@Example.com', 'admin', cheap, '--data', data)
     expect(granted).toEqual({ code: 0, stdout: expect.stringContaining('admin'), stderr: '' })
     const all = await countUsers(origin)
     expect(all).toBeGreaterThan(1)
@@ -413,13 +420,13 @@ describe('with a file of data', () => {
     ['that is not allowed', ['ann@example.com', 'amdin'], 'editor, admin'],
   ])('a role %s ends with 1 and says why', async (_, args, said) => {
     const data = join(folder(), 'roles.db')
-    const serving = start(example, '--data', data, '--port', '0')
+    const serving = start(cheap, '--data', data, '--port', '0')
     const [origin] = await serving.printed(ORIGIN)
     // The second case finds the account of the first.
     await register(origin)
     serving.child.kill('SIGTERM')
     await serving.ended
-    const { code, stdout, stderr } = await run('grant', ...args, example, '--data', data)
+    const { code, stdout, stderr } = await run('grant', ...args, cheap, '--data', data)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(said)
     expect(stderr).not.toMatch(STACK)

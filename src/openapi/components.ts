@@ -13,6 +13,8 @@ export type ComponentsByKind = { readonly [kind in Kind]: { readonly [name: stri
 export interface Components {
   /** A reference to a component, which is made if it is still referred to when the document is done. */
   refer(kind: Kind, name: string, make: () => JsonSchema): JsonSchema
+  /** Makes what a reference stands for; `undefined` where nothing has that name. */
+  make($ref: string): JsonSchema | undefined
   /** Makes the components to which something refers, itself or over others. */
   makeFor(roots: readonly unknown[], slice: Slice): Sliced<ComponentsByKind>
 }
@@ -29,6 +31,7 @@ export function createComponents(): Components {
       if (!makers.has($ref)) makers.set($ref, [kind, name, make])
       return { $ref }
     },
+    make: ($ref) => makers.get($ref)?.[2](),
     *makeFor(roots, slice) {
       const made: { readonly [kind in Kind]: Map<string, JsonSchema> } = {
         schemas: new Map(),

@@ -2,7 +2,7 @@ import type { AuthPlan, Collection } from '../config/plan.js'
 import type { ErrorCode } from '../errors.js'
 import { nameOperation } from '../http/observe/operation-name.js'
 import { isIn } from '../http/routes/find-route.js'
-import type { Method, Route } from '../http/routes/route.js'
+import type { Endpoint, Route, Place as RoutePlace } from '../http/routes/route.js'
 import { ROUTES } from '../http/routes/table.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
@@ -37,13 +37,12 @@ export function* describeInSlices(
 ): Sliced<ApiDocument> {
   const scope = createScope(service, reader)
   const paths: [path: string, methods: JsonSchema][] = []
-  for (const route of ROUTES.filter((one) => isThere(one, service)))
-    for (const [path, place] of placesOf(route, service)) {
-      const methods = describeMethods(scope, route, path, place)
-      if (methods.length > 0) paths.push([path, Object.fromEntries(methods)])
-      slice.left -= DESCRIBE * (place.collection?.paths.size ?? 1)
-      if (slice.left <= 0) yield
-    }
+  for (const [path, spots] of pathsOf(service)) {
+    const methods = spots.flatMap((spot) => describeSpot(scope, spot))
+    if (methods.length > 0) paths.push([path, Object.fromEntries(methods)])
+    slice.left -= DESCRIBE * (spots[0]?.place.collection?.paths.size ?? 1)
+    if (slice.left <= 0) yield
+  }
   const components = yield* scope.components.makeFor(
     paths.map(([, methods]) => methods),
     slice,
@@ -91,6 +90,30 @@ const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, probl
 
 **Updates.** \`If-Match\` with the \`ETag\` of what was read makes sure that nobody else has changed it.`
 
+type Place = { readonly collection?: Collection; readonly auth: AuthPlan | null }
+
+/** A method of a path. */
+export interface Spot {
+  readonly method: string
+  /** As it is described. */
+  readonly path: string
+  /** As the table of routes has it. */
+  readonly form: string
+  readonly endpoint: Endpoint<keyof RoutePlace>
+  readonly place: Place
+}
+
+/** The paths of a service in their order, with their methods. */
+export const pathsOf = (service: Described): readonly (readonly [path: string, spots: readonly Spot[]])[] =>
+  ROUTES.filter((route) => isThere(route, service)).flatMap((route) =>
+    placesOf(route, service).map(([path, place]) => [
+      path,
+      Object.entries(route.methods).map(([method, endpoint]) => ({
+        ...{ method, path, form: route.path, endpoint, place },
+      })),
+    ]),
+  )
+
 /** Whether a route is there, and open. */
 function isThere(route: Route, service: Described): boolean {
   const accounts = service.hasAccountRoutes ? service.accounts : null
@@ -98,8 +121,6 @@ function isThere(route: Route, service: Described): boolean {
   // What is described is a service that describes itself.
   return isOpen && isIn(route, { ...service, accounts, isDescribed: true })
 }
-
-type Place = { readonly collection?: Collection; readonly auth: AuthPlan | null }
 
 /** The paths of a route, one for each collection that has it. */
 function placesOf(
@@ -113,48 +134,58 @@ function placesOf(
     .map((collection) => [shown.replace(':collection', collection.name), { collection, auth: accounts }])
 }
 
-function describeMethods(
+function describeSpot(
   scope: Scope,
-  { path: form, methods }: Route,
-  path: string,
-  place: Place,
+  spot: Spot,
 ): readonly (readonly [method: string, operation: JsonSchema])[] {
-  return Object.entries(methods).flatMap(([method, endpoint]) => {
-    const name = nameOperation(method, form)
-    // An operation is given no more of a place than its path names.
-    const operation = descriptionOf(form, name)(scope, { endpoint, ...place } as OperationPlace)
-    if (!operation) return []
-    const { collection } = place
-    const query = collection ? referToParameters(scope, collection, endpoint.parameters ?? []) : []
-    const inPath = path.includes('{id}') ? [ID] : []
-    const parameters = [...inPath, ...query, ...(operation.parameters ?? [])]
-    const problems: readonly ErrorCode[] = [
-      ...ALWAYS,
-      ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
-      ...(operation.body ? WITH_BODY : []),
-      ...(operation.problems ?? []),
-    ]
-    // What a hook adds may be refused as any write is.
-    const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
-    const described: JsonSchema = {
-      tags: [collection?.name ?? (form.startsWith('/auth/') ? 'auth' : 'service')],
-      operationId: collection ? `${name}_${collection.name}` : name,
-      summary: operation.summary,
-      ...(operation.description === undefined ? {} : { description: operation.description }),
-      ...(parameters.length > 0 ? { parameters } : {}),
-      ...(operation.body
-        ? {
-            requestBody: {
-              required: true,
-              content: { 'application/json': { schema: operation.body } },
-            },
-          }
-        : {}),
-      responses: { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) },
-      ...askFor(operation, scope.service),
-    }
-    return [[(method as Method).toLowerCase(), described] as const]
-  })
+  const { method, path, form, endpoint, place } = spot
+  const operation = findOperation(scope, spot)
+  if (!operation) return []
+  const { collection } = place
+  const name = nameOperation(method, form)
+  const query = collection ? referToParameters(scope, collection, endpoint.parameters ?? []) : []
+  const inPath = path.includes('{id}') ? [ID] : []
+  const parameters = [...inPath, ...query, ...(operation.parameters ?? [])]
+  const described: JsonSchema = {
+    tags: [collection?.name ?? (form.startsWith('/auth/') ? 'auth' : 'service')],
+    operationId: collection ? `${name}_${collection.name}` : name,
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: operation.body } },
+          },
+        }
+      : {}),
+    responses: answersOf(scope, operation),
+    ...askFor(operation, scope.service),
+  }
+  return [[method.toLowerCase(), described]]
+}
+
+/** What a reader may be answered, by status; `undefined` where the reader has no right to ask. */
+export function describeResponses(scope: Scope, spot: Spot): JsonSchema | undefined {
+  const operation = findOperation(scope, spot)
+  return operation && answersOf(scope, operation)
+}
+
+/** An operation is given no more of a place than its path names. */
+const findOperation = (scope: Scope, { method, form, endpoint, place }: Spot): Operation | undefined =>
+  descriptionOf(form, nameOperation(method, form))(scope, { endpoint, ...place } as OperationPlace)
+
+function answersOf(scope: Scope, operation: Operation): JsonSchema {
+  const problems: readonly ErrorCode[] = [
+    ...ALWAYS,
+    ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
+    ...(operation.body ? WITH_BODY : []),
+    ...(operation.problems ?? []),
+  ]
+  // What a hook adds may be refused as any write is.
+  const refused = problems.includes('refused') && scope.service.hasHooks ? OF_ALL_WRITES : []
+  return { ...operation.answers, ...describeProblems(scope, [...problems, ...refused]) }
 }
 
 const ID: JsonSchema = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }

@@ -85,11 +85,22 @@ const pageDocument = {
   },
 }
 
+/** In the place of what answers requests, what judges its answers too. */
+const judgedAnswers = {
+  name: 'judged-answers',
+  enforce: 'pre' as const,
+  resolveId: (source: string, importer: string | undefined) =>
+    source === './http/respond.js' && importer === join(root, 'src/create-collection-service.ts')
+      ? join(root, 'test/support/judged-respond.ts')
+      : undefined,
+}
+
 const projectOf = (name: string, isolate: boolean, files: { include: string[]; exclude?: string[] }) => ({
   root,
-  plugins: [pageDocument],
+  plugins: [pageDocument, judgedAnswers],
   test: {
     ...{ name, isolate, ...files },
+    setupFiles: ['test/support/judged-setup.ts'],
     // No test is about how fast the machine is; long counts take as long as they take.
     ...{ testTimeout: process.env.LONG === undefined ? 900_000 : 0, hookTimeout: 900_000 },
     // Worlds by the thousand live for a moment each: what is new is looked through less often.

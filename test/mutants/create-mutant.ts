@@ -24,6 +24,8 @@ export async function loadMutant<T>([, module, replace]: Mutant, load: () => Pro
   vi.resetModules()
   if (module === SHARED) throw new Error('what compiles schemas is shared by all')
   vi.doMock(SHARED, () => jsonSchema)
+  // What a mutant answers is judged by others.
+  vi.doMock('../support/judged-respond.js', () => import('../../src/http/respond.js'))
   replaced.add(module)
   vi.doMock(module, replace as never)
   return load()

@@ -2,6 +2,7 @@ import { Session } from 'node:inspector/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
+import { leaveUnjudged } from '../support/judged.js'
 
 /** What one request goes through: the files of `src` of which it calls a function (README.md of `src`, "The way"). */
 
@@ -49,7 +50,7 @@ describe('the first request of its kind goes through few files', () => {
         }),
     ],
   ])('%s: at most %i', async (what, most, requestOf) => {
-    const handler = createCollectionService(config, createMemoryAdapter())
+    const handler = createCollectionService(config, createMemoryAdapter(), leaveUnjudged({}))
     await handler.ready()
     const body = JSON.stringify({ title: 'a', n: 1 })
     const headers = { 'content-type': 'application/json' }

@@ -1,5 +1,5 @@
 import fc from './fast-check.js'
-import { createJudge } from './json-schema.js'
+import { createJudge, findIn } from './json-schema.js'
 
 type Schema = { readonly [keyword: string]: unknown }
 type Schemas = { readonly [name: string]: Schema }
@@ -61,7 +61,7 @@ export function createFromSchema(
   document: object,
   ids: readonly string[],
 ): (schema: Schema) => fc.Arbitrary<unknown> {
-  const judge = createJudge(document)
+  const judge = createJudge(findIn(document))
   const isValid = (schema: Schema, value: unknown): boolean => judge(schema, value) === undefined
   const find = (ref: string): Schema =>
     ref

@@ -59,12 +59,10 @@ const kindOf = (value: unknown): string =>
 const hasType = (type: string, value: unknown): boolean =>
   type === 'integer' ? Number.isInteger(value) : type === kindOf(value)
 
-/**
- * Creates a judge by the schemas of an OpenAPI document. It knows the keywords that they have, and throws for any
- * other. Nothing is compiled, because many services answer only a few requests.
- */
-export function createJudge(document: object): Judge {
-  const find = (ref: string): Schema => {
+/** Finds what references stand for in a document. */
+export const findIn =
+  (document: object) =>
+  (ref: string): Schema => {
     let found: unknown = document
     for (const part of ref.slice(2).split('/'))
       found = (found as { readonly [name: string]: unknown })[
@@ -72,6 +70,12 @@ export function createJudge(document: object): Judge {
       ]
     return found as Schema
   }
+
+/**
+ * Creates a judge by schemas of an OpenAPI document; `find` gives what a reference stands for. It knows the keywords
+ * that they have, and throws for any other. Nothing is compiled, because many services answer only a few requests.
+ */
+export function createJudge(find: (ref: string) => Schema): Judge {
   const judge: Judge = (schema, value) => {
     for (const [keyword, wanted] of Object.entries(schema)) {
       const fault = judgeKeyword(keyword, wanted, schema, value)

@@ -9,7 +9,7 @@ import {
   type StorageAdapter,
 } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
-import { createJudgeAnswer } from './described.js'
+import { holdOthers, takeFaults } from './judged.js'
 
 /** A configuration as a test writes it down, or a wrong one. */
 export type AnyConfig = Config | { readonly [key: string]: unknown }
@@ -63,19 +63,18 @@ export function createTestService(
     readonly holdsOthers?: boolean
   } = {},
 ): TestService {
-  const { adapter: given, documents, holdsOthers, create, ...service } = options
+  const { adapter: given, documents, holdsOthers: isOthers, create, ...service } = options
   const adapter = given ?? createMemoryAdapter(documents ? { documents } : {})
   const logged: unknown[][] = []
   const note = (...entry: unknown[]): void => void logged.push(entry)
-  // What a mutant answers is judged by others.
-  const judgeAnswer = create || holdsOthers ? undefined : createJudgeAnswer(config, service)
-  const handler = (create ?? createCollectionService)(config, adapter, {
+  const whole = {
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },
     // What hooks are told of does not depend on the type of the configuration.
     ...(service as OptionsFor<AnyConfig>),
-  })
+  }
+  const handler = (create ?? createCollectionService)(config, adapter, isOthers ? holdOthers(whole) : whole)
   const send = async (line: string, sent: SendOptions = {}): Promise<Sent> => {
     const [method = 'GET', ...path] = line.split(' ')
     const headers = new Headers(sent.headers)
@@ -94,8 +93,8 @@ export function createTestService(
       await target(new Request(`http://service.test${url}`, init)),
       sent.mayFail ?? false,
     )
-    const fault = judgeAnswer?.({ method, path: url, caller: sent.caller, ...answer })
-    if (fault !== undefined) expect.fail(`${line} is not as described: ${fault} in ${answer.text}`)
+    const [fault] = takeFaults()
+    if (fault !== undefined) expect.fail(fault)
     return answer
   }
   return {

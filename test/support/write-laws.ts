@@ -8,6 +8,7 @@ import {
   type StoredDocument,
 } from '../../src/index.js'
 import fc from './fast-check.js'
+import { holdOthers } from './judged.js'
 import type { CreateAdapter, Worlds } from './laws.js'
 import { NOW, type OracleCaller, readersOf, viewsOf, writeRulesOf } from './oracle.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
@@ -39,14 +40,15 @@ export async function openSide(
   { create = createCollectionService, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Side> {
   const adapter = createAdapter()
-  const handler = create(config as unknown as Config, adapter, {
+  const options = {
     ...((hooks ? { hooks } : {}) as OptionsFor<Config>),
     now: () => Date.parse(NOW),
     authenticate: () => null,
     hasher,
     production: false,
     logger: silent,
-  })
+  }
+  const handler = create(config as unknown as Config, adapter, holdOthers(options))
   await handler.ready()
   const asCaller = handler.as(caller)
   const { people: _, things: __, ...others } = config.collections

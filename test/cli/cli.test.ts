@@ -6,6 +6,7 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Command, ORIGIN, root, STACK, useCommand } from '../support/command.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 const example = join(root, 'examples', 'config.json')
 const documents = join(root, 'examples', 'documents.json')
@@ -33,18 +34,18 @@ describe('the command', () => {
 
   test('serves a configuration with its documents and logs requests without their queries', async () => {
     expect(serving.stdout()).toContain('/articles')
-    const list = await fetch(`${origin}/articles?q[tags]=guide`, {
+    const list = await judgedFetch(`${origin}/articles?q[tags]=guide`, {
       headers: { origin: 'https://app.example' },
     })
     expect(list.status).toBe(200)
     expect(list.headers.get('access-control-allow-origin')).toBe('https://app.example')
     expect(await list.json()).toMatchObject([{ title: 'How filters work' }])
-    const foreign = await fetch(`${origin}/nosuch?token=s3cret`, {
+    const foreign = await judgedFetch(`${origin}/nosuch?token=s3cret`, {
       headers: { origin: 'https://evil.example' },
     })
     expect(foreign.status).toBe(404)
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
-    const login = await fetch(`${origin}/auth/login`, {
+    const login = await judgedFetch(`${origin}/auth/login`, {
       method: 'POST',
       body: JSON.stringify({ email: 'bob@example.com', password: 'correct horse' }),
     })
@@ -59,7 +60,7 @@ describe('the command', () => {
   test('says at its start who may do what, and where a client can ask what there is', async () => {
     expect(serving.stdout()).toMatch(/^articles +create +read +update +delete\nanonymous +– +a, -views +–/m)
     expect(serving.stdout()).toMatch(/^\/ +GET .+\n\/_batch /m)
-    const { collections } = await (await fetch(`${origin}/`)).json()
+    const { collections } = await (await judgedFetch(`${origin}/`)).json()
     expect(collections).toContainEqual({ name: 'articles', href: '/articles', operations: ['list', 'read'] })
   })
 
@@ -118,7 +119,7 @@ test('it looks for config.json in its folder where none is named', async () => {
   await writeFiles({ 'config.json': `\ufeff${JSON.stringify({ collections: { notes: { schema: {} } } })}` })
   const serving = start('--port', '0')
   const [origin] = await serving.printed(ORIGIN)
-  expect((await fetch(`${origin}/notes`)).status).toBe(401)
+  expect((await judgedFetch(`${origin}/notes`)).status).toBe(401)
 })
 
 const USAGE = 'collection-service [config.json] [--port 3000]'
@@ -364,7 +365,7 @@ describe('a reader of its output that goes away', () => {
     const serving = start(example, '--port', '0')
     const [origin] = await serving.printed(ORIGIN)
     serving.child.stdout?.destroy()
-    for (let i = 0; i < 3; i++) expect((await fetch(`${origin}/articles`)).status).toBe(200)
+    for (let i = 0; i < 3; i++) expect((await judgedFetch(`${origin}/articles`)).status).toBe(200)
     serving.child.kill('SIGTERM')
     expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
   })
@@ -380,7 +381,7 @@ describe('with a file of data', () => {
   const ann = { email: 'ann@example.com', password: 'correct horse' }
 
   const register = (origin: string): Promise<Response> =>
-    fetch(`${origin}/auth/register`, { method: 'POST', body: JSON.stringify(ann) })
+    judgedFetch(`${origin}/auth/register`, { method: 'POST', body: JSON.stringify(ann) })
 
   test('documents, accounts and sessions outlast the process, and the first administrator is granted', async () => {
     const data = join(folder(), 'lasting.db')
@@ -391,7 +392,7 @@ describe('with a file of data', () => {
     expect(first.stdout()).toContain(`begins with ${documents}`)
     const { token } = (await (await register(origin)).json()) as { token: string }
     const countUsers = async (at: string): Promise<number> => {
-      const answer = await fetch(`${at}/users/count`, { headers: { authorization: `Bearer ${token}` } })
+      const answer = await judgedFetch(`${at}/users/count`, { headers: { authorization: `Bearer ${token}` } })
       return ((await answer.json()) as { total: number }).total
     }
     expect(await countUsers(origin)).toBe(1)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ORIGIN, root, useCommand } from '../support/command.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 // CONTRACT.md §7, "The command"; §4, "Delivery"
 
@@ -10,7 +11,7 @@ const example = join(root, 'examples', 'config.json')
 const ANN = { email: 'ann@example.com', password: 'correct horse' }
 
 const post = (origin: string, way: string, body: object): Promise<Response> =>
-  fetch(`${origin}/auth/${way}`, { method: 'POST', body: JSON.stringify(body) })
+  judgedFetch(`${origin}/auth/${way}`, { method: 'POST', body: JSON.stringify(body) })
 
 test('the console prints what is delivered, and it counts', async () => {
   const serving = start(example, '--deliver', 'console', '--port', '0')

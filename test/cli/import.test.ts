@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ORIGIN, STACK, useCommand } from '../support/command.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 // CONTRACT.md §8, "A file of json-server"
 
@@ -40,8 +41,9 @@ test('a file of json-server is served, and what became of it is printed', async 
     ([, path]) => path,
   )
   expect(printed.length).toBeGreaterThan(2)
-  for (const path of printed) expect([path, (await fetch(`${origin}${path}`)).status]).toEqual([path, 200])
-  expect(await (await fetch(`${origin}/posts?q[id]=1&expand=["authorId"]`)).json()).toMatchObject([
+  for (const path of printed)
+    expect([path, (await judgedFetch(`${origin}${path}`)).status]).toEqual([path, 200])
+  expect(await (await judgedFetch(`${origin}/posts?q[id]=1&expand=["authorId"]`)).json()).toMatchObject([
     { id: 1, title: 'One', authorId: { id: 7, name: 'Ann' } },
   ])
 })

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { TEMPLATE_NAMES, TEMPLATES } from '../../src/cli/commands/templates.js'
 import { compileConfig } from '../../src/config/compile-config.js'
 import { ORIGIN, root, STACK, useCommand } from '../support/command.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 // CONTRACT.md §7, "The command"
 
@@ -135,5 +136,5 @@ test('what it writes serves by its name alone', async () => {
   await run('init', 'notes', 'plain')
   const serving = start(join('plain', 'config.json'), '--port', '0')
   const [origin] = await serving.printed(ORIGIN)
-  expect((await fetch(`${origin}/notes`)).status).toBe(401)
+  expect((await judgedFetch(`${origin}/notes`)).status).toBe(401)
 })

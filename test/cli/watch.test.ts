@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Command, ORIGIN, STACK, useCommand } from '../support/command.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 const { folder, start, writeFiles } = useCommand()
 
@@ -32,13 +33,13 @@ async function watch(...args: string[]): Promise<{ serving: Command; origin: str
   return { serving, origin }
 }
 
-const statusOf = async (url: string): Promise<number> => (await fetch(url)).status
+const statusOf = async (url: string): Promise<number> => (await judgedFetch(url)).status
 
 const write = (origin: string, name: string, text: string): Promise<Response> =>
-  fetch(`${origin}/${name}`, { method: 'POST', body: JSON.stringify({ text }) })
+  judgedFetch(`${origin}/${name}`, { method: 'POST', body: JSON.stringify({ text }) })
 
 const textsIn = async (url: string): Promise<unknown> =>
-  ((await (await fetch(url)).json()) as { text: string }[]).map(({ text }) => text)
+  ((await (await judgedFetch(url)).json()) as { text: string }[]).map(({ text }) => text)
 
 /** How editors write a file that is there already. */
 const WRITERS: readonly (readonly [how: string, write: (path: string, text: string) => Promise<void>])[] = [

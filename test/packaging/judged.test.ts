@@ -19,6 +19,7 @@ import { fromHost, type KnownCaller } from '../../src/permissions/caller.js'
 import { createDescription } from '../support/described.js'
 import { findIn } from '../support/json-schema.js'
 import { holdOthers, judged, takeFaults } from '../support/judged.js'
+import { judgedFetch } from '../support/judged-fetch.js'
 
 /** Each answer of a test to a described request is held against the description (CONTRACT.md §8, "OpenAPI"). */
 
@@ -56,12 +57,13 @@ async function createWrong(options: ServiceOptions = {}): Promise<Handler> {
 const read = async (handler: (request: Request) => Promise<Response>, path: string): Promise<string> =>
   (await handler(new Request(`http://service.test${path}`))).text()
 
-const served = async (handler: Handler, path: string): Promise<string> => {
+const served = async (handler: Handler, path: string, ask = fetch as typeof judgedFetch): Promise<string> => {
   const server = createServer(toNodeHandler(handler)).listen(0)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const answer = await fetch(`http://localhost:${port}${path}`, { headers: { connection: 'close' } })
+  const answer = await ask(`http://localhost:${port}${path}`, { headers: { connection: 'close' } })
   const text = await answer.text()
+  server.closeAllConnections()
   server.close()
   return text
 }
@@ -91,6 +93,13 @@ describe('an answer that is not as described is noted, and given on as it is', (
     expect(await ask(await createWrong())).toContain('"text":5')
     expect(judged.answers).toBe(before + 1)
     expect(takeFaults()).toEqual([expect.stringMatching(/is not as described: .*\/text: type string/)])
+  })
+
+  test('of a service in another process, which describes itself', async () => {
+    await served(await createWrong({ openapi: true }), `/notes/${ID}`, judgedFetch)
+    // This one is judged in this process too.
+    const fault = expect.stringMatching(/^GET .* is not as described: .*\/text: type string/)
+    expect(takeFaults()).toEqual([fault, fault])
   })
 
   test('but for documents of others, which no description fits', async () => {
@@ -148,7 +157,8 @@ const ROUND = new RegExp(
 /** Who goes round what judges answers, and why: files, and folders that end in a slash. */
 const REASONS: { readonly [path: string]: string } = {
   'bench/': 'measures the built package in processes of its own, where nothing may come between',
-  'cli/': 'starts the built command, whose service is in another process',
+  'cli/':
+    'starts the built command: judgedFetch judges what its service answers, but where processes share one port',
   'cluster/': 'asks the built package on several machines',
   'contract/definitions.test.ts': 'stores documents of another configuration',
   'contract/failures.test.ts': 'has a storage that throws what none throws',

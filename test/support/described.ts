@@ -1,8 +1,13 @@
 import type { JsonSchema } from '../../src/json/json-schema.js'
-import { describeResponses, pathsOf, type Spot } from '../../src/openapi/describe-service.js'
+import {
+  type ApiDocument,
+  describeResponses,
+  pathsOf,
+  type Spot,
+} from '../../src/openapi/describe-service.js'
 import type { Reader } from '../../src/openapi/rights.js'
 import { createScope, type Described } from '../../src/openapi/scope.js'
-import { createJudge, type Judge } from './json-schema.js'
+import { createJudge, findIn, type Judge } from './json-schema.js'
 
 /** An answer. */
 export interface Answered {
@@ -45,6 +50,20 @@ export function createDescription(service: Described, reader: Reader): Descripti
       if (!spot) return undefined
       if (!described.has(spot)) described.set(spot, describeResponses(scope, spot) as Responses | undefined)
       return described.get(spot)
+    },
+    resolve: (one) => (typeof one.$ref === 'string' ? find(one.$ref) : one),
+    judge: createJudge(find),
+  }
+}
+
+/** The description of a service that has described itself. */
+export function readDescription(document: ApiDocument): Description {
+  const find = findIn(document)
+  const paths = new Map(Object.entries(document.paths))
+  return {
+    findResponses(method, path) {
+      const form = formsOf(path).find((one) => paths.has(one)) ?? ''
+      return paths.get(form)?.[method.toLowerCase()]?.responses as Responses | undefined
     },
     resolve: (one) => (typeof one.$ref === 'string' ? find(one.$ref) : one),
     judge: createJudge(find),

@@ -58,6 +58,36 @@ test('of more roles than there are decisions, what the first see is named, and t
   ])
 })
 
+/** Two roles that take from their holders what every member may, so that the rule of owners comes in. */
+const rolesWithout = (pick: string) => ({
+  collections: {
+    notes: {
+      schema: { first: { type: 'string' }, second: { type: 'string' } },
+      permissions: {
+        user: { read: true, update: true },
+        one: { update: false },
+        two: { update: false },
+        owner: { update: { pick: [pick] } },
+      },
+    },
+  },
+})
+
+test('each of two roles whose holders meet the same rules is named', () => {
+  const differences = comparePermissions(rolesWithout('first'), rolesWithout('second'), {
+    authenticate: true,
+  })
+  const named = differences.map((one) => 'witness' in one && [one.operation, one.kind, one.fields, one.roles])
+  expect(named).toEqual(
+    ['patch', 'put'].flatMap((operation) =>
+      ['one', 'two'].flatMap((role) => [
+        [operation, 'narrowing', ['first'], [role]],
+        [operation, 'widening', ['second'], [role]],
+      ]),
+    ),
+  )
+})
+
 /** What members write gets an object with something of theirs inside. */
 const settingInside = (name: string) => ({
   collections: {

@@ -1,12 +1,13 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { type Comparing, findDifferences, type Means, standingOf } from './find-differences.js'
-import { haveSameSchema, namesShownTo } from './find-region.js'
+import { type Comparing, findDifferences, keyOfStanding, type Means, standingOf } from './find-differences.js'
+import { namesShownTo } from './find-region.js'
 import { findMeeting, findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions } from './model/rule-keys.js'
 import { bodyKey } from './model/sources.js'
+import { haveSameSchema, unite } from './model/unite.js'
 import { type CallerFields, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
 import type { Found, Shown } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
@@ -28,7 +29,9 @@ export const MAX_DECISIONS = 200_000
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
 
 /** What the rules of a collection that both configurations have let be seen or done. */
-export function compareCollection(plans: Plans, sides: Sides): readonly (PermissionDifference | Undecided)[] {
+export function compareCollection(plans: Plans, given: Sides): readonly (PermissionDifference | Undecided)[] {
+  const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
+  const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
   return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation))
 }
 
@@ -134,18 +137,22 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
 
   const listStandings = ({ variables }: Universe, isSignedIn: boolean): Iterable<Standing> => {
     const logic = createLogic(variables, budget)
-    const means: Means = { logic, appliesTo: createScope(logic), trials: new Map() }
-    const seen = new Set<string>()
+    const means: Means = { logic, appliesTo: createScope(logic), trials: new Map(), known: new Map() }
+    const seen = new Map<string, { readonly askers: Asker[]; readonly shown: readonly Shown[] }>()
     return remember(function* () {
       for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
         spend(budget)
         if (!meetsChange(asker)) continue
         const comparing: Comparing = { ...base, asker }
-        const standing = standingOf(comparing)
-        const key = JSON.stringify(standing)
-        if (standing[0] === standing[1] || seen.has(key)) continue
-        seen.add(key)
-        yield { comparing, logic, shown: findDifferences(comparing, means) }
+        const standing = standingOf(comparing, means)
+        if (!standing) continue
+        const key = keyOfStanding(standing)
+        const known = seen.get(key) ?? { askers: [], shown: findDifferences(standing, means) }
+        seen.set(key, known)
+        // With fewer roles, all of it is known or can be shown by nobody.
+        if (known.askers.some((one) => isWithin(one, asker))) continue
+        known.askers.push(asker)
+        yield { comparing, logic, shown: known.shown }
       }
     })
   }

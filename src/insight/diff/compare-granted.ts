@@ -19,19 +19,19 @@ interface Outcomes {
 export function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
-  logic: Logic,
+  { logic, known }: Comparing,
 ): readonly Shown[] {
   const both = was.granted.flatMap(([when, stored]) =>
     is.granted.flatMap(([also, other]) => {
-      if (areAlike && isSameOne(stored.rule, other.rule)) return []
+      if (stored === other || (areAlike && isSameOne(stored.rule, other.rule))) return []
       const isBoth = logic.and(when, also)
-      return isBoth === NEVER ? [] : [{ isBoth, stored, other }]
+      return isBoth === NEVER ? [] : [{ isBoth, pair: { was: stored, is: other, areAlike } }]
     }),
   )
   return classes.flatMap((names): readonly Shown[] => {
     const found = new Map<Kind, Diagram>()
-    for (const { isBoth, stored, other } of both)
-      for (const [kind, when] of compareStored(names, { was: stored, is: other, areAlike }, logic))
+    for (const { isBoth, pair } of both)
+      for (const [kind, when] of recall(known, pair, names[0], () => compareStored(names, pair, logic)))
         found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
     return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
   })
@@ -47,11 +47,28 @@ interface Both {
   readonly areAlike: boolean
 }
 
-function compareStored(
-  [name]: NameClass,
-  { was, is, areAlike }: Both,
-  logic: Logic,
-): readonly (readonly [Kind, Diagram])[] {
+type Apart = readonly (readonly [Kind, Diagram])[]
+
+/** What two rules store otherwise by name, found once for all callers of whom it is asked. */
+export type KnownApart = Map<Stored, Map<Stored, Map<string, Apart>>>
+
+interface Comparing {
+  readonly logic: Logic
+  readonly known: KnownApart
+}
+
+function recall(known: KnownApart, { was, is, areAlike }: Both, name: string, find: () => Apart): Apart {
+  const ofOne = known.get(was) ?? new Map<Stored, Map<string, Apart>>()
+  known.set(was, ofOne)
+  const ofBoth = ofOne.get(is) ?? new Map<string, Apart>()
+  ofOne.set(is, ofBoth)
+  const key = `${areAlike} ${name}`
+  const apart = ofBoth.get(key) ?? find()
+  ofBoth.set(key, apart)
+  return apart
+}
+
+function compareStored([name]: NameClass, { was, is, areAlike }: Both, logic: Logic): Apart {
   const { and, not, same } = logic
   // What both take from the body, and would replace alike, is the same whether or not the body has it.
   if (areAlike && was.accepts(name) && is.accepts(name) && was.rule && is.rule) return []

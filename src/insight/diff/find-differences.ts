@@ -1,11 +1,10 @@
 import type { Rule } from '../../permissions/grants.js'
-import { selectReadRules } from '../../permissions/read-gate.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
-import { compareGranted, isSameOne } from './compare-granted.js'
+import { compareGranted, isSameOne, type KnownApart } from './compare-granted.js'
 import { type Deciders, findRegion } from './find-region.js'
 import type { NameClass } from './model/classes.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
-import { keyOfRule } from './model/rule-keys.js'
+import { numberOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isThere } from './model/values.js'
@@ -15,7 +14,7 @@ import type { Logic } from './solver/logic.js'
 import type { DocumentOperation } from './types.js'
 import { chooseRule } from './write/decide-write.js'
 import { createBodyReader } from './write/reading-body.js'
-import type { Outcome, Stored, Write } from './write/writing.js'
+import { type Outcome, type Stored, showsWhereReadable, type Write } from './write/writing.js'
 
 /** What is compared: an operation, for one kind of caller. */
 export interface Comparing {
@@ -39,17 +38,46 @@ export interface Means {
   readonly appliesTo: (rule: Rule) => Diagram
   /** What was found of the rules of both sides. */
   readonly trials: Write['trials']
+  readonly known: KnownApart
+}
+
+/** What one kind of caller meets on both sides. */
+export interface Standing {
+  readonly comparing: Comparing
+  readonly before: Deciders
+  readonly after: Deciders
+  /** Whether both show the document by the same rules. */
+  readonly areAlike: boolean
+}
+
+/** What a kind of caller meets; `null` where the rules are the same on both sides, and so the answers. */
+export function standingOf(comparing: Comparing, means: Means): Standing | null {
+  const before = createDeciders(comparing, 0, means)
+  const after = createDeciders(comparing, 1, means)
+  const areAlike = areSameRules(before.write.sight.readers, after.write.sight.readers)
+  const isReadUnchanged = comparing.operation === 'create' || areAlike
+  if (isReadUnchanged && areSameRules(before.rules, after.rules)) return null
+  return { comparing, before, after, areAlike }
+}
+
+/** All that the differences of a standing depend on, as text. */
+export function keyOfStanding({ comparing, before, after, areAlike }: Standing): string {
+  const { operation, classes, namesShown } = comparing
+  const names = operation === 'read' ? classes.map(([name]) => name) : (namesShown ?? [])
+  const sides = [before, after].map(({ write: { sight }, rules }) => [
+    rules.map(numberOfRule),
+    operation === 'create' ? [] : [sight.isReadable(), ...names.map(sight.shows)],
+  ])
+  return JSON.stringify([areAlike, sides])
 }
 
 /** All differences that requests may show, those of the whole answer first. */
-export function findDifferences(comparing: Comparing, means: Means): readonly Shown[] {
-  const { sides, asker, operation } = comparing
-  const before = createSight(sides.before, { ...means, asker })
-  const after = createSight(sides.after, { ...means, asker })
+export function findDifferences(standing: Standing, { known }: Pick<Means, 'known'>): readonly Shown[] {
+  const { comparing, before, after } = standing
   const found =
-    operation === 'read'
-      ? compareReads(comparing, before, after)
-      : compareWrites(comparing, [before, after], means)
+    comparing.operation === 'read'
+      ? compareReads(comparing, before.write.sight, after.write.sight)
+      : compareWrites(standing, known)
   return found.filter(([, when]) => when !== NEVER)
 }
 
@@ -80,13 +108,11 @@ function compareReads({ classes, asker, sides }: Comparing, before: Sight, after
 
 /** What a write answers and leaves behind. */
 function compareWrites(
-  comparing: Comparing,
-  [before, after]: readonly [Sight, Sight],
-  { trials }: Means,
+  { comparing, before: own, after: other, areAlike }: Standing,
+  known: KnownApart,
 ): readonly Shown[] {
-  const { and, or, not, same } = before.logic
-  const own = createDeciders(comparing, 0, { sight: before, trials })
-  const other = createDeciders(comparing, 1, { sight: after, trials })
+  const { logic } = own.write.sight
+  const { and, or, not, differ } = logic
   const region = comparing.isSameElse ? findRegion(own, other, comparing.namesShown) : ALWAYS
   if (region === NEVER) return []
   const was = decide(comparing, { ...own, region })
@@ -97,40 +123,40 @@ function compareWrites(
   if (isGrantedBefore === undefined || isGrantedAfter === undefined) return []
   const reasons = [...new Set([...was.refusals.keys(), ...is.refusals.keys()])]
   const isOtherRefusal = or(
-    ...reasons.map((why) => not(same(was.refusals.get(why) ?? NEVER, is.refusals.get(why) ?? NEVER))),
+    ...reasons.map((why) => differ(was.refusals.get(why) ?? NEVER, is.refusals.get(why) ?? NEVER)),
   )
   return [
     [{ kind: 'widening', about: 'whole' }, and(not(isGrantedBefore), isGrantedAfter)],
     [{ kind: 'narrowing', about: 'whole' }, and(isGrantedBefore, not(isGrantedAfter))],
     [{ kind: 'changed', about: 'whole' }, and(isOtherRefusal, not(isGrantedBefore), not(isGrantedAfter))],
-    ...compareGranted(comparing.classes, { was, is, areAlike: areReadersAlike(before, after) }, before.logic),
+    ...compareGranted(comparing.classes, { was, is, areAlike }, { logic, known }),
   ]
 }
 
-const areReadersAlike = (before: Sight, after: Sight): boolean =>
-  before.readers.length === after.readers.length &&
-  before.readers.every((rule, i) => isSameOne(rule, after.readers[i] ?? null))
+const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =>
+  some.length === others.length && some.every((rule, i) => isSameOne(rule, others[i] ?? null))
 
-const operationOf = (operation: DocumentOperation) =>
+const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** What decides about a write on one side. */
-function createDeciders(
-  { sides, operation, asker, ...rest }: Comparing,
-  side: 0 | 1,
-  { sight, trials }: Pick<Write, 'sight' | 'trials'>,
-): Deciders {
-  const { permissions } = side === 0 ? sides.before : sides.after
-  const names = rest.classes.map(([name]) => name)
+/** What decides about a request on one side. */
+function createDeciders(comparing: Comparing, side: 0 | 1, { trials, ...means }: Means): Deciders {
+  const { sides, operation, asker, classes, namesShown, ...rest } = comparing
+  const collection = side === 0 ? sides.before : sides.after
+  const sight = createSight(collection, { ...means, asker })
+  const names = classes.map(([name]) => name)
   const write: Write = {
-    ...{ sight, names, trials },
+    ...{ sight, names, trials, namesShown: namesShown ?? [] },
+    shows: showsWhereReadable(sight),
     mode: operation === 'create' || operation === 'put' ? operation : 'patch',
     body: createBodyReader(sight.logic, new Set(names)),
     isSignedIn: asker !== null,
     isAccount: rest.areAccounts[side],
     isClosed: rest.areClosed[side],
   }
-  return { write, rules: selectWriteRules(permissions[operationOf(operation)], asker) }
+  const rules =
+    operation === 'read' ? [] : selectWriteRules(collection.permissions[operationOf(operation)], asker)
+  return { write, rules }
 }
 
 interface Deciding extends Deciders {
@@ -177,15 +203,4 @@ const GONE: Stored = {
   isGiven: () => NEVER,
   isKept: () => NEVER,
   sourcesOf: () => always({ kind: 'fixed', value: undefined }),
-}
-
-/** The rules that a kind of caller meets: where they are the same, so are the answers. */
-export function standingOf({ sides, operation, asker }: Comparing): readonly [string, string] {
-  const own = operationOf(operation)
-  const keyOf = ({ permissions }: Sides['before']): string => {
-    const written = own === 'read' ? [] : selectWriteRules(permissions[own], asker)
-    const read = own === 'create' ? [] : selectReadRules(permissions, asker)
-    return JSON.stringify([written.map(keyOfRule), read.map(keyOfRule)])
-  }
-  return [keyOf(sides.before), keyOf(sides.after)]
 }

@@ -1,4 +1,3 @@
-import type { Collection } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
 import { holdsImmutable } from '../../schema/changes.js'
 import type { Sight } from './model/deciding.js'
@@ -47,9 +46,9 @@ const metByRule = ({ mode, sight }: Write, rule: Rule): Diagram =>
 
 /** That a write meets a rule on one side alone, or both, where these do something else. */
 function metByChange([write, rule]: Ruled, [other, changed]: Ruled): Diagram {
-  const { and, or, not, same } = write.sight.logic
+  const { and, or, differ } = write.sight.logic
   const [applies, applied] = [metByRule(write, rule), metByRule(other, changed)]
-  const isElsewhere = not(same(applies, applied))
+  const isElsewhere = differ(applies, applied)
   if (keyOfEffect(rule) === keyOfEffect(changed)) return isElsewhere
   const [trial, now] = [tryRule(write, rule), tryRule(other, changed)]
   const isOther =
@@ -62,10 +61,10 @@ function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): reado
   const [before, after] = [was.applied, is.applied]
   const faults = [...new Set([...before.faults.keys(), ...after.faults.keys()])]
   return [
-    logic.not(logic.same(before.runs, after.runs)),
-    logic.not(logic.same(was.isWhole, is.isWhole)),
+    logic.differ(before.runs, after.runs),
+    logic.differ(was.isWhole, is.isWhole),
     ...faults.map((fault) =>
-      logic.not(logic.same(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER)),
+      logic.differ(before.faults.get(fault) ?? NEVER, after.faults.get(fault) ?? NEVER),
     ),
   ]
 }
@@ -73,23 +72,12 @@ function comesToOther({ sight: { logic } }: Write, was: Trial, is: Trial): reado
 /** That one side alone shows the document, or something of it that a write depends on. */
 function shownOtherwise(before: Sight, after: Sight, namesShown: readonly string[] | null): Diagram {
   if (namesShown === null) return NEVER
-  const { or, not, same } = before.logic
+  const { or, differ } = before.logic
   return or(
-    not(same(before.isReadable(), after.isReadable())),
-    ...namesShown.map((name) => not(same(before.shows(name), after.shows(name)))),
+    differ(before.isReadable(), after.isReadable()),
+    ...namesShown.map((name) => differ(before.shows(name), after.shows(name))),
   )
 }
-
-/** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
-export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
-
-const schemaOf = ({ fields, additionalProperties, roleField, verifiedField }: Collection): string =>
-  JSON.stringify([
-    fields.map(({ name, definition }) => [name, definition]),
-    additionalProperties,
-    roleField,
-    verifiedField,
-  ])
 
 /** The names of which a write depends on whether they are shown; `null` where nothing is stored yet. */
 export function namesShownTo(

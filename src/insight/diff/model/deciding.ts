@@ -49,11 +49,21 @@ export interface Looking {
 /** Looks at the stored document as the gate and the judge of rules do. */
 export function createSight(collection: Collection, { logic, asker, appliesTo }: Looking): Sight {
   const readers = selectReadRules(collection.permissions, asker)
+  const shown = new Map<string, Diagram>()
+  let readable: Diagram | undefined
+  const findShown = (name: string): Diagram =>
+    logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo))
   return {
     ...{ collection, logic, readers, appliesTo },
-    isReadable: () => logic.or(...readers.map(appliesTo)),
-    shows: (name) =>
-      logic.or(...readers.filter((rule) => includesProperty(rule.properties, name)).map(appliesTo)),
+    isReadable: () => {
+      readable ??= logic.or(...readers.map(appliesTo))
+      return readable
+    },
+    shows: (name) => {
+      const shows = shown.get(name) ?? findShown(name)
+      shown.set(name, shows)
+      return shows
+    },
   }
 }
 

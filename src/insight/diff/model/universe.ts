@@ -103,11 +103,11 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
   return other === undefined ? undeclared : [...undeclared, other]
 }
 
-const remember = createVerdicts<Collection>()
+const remember = createVerdicts<Collection['validate']>()
 
 /** Whether a collection would store this value of a field. */
 const isValid = (collection: Collection, path: string, value: unknown): boolean =>
-  remember(collection, path + JSON.stringify(value), () => isStored(collection, path, value))
+  remember(collection.validate, path + JSON.stringify(value), () => isStored(collection, path, value))
 
 function isStored({ fields, validate }: Collection, path: string, value: unknown): boolean {
   const [top = path] = path.split('.')

@@ -24,6 +24,8 @@ export interface Diagrams {
   and(a: Diagram, b: Diagram): Diagram
   or(a: Diagram, b: Diagram): Diagram
   not(a: Diagram): Diagram
+  /** That one of them holds without the other. */
+  differ(a: Diagram, b: Diagram): Diagram
 }
 
 const END: Step = { level: Number.POSITIVE_INFINITY, ways: [] }
@@ -45,14 +47,13 @@ export function createDiagrams(budget: Budget): Diagrams {
     known.set(hash, alike)
     return steps.length - 1
   }
-  /** Joins two diagrams; `absorbing` is what decides alone, the other constant has no say. */
-  const join = (absorbing: Diagram) => {
+  /** Joins two diagrams; `settle` says what constants, or what is equal, come to: the lower number is the first. */
+  const join = (settle: (a: Diagram, b: Diagram) => Diagram | undefined) => {
     const joined: Map<Diagram, Diagram>[] = []
     const run = (a: Diagram, b: Diagram): Diagram => {
-      if (a === b) return a
       if (a > b) return run(b, a)
-      if (a === absorbing || b === absorbing) return absorbing
-      if (a <= ALWAYS) return b
+      const settled = settle(a, b)
+      if (settled !== undefined) return settled
       const withOwn = joined[a] ?? new Map<Diagram, Diagram>()
       joined[a] = withOwn
       const before = withOwn.get(b)
@@ -94,7 +95,12 @@ export function createDiagrams(budget: Budget): Diagrams {
     negated.set(result, a)
     return result
   }
-  return { step, stepOf, and: join(NEVER), or: join(ALWAYS), not }
+  return {
+    ...{ step, stepOf, not },
+    and: join((a, b) => (a === NEVER ? NEVER : a === b || a === ALWAYS ? b : undefined)),
+    or: join((a, b) => (a === ALWAYS || b === ALWAYS ? ALWAYS : a === b || a === NEVER ? b : undefined)),
+    differ: join((a, b) => (a === b ? NEVER : a === NEVER ? b : a === ALWAYS ? not(b) : undefined)),
+  }
 }
 
 const hashOf = (level: number, ways: readonly Diagram[]): number => {

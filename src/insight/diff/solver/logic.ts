@@ -16,6 +16,8 @@ export interface Logic {
   not(one: Diagram): Diagram
   /** That both hold or neither does. */
   same(a: Diagram, b: Diagram): Diagram
+  /** That one of them holds without the other. */
+  differ(a: Diagram, b: Diagram): Diagram
   stepOf(diagram: Diagram): Step
   /** What is decided at a place of the order. */
   topicOf(level: number): Topic
@@ -31,7 +33,7 @@ const PLACES = 2 ** 20
 
 /** Creates the logic of some variables, which are decided in their order. */
 export function createLogic(variables: Variables, budget: Budget): Logic {
-  const { step, stepOf, and, or, not } = createDiagrams(budget)
+  const { step, stepOf, and, or, not, differ } = createDiagrams(budget)
   const order = [...variables.keys()]
   const places = new Map(order.map((key, i) => [key, i * PLACES]))
   const topics = new Map<number, Topic>()
@@ -93,7 +95,8 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
     ...{ test, atom, not, stepOf },
     and: (...all) => all.reduce(and, ALWAYS),
     or: (...all) => all.reduce(or, NEVER),
-    same: (a, b) => or(and(a, b), and(not(a), not(b))),
+    same: (a, b) => not(differ(a, b)),
+    differ,
     topicOf: (level) => {
       const topic = topics.get(level)
       if (!topic) throw new Error('a place at which nothing is decided')

@@ -31,7 +31,7 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
   const isKept = (name: string): Diagram => (isAccepted(name) ? body.names(name) : NEVER)
   const isIdle = mode === 'patch' ? not(or(...names.map(isKept))) : NEVER
   const byName = new Map(collection.fields.map((field) => [field.name, field]))
-  const isShown = (name: string): Diagram => (byName.get(name)?.type === 'hash' ? NEVER : sight.shows(name))
+  const isShown = (name: string): Diagram => (byName.get(name)?.type === 'hash' ? NEVER : write.shows(name))
   const isReplaced = (name: string): Diagram => {
     const field = byName.get(name)
     const isFixed = field?.type === 'hash' || field?.definition.immutable === true

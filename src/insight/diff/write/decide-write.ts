@@ -4,13 +4,12 @@ import { applyCreate } from './apply-create.js'
 import { applyUpdate } from './apply-update.js'
 import { accepts, type Outcome, type Stored, type Trial, type Write } from './writing.js'
 
-/** Tries one rule by itself: once for all callers who see as much. */
+/** Tries one rule by itself: once for all callers who see as much of what it depends on. */
 export function tryRule(write: Write, rule: Rule): Trial {
-  const { mode, sight, trials } = write
+  const { mode, trials, namesShown, shows } = write
   const known = trials.get(rule) ?? new Map<string, Trial>()
   trials.set(rule, known)
-  const names = [...sight.collection.fields.map(({ name }) => name), ...write.names]
-  const seen = mode === 'create' ? '' : names.map(sight.shows).join()
+  const seen = namesShown.map(shows).join()
   const trial = known.get(seen) ?? {
     isWhole: dropsNothing(write, rule),
     applied: mode === 'create' ? applyCreate(write, rule) : applyUpdate(write, rule),

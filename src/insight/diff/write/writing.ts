@@ -2,7 +2,7 @@ import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import type { Sight } from '../model/deciding.js'
 import type { Cases } from '../model/sources.js'
-import type { Diagram } from '../solver/diagrams.js'
+import { ALWAYS, type Diagram } from '../solver/diagrams.js'
 import type { BodyReader } from './reading-body.js'
 
 /** What is stored by a request that is granted. */
@@ -31,6 +31,10 @@ export interface Write {
   readonly mode: 'create' | 'patch' | 'put'
   readonly sight: Sight
   readonly isSignedIn: boolean
+  /** The names of which the write depends on whether they are shown. */
+  readonly namesShown: readonly string[]
+  /** That a name of a document that can be read is shown: of any other the write never gets to know. */
+  readonly shows: (name: string) => Diagram
   /** The names that a body can have. */
   readonly names: readonly string[]
   readonly body: BodyReader
@@ -56,6 +60,14 @@ export interface Trial {
   readonly isWhole: Diagram
   readonly applied: Applied
 }
+
+/** That a name is shown where the document is: always, where it is whenever the document can be read. */
+export const showsWhereReadable =
+  ({ isReadable, shows }: Sight) =>
+  (name: string): Diagram => {
+    const shown = shows(name)
+    return shown === isReadable() ? ALWAYS : shown
+  }
 
 /** Whether a rule takes a name from the body. */
 export const accepts = ({ sight: { collection } }: Write, rule: Rule, name: string): boolean =>

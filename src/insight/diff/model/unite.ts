@@ -1,0 +1,36 @@
+import type { Collection } from '../../../config/plan.js'
+import type { Rule } from '../../../permissions/grants.js'
+import { keyOfRule } from './rule-keys.js'
+import type { Sides } from './universe.js'
+
+/** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
+export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
+
+const schemaOf = ({ fields, additionalProperties, roleField, verifiedField }: Collection): string =>
+  JSON.stringify([
+    fields.map(({ name, definition }) => [name, definition]),
+    additionalProperties,
+    roleField,
+    verifiedField,
+  ])
+
+/** Two sides of one schema, with one schema and one rule wherever both say the same: what is found of it is found once. */
+export function unite({ before, after }: Sides): Sides {
+  const { create, read, update, delete: remove } = after.permissions
+  const was = before.permissions
+  const permissions = {
+    create: uniteRules(was.create, create),
+    read: uniteRules(was.read, read),
+    update: uniteRules(was.update, update),
+    delete: uniteRules(was.delete, remove),
+  }
+  return { before, after: { ...before, permissions } }
+}
+
+type Mentions = Collection['permissions']['read']
+
+const uniteRules = (before: Mentions, after: Mentions): Mentions =>
+  new Map([...after].map(([subject, rule]) => [subject, uniteRule(before.get(subject), rule)]))
+
+const uniteRule = (before: Rule | null | undefined, after: Rule | null): Rule | null =>
+  before && after && keyOfRule(before) === keyOfRule(after) ? before : after

@@ -128,7 +128,10 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
   const base: Omit<Comparing, 'asker'> = {
     ...{ sides, operation, areAccounts, areClosed, classes },
     namesShown: namesShownTo(operation, sides, names),
-    isSameElse: areAccounts[0] === areAccounts[1] && areClosed[0] === areClosed[1] && haveSameSchema(sides),
+    isSameElse:
+      areAccounts[0] === areAccounts[1] &&
+      areClosed[0] === areClosed[1] &&
+      sides.before.fields === sides.after.fields,
   }
   const known: Known[] = []
   const differences: PermissionDifference[] = []

@@ -57,18 +57,18 @@ const LETTERS: readonly string[] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'A',
 /** Texts between two others; behind a text comes first what is longer by the least character. */
 function textsBetween(low: string | undefined, high: string | undefined, count: number): readonly string[] {
   const bottom = low ?? ''
-  const nice = LETTERS.flatMap((letter) => [letter, bottom + letter])
-  const least = Array.from(
-    { length: count },
-    (_, i) => bottom + '\u0001'.repeat(i + (low === undefined ? 0 : 1)),
-  )
-  return [...new Set([...nice, ...least])]
-    .filter(
-      (text) =>
-        (low === undefined || compareText(text, low) > 0) &&
-        (high === undefined || compareText(text, high) < 0),
-    )
-    .slice(0, count)
+  const found = new Set<string>()
+  const add = (text: string): void => {
+    const isAbove = low === undefined || compareText(text, low) > 0
+    if (found.size < count && isAbove && (high === undefined || compareText(text, high) < 0)) found.add(text)
+  }
+  for (const letter of LETTERS) {
+    if (found.size === count) break
+    add(letter)
+    add(bottom + letter)
+  }
+  for (let i = 0; i < count; i++) add(bottom + '\u0001'.repeat(i + (low === undefined ? 0 : 1)))
+  return [...found]
 }
 
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z')

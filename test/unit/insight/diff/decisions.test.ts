@@ -1,0 +1,98 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { comparePermissions } from '../../../../src/insight/index.js'
+
+/** How much is decided for collections with rules for several roles, each changed in one place: what is the same is decided once, whoever asks (CONTRACT.md §8, "Diff"). */
+
+const counted = vi.hoisted(() => ({ decisions: 0 }))
+vi.mock('../../../../src/insight/diff/solver/budget.js', async (original) => {
+  const budget = await original<typeof import('../../../../src/insight/diff/solver/budget.js')>()
+  return {
+    ...budget,
+    spend: (left: Parameters<typeof budget.spend>[0]) => {
+      counted.decisions += 1
+      budget.spend(left)
+    },
+  }
+})
+beforeEach(() => {
+  counted.decisions = 0
+})
+
+const articles = () => ({
+  schema: {
+    title: { type: 'string', required: true },
+    body: { type: 'string' },
+    status: { type: 'string', enum: ['draft', 'published', 'archived'], default: 'draft' },
+    tags: { type: 'array', items: { type: 'string' } },
+    views: { type: 'integer', default: 0 },
+    team: { type: 'string' },
+    editedBy: { type: 'reference', collection: 'users' },
+    slug: { type: 'string', immutable: true },
+  },
+  permissions: {
+    '*': { read: { where: { status: 'published' }, omit: ['views'] } },
+    user: {
+      create: { pick: ['title', 'tags'], set: { status: 'draft' } },
+      read: { where: { $or: [{ status: 'published' }, { views: { $gt: 10 } }] } },
+    },
+    owner: { read: true, update: { check: { status: { $ne: 'published' } }, omit: ['views'] }, delete: true },
+    editor: { read: true, update: { pick: ['status'] } },
+    author: {
+      update: { where: { team: '$user.team' }, set: { editedBy: '$user._id' } },
+      read: { where: { team: { $in: '$user.teams' } } },
+    },
+    admin: true,
+  },
+})
+
+type Articles = ReturnType<typeof articles>
+
+/** Each costs the same: a few stand for many. */
+const COLLECTIONS = 8
+
+const many = (change: (one: Articles) => object) => ({
+  collections: {
+    users: { schema: { name: { type: 'string' } }, permissions: { '*': { read: true } } },
+    ...Object.fromEntries(
+      Array.from({ length: COLLECTIONS }, (_, i) => [`articles${i}`, change(articles())]),
+    ),
+  },
+})
+
+const withRules = ({ schema, permissions }: Articles, rules: object) => ({
+  schema,
+  permissions: { ...permissions, ...rules },
+})
+
+test.each<readonly [name: string, most: number, change: (one: Articles) => object]>([
+  ['nothing', 0, (one) => one],
+  [
+    'a field',
+    0,
+    ({ schema, permissions }) => ({ schema: { ...schema, more: { type: 'string' } }, permissions }),
+  ],
+  [
+    'a where',
+    1500,
+    (one) => withRules(one, { '*': { read: { where: { status: 'draft' }, omit: ['views'] } } }),
+  ],
+  [
+    'a check',
+    5000,
+    (one) => withRules(one, { owner: { ...one.permissions.owner, update: { check: { status: 'draft' } } } }),
+  ],
+  [
+    'a pick',
+    4000,
+    (one) => withRules(one, { editor: { read: true, update: { pick: ['status', 'views'] } } }),
+  ],
+  ['a role', 9000, (one) => withRules(one, { clerk: { update: { pick: ['status'] } } })],
+])('decisions for each of the collections in which %s is changed', (_, most, change) => {
+  const differences = comparePermissions(
+    many((one) => one),
+    many(change),
+    { authenticate: true },
+  )
+  expect(differences.filter(({ kind }) => kind === 'undecided')).toEqual([])
+  expect(counted.decisions / COLLECTIONS).toBeLessThanOrEqual(most)
+})

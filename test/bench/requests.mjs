@@ -96,6 +96,7 @@ ${today}, Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model 
 Each cell: the processor's time of a request · the share of the handler by hand, by that time · requests in a second.
 Only shares compare between machines. \`npm run bench -- requests\` writes this page; \`floor\` sends answers that were made before,
 \`hand\` is [by-hand.mjs](requests/by-hand.mjs), the others are this package over node:http; \`fetch\` is its handler of web-standard requests.
+By hand, what is created goes into plain sorted arrays, for \`floor\` too. All requests of **c** are different, so none finds what another one has compiled.
 
 ${table.join('\n')}
 `,

@@ -83,14 +83,14 @@ export function printShort(
     return expandPage(call, { query, documents, selected })
   }
   const [first] = documents
-  if (first === undefined || query.projection !== null || !Object.isFrozen(first))
-    return joinTexts(documents, reading)
+  const join = () => runWithin(call, (slice) => joinTexts(documents, reading, slice))
+  if (first === undefined || query.projection !== null || !Object.isFrozen(first)) return join()
   const known = pages.find(query, documents)
   if (known) return known
   return whenReady(
     runWithin(call, (slice) => joinKept(documents, access, slice)),
     (json) => {
-      if (!json) return joinTexts(documents, reading)
+      if (!json) return join()
       const page = { documents: [...documents], json }
       pages.keep(query, page)
       return page
@@ -98,16 +98,23 @@ export function printShort(
   )
 }
 
-function joinTexts(documents: readonly StoredDocument[], reading: Reading): string | undefined {
-  const texts: string[] = []
-  let length = 0
-  for (const document of documents) {
-    const text = printOne(document, reading)
-    length += text.length
-    if (length > PIECE) return undefined
-    texts.push(text)
+/** The documents that are printed at once, which is cheaper than one by one. */
+const TOGETHER = 32
+
+function* joinTexts(
+  documents: readonly StoredDocument[],
+  reading: Reading,
+  slice: Slice,
+): Sliced<string | undefined> {
+  let text = ''
+  for (let i = 0; i < documents.length; i += TOGETHER) {
+    if (slice.left <= 0) yield
+    const some = JSON.stringify(documents.slice(i, i + TOGETHER).map((document) => select(document, reading)))
+    slice.left -= stepsToWrite(some.length)
+    text += `${i === 0 ? '' : ','}${some.slice(1, -1)}`
+    if (text.length > MAX_SHORT) return undefined
   }
-  return `[${texts.join()}]`
+  return `[${text}]`
 }
 
 /** The same of kept texts, which are only copied. */

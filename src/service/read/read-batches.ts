@@ -1,5 +1,5 @@
 import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
-import { isPromise, whenReady } from '../../promises.js'
+import { whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
 import { type Cursor, placeOf, rangesAfter } from '../../query/paging/cursor.js'
 import type { StoredDocument } from '../../storage.js'
@@ -8,6 +8,9 @@ import { BATCH_BYTES, type Reader } from '../store.js'
 
 /** The number of small documents that are read at once. */
 const BATCH = 500
+
+/** The same at the start: one more than a short answer has. */
+const START = 1001
 
 /** A walk through the matches in order, from the start of a query. */
 export type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>
@@ -84,21 +87,9 @@ export interface Start extends Beginning {
   readonly isWhole: boolean
 }
 
-/**
- * Reads the start of a walk where an index gives its order; otherwise `undefined`. A storage that answers the
- * first batch without a promise is asked for a second one.
- */
-export function readStart(reader: Reader, walk: Walk): MaybePromise<Start> | undefined {
-  if (!reader.isOrdered(walk)) return undefined
-  const first = readNext(reader, walk, BATCH)
-  if (isPromise(first) || first.isWhole) return first
-  const place = goOn(walk, first)
-  if (!place) return first
-  return whenReady(readNext(reader, place, 2 * BATCH), (second) => ({
-    ...second,
-    documents: [...first.documents, ...second.documents],
-  }))
-}
+/** Reads the start of a walk where an index gives its order; otherwise `undefined`. */
+export const readStart = (reader: Reader, walk: Walk): MaybePromise<Start> | undefined =>
+  reader.isOrdered(walk) ? readNext(reader, walk, START) : undefined
 
 /** Reads the next documents of a walk, at most `size`. */
 function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start> {

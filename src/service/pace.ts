@@ -1,4 +1,4 @@
-import { runSliced, SLICE, type Sliced } from '../slices.js'
+import { addSteps, LONG_FIRST_SLICE, runSliced, SLICE, type Sliced } from '../slices.js'
 import type { MaybePromise } from '../types.js'
 
 /**
@@ -7,13 +7,15 @@ import type { MaybePromise } from '../types.js'
  */
 export type Pace = (steps: number) => MaybePromise<void>
 
-/** The steps before the first pause: short answers, as most are, never wait. */
-const FIRST = SLICE / 5
-
-/** Creates the pace of one answer. When `signal` aborts, the next pause throws its reason. */
-export function createPace(signal: () => AbortSignal): Pace {
-  let left = FIRST
+/**
+ * Creates the pace of one answer. When `signal` aborts, the next pause throws its reason.
+ *
+ * @param first the steps before the first pause: short answers, as most are, never wait
+ */
+export function createPace(signal: () => AbortSignal, first = LONG_FIRST_SLICE): Pace {
+  let left = first
   return (steps) => {
+    addSteps(steps)
     left -= steps
     if (left > 0) return undefined
     left = SLICE

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { runSliced, SLICE, type Slice, type Sliced } from '../../src/slices.js'
+import { createPace } from '../../src/service/pace.js'
+import { runSliced, SLICE, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../src/slices.js'
 
 /** Work of so many slices, which notes whose slice ran. */
 function work(name: string, slices: number, ran: string[]) {
@@ -70,6 +71,29 @@ describe('work in slices', () => {
     expect(Math.min(...firsts)).toBeGreaterThan(0)
     begin()
     expect(firsts.at(-1)).toBe(firsts[0])
+  })
+
+  test('what works on many documents takes a longer slice, of which there are few until somebody waits', async () => {
+    const waited = (): unknown => runSliced(work('a', 2, []))
+    await waited()
+    const firsts = Array.from({ length: 100 }, () => takeFirstSlice(40))
+    await waited()
+    expect(firsts[0]).toBe(SLICE / 10)
+    expect(firsts.reduce((all, steps) => all + steps)).toBeLessThan(2 * SLICE)
+    expect(Math.min(...firsts)).toBeGreaterThan(0)
+    expect([takeFirstSlice(1), takeFirstSlice(1000)]).toEqual([500, SLICE / 4])
+    await waited()
+  })
+
+  test('the steps of work that does not wait are counted', () => {
+    const pace = createPace(() => new AbortController().signal)
+    const before = stepsTaken()
+    runSliced(function* (slice) {
+      slice.left -= 70
+      if (slice.left <= 0) yield
+    })
+    pace(30)
+    expect(stepsTaken() - before).toBe(100)
   })
 
   test('who has had least comes first: short work is done long before the endless', async () => {

@@ -3,11 +3,11 @@ import { firstNames } from '../../permissions/ignored-properties.js'
 import { isPromise } from '../../promises.js'
 import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
-import type { Slice, Sliced } from '../../slices.js'
+import { runSliced, type Slice, type Sliced, takeFirstSlice } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import { boundBytes } from '../byte-budget.js'
-import { attempt, type Call, runWithin } from '../call.js'
+import { attempt, type Call } from '../call.js'
 import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
 import { brokenReference, conflict, invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -137,7 +137,11 @@ async function prepareAll(
 ): Promise<readonly OneOf[]> {
   const { collection } = permit
   const referable = await findReferable(call, permit, bodies)
-  const judging = runWithin(call, (slice) => judgeBodies(call, permit, bodies, { referable, slice }))
+  const judging = runSliced(
+    (slice) => judgeBodies(call, permit, bodies, { referable, slice }),
+    () => call.deadline.signal,
+    takeFirstSlice(bodies.length),
+  )
   const writings: OneOf[] = []
   for (const judged of isPromise(judging) ? await judging : judging) {
     const building = buildDocument(call, collection, judged)

@@ -1,6 +1,30 @@
+import { setOwn } from './own-properties.js'
+
 /** Freezes a value and all that is in it. What is frozen already is taken to be so throughout. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) freezeDeep(inner)
   return Object.freeze(value)
 }
+
+/** A deep, frozen copy of JSON, which can be shared without another copy: the value itself, where it is frozen throughout. */
+export function freezeCopy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || isFrozenDeep(value)) return value
+  if (Array.isArray(value)) return Object.freeze(value.map(freezeCopy)) as T
+  const copy: { [name: string]: unknown } = {}
+  for (const name of Object.keys(value)) {
+    setOwn(copy, name, freezeCopy((value as { readonly [name: string]: unknown })[name]))
+  }
+  return Object.freeze(copy) as T
+}
+
+function isFrozenDeep(value: object): boolean {
+  if (!Object.isFrozen(value)) return false
+  if (Array.isArray(value)) return value.every(isFrozenInside)
+  for (const name in value)
+    if (!isFrozenInside((value as { readonly [name: string]: unknown })[name])) return false
+  return true
+}
+
+const isFrozenInside = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || isFrozenDeep(value)

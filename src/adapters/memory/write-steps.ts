@@ -1,7 +1,7 @@
 import type { Filter } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
+import { freezeCopy } from '../../json/freeze-deep.js'
 import type { LogPlan, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
-import { freezeCopy } from './freeze.js'
 import type { ChangeLog, Touched } from './log/change-log.js'
 import type { Planner } from './plan/plan-scan.js'
 import type { Rows } from './rows.js'

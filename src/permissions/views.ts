@@ -83,12 +83,16 @@ function showValue(field: Field, value: unknown): unknown {
   if (field.type === 'object' && isObject(value)) return showProperties(field.properties, value)
   if (typeof value !== 'object') return value
   const { items } = field
-  return items && Array.isArray(value) ? value.map((element) => showValue(items, element)) : orderNames(value)
+  if (!items || !Array.isArray(value)) return orderNames(value)
+  return value.some(isNested) ? value.map((element) => showValue(items, element)) : value
 }
 
-const showProperties = (properties: readonly Field[], value: JsonObject): JsonObject =>
-  Object.fromEntries(
-    properties.flatMap((property): [string, unknown][] =>
-      Object.hasOwn(value, property.name) ? [[property.name, showValue(property, value[property.name])]] : [],
-    ),
-  )
+const isNested = (value: unknown): boolean => typeof value === 'object'
+
+function showProperties(properties: readonly Field[], value: JsonObject): JsonObject {
+  // Their names were checked too.
+  const shown: { [name: string]: unknown } = {}
+  for (const property of properties)
+    if (Object.hasOwn(value, property.name)) shown[property.name] = showValue(property, value[property.name])
+  return shown
+}

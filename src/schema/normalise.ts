@@ -21,16 +21,16 @@ export const normaliseProperties = (fields: readonly Field[], value: JsonObject)
 function* normaliseInSlices(field: Field, value: unknown, slice: Slice): Sliced<unknown> {
   const { items, properties } = field
   if (properties.length > 0 && isObject(value))
-    return yield* normalisePropertiesInSlices(properties, value, slice)
+    return Object.freeze(yield* normalisePropertiesInSlices(properties, value, slice))
   if (!items || !Array.isArray(value)) return field.normalise(value)
-  const isSimple = !items.items && items.properties.length === 0
+  const isSimple = isPlain(items)
   const normalised: unknown[] = []
   for (const element of value) {
     slice.left -= stepsToRead(element)
     if (slice.left <= 0) yield
     normalised.push(isSimple ? items.normalise(element) : yield* normaliseInSlices(items, element, slice))
   }
-  return normalised
+  return Object.freeze(normalised)
 }
 
 /** The same as `normaliseProperties`, in slices. */
@@ -49,7 +49,9 @@ export function* normalisePropertiesInSlices(
     if (!Object.hasOwn(value, field.name)) continue
     declared += 1
     const given = value[field.name]
-    const own = isPlain(field) ? field.normalise(given) : yield* normaliseInSlices(field, given, slice)
+    const own = isShort(field, given)
+      ? normaliseShort(field, given)
+      : yield* normaliseInSlices(field, given, slice)
     if (own !== undefined) normalised[field.name] = own
   }
   return declared === names.length ? normalised : addOthers(fields, normalised, value)
@@ -60,6 +62,17 @@ const COPY = 4
 
 /** Whether there is nothing inside a field's value that has a definition of its own. */
 const isPlain = ({ items, properties }: Field): boolean => !items && properties.length === 0
+
+/** The most elements for which no slice is asked. */
+const SHORT = 16
+
+/** Whether a value is normalised without a slice: most are. */
+const isShort = (field: Field, value: unknown): boolean =>
+  isPlain(field) ||
+  (field.items !== null && isPlain(field.items) && Array.isArray(value) && value.length <= SHORT)
+
+const normaliseShort = ({ items, normalise: own }: Field, value: unknown): unknown =>
+  items && Array.isArray(value) ? Object.freeze(value.map((element) => items.normalise(element))) : own(value)
 
 /** Adds the properties that are not declared. */
 function addOthers(fields: readonly Field[], values: JsonObject, others: JsonObject): JsonObject {

@@ -1,9 +1,13 @@
 /**
  * What a hundred creates in one request cost, in a batch and in bulk, beside one create: by the processor's time, over memory,
- * with the handler called in process. The three take turns, so that the state of the machine is the same for all.
- * `ROUNDS=3` and `SIZE=1000` ask for less.
+ * with the handler called in process, and behind `node:http` with 32 connections, in a process of its own. The three take
+ * turns, so that the state of the machine is the same for all. `ROUNDS=3` and `SIZE=1000` ask for less.
  */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, createServer, request as send } from 'node:http'
 import { createCollectionService, createMemoryAdapter } from '../../dist/index.js'
+import { toNodeHandler } from '../../dist/node.js'
 import { config, createDocuments } from './requests/workloads.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
@@ -64,34 +68,71 @@ const WAYS = {
 
 const cut = (bodies) => Array.from({ length: REQUESTS }, (_, i) => bodies.slice(i * MANY, (i + 1) * MANY))
 
-/** The microseconds of a request. */
-async function measure(handler, way, more) {
-  const sent = WAYS[way](Array.from({ length: MANY * REQUESTS }, () => createBody(more)))
+/** A round of requests of one kind: their paths and bodies. */
+const roundOf = (way, more) => WAYS[way](Array.from({ length: MANY * REQUESTS }, () => createBody(more)))
+
+const HEADERS = { 'content-type': 'application/json' }
+const microseconds = ({ user, system }) => user + system
+
+/** The microseconds of a request to a handler in this process. */
+async function measureHere(handler, sent) {
   const requests = sent.map(
     ([path, body]) =>
       new Request(`http://localhost${path}`, {
         method: 'POST',
         body: JSON.stringify(body),
-        headers: { 'content-type': 'application/json' },
+        headers: HEADERS,
       }),
   )
   const before = process.cpuUsage()
   for (const request of requests) {
     const answer = await handler(request)
-    if (answer.status >= 300) throw new Error(`${way}: ${await answer.text()}`)
+    if (answer.status >= 300) throw new Error(`${request.url}: ${await answer.text()}`)
     await answer.arrayBuffer()
   }
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / requests.length
+  return microseconds(process.cpuUsage(before)) / requests.length
 }
 
-for (const [kind, { collection, more }] of Object.entries(KINDS)) {
-  const handler = await open(collection)
+const CONNECTIONS = 32
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+
+async function post(port, [path, body]) {
+  const sent = send({ port, path, method: 'POST', agent, headers: HEADERS }).end(JSON.stringify(body))
+  const [answer] = await once(sent, 'response')
+  answer.resume()
+  await once(answer, 'end')
+  if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode}`)
+}
+
+/** The microseconds of a request in the process of a server. */
+async function measureThere({ child, port }, sent) {
+  const ask = async () => {
+    const told = once(child, 'message')
+    child.send('time')
+    return microseconds((await told)[0])
+  }
+  const before = await ask()
+  const left = [...sent]
+  const goOn = async () => {
+    for (let next = left.pop(); next; next = left.pop()) await post(port, next)
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, goOn))
+  return ((await ask()) - before) / sent.length
+}
+
+/** Serves a kind of documents, and tells the time that it took of the processor. */
+async function serve(kind) {
+  const server = createServer(toNodeHandler(await open(KINDS[kind].collection)))
+  server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
+  process.on('message', () => process.send(process.cpuUsage()))
+}
+
+async function report(what, measure) {
   const rounds = []
   // The first rounds only let the engine learn the code.
   for (let i = -3; i < ROUNDS; i++) {
     const round = {}
-    for (const way of Object.keys(WAYS)) round[way] = await measure(handler, way, more)
+    for (const way of Object.keys(WAYS)) round[way] = await measure(way)
     if (i >= 0) rounds.push(round)
   }
   const one = median(rounds.map((round) => round.one))
@@ -99,6 +140,22 @@ for (const [kind, { collection, more }] of Object.entries(KINDS)) {
     const ratio = median(rounds.map((round) => round[way] / round.one))
     return `${way} of ${MANY} ${ratio.toFixed(1)} × (at most ${goal})`
   })
-  console.log(`${kind}: one create ${one.toFixed(0)} µs, ${cells.join(', ')}`)
+  console.log(`${what}: one create ${one.toFixed(0)} µs, ${cells.join(', ')}`)
+}
+
+async function measureKind(kind, { collection, more }) {
+  const handler = await open(collection)
+  await report(`${kind}, in process`, (way) => measureHere(handler, roundOf(way, more)))
   await handler.close()
+  const child = fork(import.meta.filename, ['serve', kind])
+  const [{ port }] = await once(child, 'message')
+  await report(`${kind}, behind node:http`, (way) => measureThere({ child, port }, roundOf(way, more)))
+  child.kill()
+}
+
+const [command, kind] = process.argv.slice(2)
+if (command === 'serve') await serve(kind)
+else {
+  for (const [name, one] of Object.entries(KINDS)) await measureKind(name, one)
+  agent.destroy()
 }

@@ -32,7 +32,8 @@ const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'pu
 export function compareCollection(plans: Plans, given: Sides): readonly (PermissionDifference | Undecided)[] {
   const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
-  return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation))
+  const known: Universes = new Map()
+  return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation, known))
 }
 
 const ruleOperation = (operation: DocumentOperation) =>
@@ -44,10 +45,14 @@ const operationsOf = (operation: DocumentOperation) => {
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
 }
 
+/** By the operation of rules, what creates the universes of a collection. */
+type Universes = Map<string, ReturnType<typeof createUniverses>>
+
 function compareOperation(
   plans: Plans,
   sides: Sides,
   operation: DocumentOperation,
+  known: Universes,
 ): readonly (PermissionDifference | Undecided)[] {
   const operations = operationsOf(operation)
   const { before, after } = sides
@@ -61,7 +66,9 @@ function compareOperation(
     ),
   )
   const budget: Budget = { left: MAX_DECISIONS }
-  const universeOf = createUniverses(sides, rules, callerFieldsOf(plans))
+  const own = ruleOperation(operation)
+  const universeOf = known.get(own) ?? createUniverses(sides, rules, callerFieldsOf(plans))
+  known.set(own, universeOf)
   const search = createSearch(plans, { sides, operation, rules, budget })
   const undecided = (reason: Undecided['reason']): Undecided => ({
     kind: 'undecided',
@@ -72,7 +79,7 @@ function compareOperation(
   let isWhole = true
   try {
     const passes = [false, true].map((isSignedIn): Pass => {
-      const universe = universeOf({ isSignedIn, isPatch: operation === 'patch' })
+      const universe = universeOf({ isSignedIn, operation })
       isWhole &&= universe.isWhole
       return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn) }
     })

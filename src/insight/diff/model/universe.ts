@@ -7,6 +7,7 @@ import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { normalise } from '../../../schema/normalise.js'
 import type { ListMark, Value, Variable } from '../solver/variable.js'
+import type { DocumentOperation } from '../types.js'
 import { fieldKey, findComparisons } from './compared.js'
 import { documentWith } from './filters.js'
 import { type Candidates, createCandidates } from './group-values.js'
@@ -19,11 +20,10 @@ export interface Sides {
   readonly after: Collection
 }
 
-/** What is asked about: who asks, and how a body is read. */
+/** What is asked about: who asks, and for what; the body of a PATCH removes fields by `null`. */
 export interface Question {
   readonly isSignedIn: boolean
-  /** Whether a PATCH is asked, whose body removes fields by `null`. */
-  readonly isPatch: boolean
+  readonly operation: DocumentOperation
 }
 
 /** The variables of a question, in the order in which they are best decided. */
@@ -50,19 +50,24 @@ export const fieldsOf = ({ before, after }: Sides): ReadonlyMap<string, Field> =
 const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[] =>
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
 
-/** Creates the universes of two collections under some rules. */
+/** Creates the universes of two collections under some rules; what fields may be is found once for all of them. */
 export function createUniverses(sides: Sides, rules: readonly Rule[], callerFields: CallerFields) {
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
-  const found = new Map([...fields].map(([path, field]) => [path, valuesOf(field, candidates)]))
-  const isFree = ({ path }: Field): boolean => {
-    const { values, elements } = found.get(path) ?? NO_VALUES
-    const known = [...values.filter((value) => typeof value !== 'object'), ...elements.map((one) => [one])]
-    return !isRequired(sides.before, path) && known.every((value) => isValid(sides.before, path, value))
-  }
-  const hasStale = ![...fields.values()].every(isFree)
-  return (question: Question): Universe => {
+  const undeclared = findUndeclared(sides, rules)
+  const found = [...fields.values()].map((field) => {
+    const own = valuesOf(field, candidates)
+    const fresh = takenBy(sides.before, field, own)
+    const stored = storedVariable(field, own, false)
+    const isFree = fresh === own && !isRequired(sides.before, field.path)
+    const freshStored = isFree ? stored : storedVariable(field, fresh, isRequired(sides.before, field.path))
+    return { field, fresh, stored, freshStored, isFree }
+  })
+  const hasStale = !found.every(({ isFree }) => isFree)
+  const findBodies = () => found.map(({ field, fresh }) => takenBy(sides.after, field, fresh))
+  let bodies: ReturnType<typeof findBodies> | undefined
+  return ({ isSignedIn, operation }: Question): Universe => {
     const variables = new Map<string, Variable>()
     const fresh = new Map<string, Variable>()
     const add = (variable: Variable, one = variable): void => {
@@ -70,18 +75,21 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
       fresh.set(one.key, one)
     }
     for (const key of [callerKey('_id'), ...comparisons.callerKeys])
-      add(callerVariable(key, candidates, callerFields, question))
+      add(callerVariable(key, candidates, callerFields, isSignedIn))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
-    for (const field of fields.values()) {
-      const own = found.get(field.path) ?? NO_VALUES
-      add(storedVariable(field, own), freshVariable(sides, field, own))
-      add(bodyVariable(sides, field, own, question))
+    const isPatch = operation === 'patch'
+    // What rules make of a body is asked of those of a DELETE too.
+    const hasBody = operation !== 'read'
+    if (hasBody) bodies ??= findBodies()
+    for (const [i, { field, stored, freshStored }] of found.entries()) {
+      add(stored, freshStored)
+      if (hasBody) add(bodyVariable(field, bodies?.[i] ?? NO_VALUES, isPatch))
     }
-    for (const name of findUndeclared(sides, rules)) {
+    for (const name of undeclared) {
       const values = [{ sample: 'x' }, { sample: 'y' }, undefined]
       add({ key: storedKey(name), values, elements: [], parent: null })
-      const given = question.isPatch ? [...values, NULL] : values
-      add({ key: bodyKey(name), values: given, elements: [], parent: null })
+      const given = isPatch ? [...values, NULL] : values
+      if (hasBody) add({ key: bodyKey(name), values: given, elements: [], parent: null })
     }
     return { variables, fresh, isWhole: candidates.isWhole(), hasStale }
   }
@@ -159,35 +167,28 @@ const parentOf = (path: string, keyOf: (path: string) => string): string | null 
 
 const NEVER_MISSING: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-const storedVariable = ({ path }: Field, { values, elements }: Possible): Variable => ({
+const storedVariable = ({ path }: Field, { values, elements }: Possible, isRequired: boolean): Variable => ({
   key: storedKey(path),
-  values: NEVER_MISSING.includes(path) ? values : [...values, undefined],
+  values: isRequired || NEVER_MISSING.includes(path) ? values : [...values, undefined],
   elements,
   parent: parentOf(path, storedKey),
 })
 
-function freshVariable({ before }: Sides, { path }: Field, { values, elements }: Possible): Variable {
-  const isThere = NEVER_MISSING.includes(path) || isRequired(before, path)
-  const own = values.filter((value) => typeof value === 'object' || isValid(before, path, value))
-  return {
-    key: storedKey(path),
-    values: isThere ? own : [...own, undefined],
-    elements: elements.filter((element) => isValid(before, path, [element])),
-    parent: parentOf(path, storedKey),
-  }
+/** What a collection would store of what a field may be; the same where that is all of it. */
+function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
+  const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
+  const elements = own.elements.filter((element) => isValid(collection, path, [element]))
+  const isAll = values.length === own.values.length && elements.length === own.elements.length
+  return isAll ? own : { values, elements }
 }
 
 /** A body holds what both configurations would store; otherwise their schemas differ, not their permissions. */
-function bodyVariable(sides: Sides, field: Field, own: Possible, { isPatch }: Question): Variable {
-  const { path } = field
-  const isKept = (value: unknown): boolean =>
-    isValid(sides.before, path, value) && isValid(sides.after, path, value)
-  const values = own.values.filter((value) => typeof value === 'object' || isKept(value))
-  const takesNull = isPatch ? !path.includes('.') : field.definition.nullable === true
+function bodyVariable({ path, definition }: Field, { values, elements }: Possible, isPatch: boolean): Variable {
+  const takesNull = isPatch ? !path.includes('.') : definition.nullable === true
   return {
     key: bodyKey(path),
     values: [...values, undefined, ...(takesNull ? [NULL] : [])],
-    elements: own.elements.filter((element) => isKept([element])),
+    elements,
     parent: parentOf(path, bodyKey),
   }
 }
@@ -197,7 +198,7 @@ function callerVariable(
   key: string,
   candidates: Candidates,
   callerFields: CallerFields,
-  { isSignedIn }: Question,
+  isSignedIn: boolean,
 ): Variable {
   const parent = null
   if (!isSignedIn) return { key, values: [undefined], elements: [], parent }

@@ -15,18 +15,16 @@ export function findRoles(sides: Sides, operations: readonly Operation[]) {
   return [...new Set(subjects.filter(isRole))]
 }
 
-/**
- * Finds out whether callers meet a change: all do, unless only rules of some roles differ, each at its old place among
- * the others.
- */
+/** Finds out whether callers meet a change: all do, unless only rules of some roles differ, and the others keep their order. */
 export function findMeeting(sides: Sides, operations: readonly Operation[]): (asker: Asker) => boolean {
   const changed = new Set<string>()
   for (const operation of operations) {
     const [before, after] = [sides.before.permissions[operation], sides.after.permissions[operation]]
-    const subjects = [...before.keys()]
-    if (subjects.join('\0') !== [...after.keys()].join('\0')) return () => true
-    for (const subject of subjects)
+    for (const subject of new Set([...before.keys(), ...after.keys()]))
       if (!isSameRule(before.get(subject), after.get(subject))) changed.add(subject)
+    const same = [...before.keys()].filter((subject) => after.has(subject))
+    if (same.join('\0') !== [...after.keys()].filter((subject) => before.has(subject)).join('\0'))
+      return () => true
   }
   return [...changed].every(isRole)
     ? (asker) => asker?.roles.some((role) => changed.has(role)) ?? false

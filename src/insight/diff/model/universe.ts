@@ -43,9 +43,15 @@ export type CallerFields = ReadonlyMap<string, Field> | null
 
 const NULL: Value = { sample: null }
 
+const known = new WeakMap<Sides, ReadonlyMap<string, Field>>()
+
 /** The fields of both sides by path, those of `after` first. */
-export const fieldsOf = ({ before, after }: Sides): ReadonlyMap<string, Field> =>
-  new Map([...collect(before.fields), ...collect(after.fields), ...collect(SYSTEM_FIELD_PLANS)])
+export function fieldsOf(sides: Sides): ReadonlyMap<string, Field> {
+  const all = [sides.before.fields, sides.after.fields, SYSTEM_FIELD_PLANS]
+  const fields = known.get(sides) ?? new Map(all.flatMap(collect))
+  known.set(sides, fields)
+  return fields
+}
 
 const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[] =>
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
@@ -183,7 +189,11 @@ function takenBy(collection: Collection, { path }: Field, own: Possible): Possib
 }
 
 /** A body holds what both configurations would store; otherwise their schemas differ, not their permissions. */
-function bodyVariable({ path, definition }: Field, { values, elements }: Possible, isPatch: boolean): Variable {
+function bodyVariable(
+  { path, definition }: Field,
+  { values, elements }: Possible,
+  isPatch: boolean,
+): Variable {
   const takesNull = isPatch ? !path.includes('.') : definition.nullable === true
   return {
     key: bodyKey(path),

@@ -160,3 +160,15 @@ test.each([
     expect(statuses).toEqual(kind === 'widening' ? [403, 201] : [201, 403])
   }
 })
+
+test('a role that could do all and is left with deleting still deletes what others show it', () => {
+  const granting = (clerk: unknown) => ({
+    collections: {
+      notes: { schema: { a: { type: 'string' } }, permissions: { '*': { read: true }, clerk } },
+    },
+  })
+  const all = comparePermissions(granting(true), granting({ delete: true }), { authenticate: true })
+  expect(new Set(all.map((one) => 'operation' in one && one.operation))).toEqual(
+    new Set(['create', 'patch', 'put']),
+  )
+})

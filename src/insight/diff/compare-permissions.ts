@@ -6,8 +6,9 @@ import type { InsightOptions } from '../options.js'
 import { compareCollection, type Plans } from './compare-collection.js'
 import { compareStructure } from './compare-structure.js'
 import { followReading, withoutPermissions } from './follow.js'
+import { keyOfSides } from './model/unite.js'
 import type { Sides } from './model/universe.js'
-import type { Difference } from './types.js'
+import type { Difference, PermissionDifference, Undecided } from './types.js'
 
 /**
  * Compares what two configurations permit (CONTRACT.md §8, "Diff"): every difference that one read, create, PATCH,
@@ -32,9 +33,15 @@ export function comparePermissions(
   }
   const structure = compareStructure(plans, { before: claimsOf(before), after: claimsOf(after) })
   const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
+  const alike = new Map<string, ReturnType<typeof compareCollection>>()
   const permissions = [...names].flatMap((name) => {
     const sides = sidesOf(plans, name)
-    return sides ? compareCollection(plans, sides) : []
+    if (!sides) return []
+    const areAccounts = [plans.before, plans.after].map(({ auth }) => auth?.users.name === name)
+    const key = `${areAccounts} ${keyOfSides(sides)}`
+    const found = alike.get(key) ?? compareCollection(plans, sides)
+    alike.set(key, found)
+    return found.map((one) => renamed(one, name))
   })
   return freezeDeep([...permissions.map((difference) => withFollows(plans, difference)), ...structure])
 }
@@ -45,6 +52,19 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   if (was && is) return { before: was, after: is }
   if (was) return { before: was, after: withoutPermissions(was) }
   return is && { before: withoutPermissions(is), after: is }
+}
+
+/** A difference of a collection as one of another that differs in its name alone. */
+function renamed(one: PermissionDifference | Undecided, name: string): PermissionDifference | Undecided {
+  if (!('witness' in one)) return { ...one, collection: name }
+  const { documents, request, ...rest } = one.witness
+  const witness = {
+    caller: rest.caller,
+    documents: Object.fromEntries(Object.values(documents).map((all) => [name, all])),
+    request: { ...request, path: `/${name}${request.path.slice(one.collection.length + 1)}` },
+    now: rest.now,
+  }
+  return { ...one, collection: name, witness }
 }
 
 /** The claims as they are written: both configurations are known to be right. */

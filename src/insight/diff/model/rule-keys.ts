@@ -2,12 +2,12 @@ import type { Collection } from '../../../config/plan.js'
 import type { Rule } from '../../../permissions/grants.js'
 import type { BoundParts, Where } from '../../../query/where.js'
 
-/** Writes a text for each rule once. */
-function remembered(write: (rule: Rule) => unknown): (rule: Rule) => string {
-  const keys = new WeakMap<Rule, string>()
-  return (rule) => {
-    const key = keys.get(rule) ?? JSON.stringify(write(rule))
-    keys.set(rule, key)
+/** Writes a text for each rule, or for each of other things, once. */
+export function remembered<Of extends object = Rule>(write: (one: Of) => unknown): (one: Of) => string {
+  const keys = new WeakMap<Of, string>()
+  return (one) => {
+    const key = keys.get(one) ?? JSON.stringify(write(one))
+    keys.set(one, key)
     return key
   }
 }
@@ -43,8 +43,9 @@ function keyOfParts(parts: BoundParts): unknown {
 type Mentions = Collection['permissions']['read']
 
 /** What the subjects that mention an operation say, as text. */
-export const keyOfMentions = (mentions: Mentions): string =>
-  JSON.stringify([...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]))
+export const keyOfMentions = remembered((mentions: Mentions) =>
+  [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
+)
 
 const numbers = new WeakMap<Rule, number>()
 let last = 0

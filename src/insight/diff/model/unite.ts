@@ -1,18 +1,23 @@
 import type { Collection } from '../../../config/plan.js'
-import type { Rule } from '../../../permissions/grants.js'
-import { keyOfRule } from './rule-keys.js'
+import { OPERATIONS, type Rule } from '../../../permissions/grants.js'
+import { keyOfMentions, keyOfRule, remembered } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
 /** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
 export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
 
-const schemaOf = ({ fields, additionalProperties, roleField, verifiedField }: Collection): string =>
-  JSON.stringify([
-    fields.map(({ name, definition }) => [name, definition]),
-    additionalProperties,
-    roleField,
-    verifiedField,
-  ])
+const schemaOf = remembered(({ fields, additionalProperties, roleField, verifiedField }: Collection) => [
+  fields.map(({ name, definition }) => [name, definition]),
+  additionalProperties,
+  roleField,
+  verifiedField,
+])
+
+/** All that the differences of two sides depend on, but for their name, as text. */
+export const keyOfSides = ({ before, after }: Sides): string =>
+  [before, after]
+    .flatMap((side) => [schemaOf(side), ...OPERATIONS.map((own) => keyOfMentions(side.permissions[own]))])
+    .join()
 
 /** Two sides of one schema, with one schema and one rule wherever both say the same: what is found of it is found once. */
 export function unite({ before, after }: Sides): Sides {

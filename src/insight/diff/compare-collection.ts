@@ -1,6 +1,6 @@
 import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
-import { type Comparing, findDifferences, keyOfStanding, type Means, standingOf } from './find-differences.js'
+import { type Comparing, findDifferences, type Means, standingOf } from './find-differences.js'
 import { namesShownTo } from './find-region.js'
 import { findMeeting, findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
@@ -11,9 +11,11 @@ import { haveSameSchema, unite } from './model/unite.js'
 import { type CallerFields, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
 import type { Found, Shown } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
+import type { Diagram } from './solver/diagrams.js'
 import { findModel } from './solver/find-model.js'
 import { createLogic, type Logic } from './solver/logic.js'
 import type { DocumentOperation, PermissionDifference, Undecided } from './types.js'
+import { createBodyReader } from './write/reading-body.js'
 import { writeWitness } from './write-witness.js'
 
 /** Two configurations, compiled. */
@@ -81,7 +83,7 @@ function compareOperation(
     const passes = [false, true].map((isSignedIn): Pass => {
       const universe = universeOf({ isSignedIn, operation })
       isWhole &&= universe.isWhole
-      return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn) }
+      return { universe, isSignedIn, standings: search.listStandings(universe, isSignedIn), kept: [] }
     })
     for (const isFresh of [true, false]) for (const pass of passes) search.run(pass, isFresh)
   } catch (thrown) {
@@ -109,6 +111,8 @@ interface Pass {
   readonly universe: Universe
   readonly isSignedIn: boolean
   readonly standings: Iterable<Standing>
+  /** Those that were made already. */
+  readonly kept: Standing[]
 }
 
 /** One kind of caller, and what requests of theirs may show. */
@@ -127,13 +131,15 @@ interface Known extends Found {
 function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
+  // Rights to read add up: one role shows a document, and another more of it. Who deletes has a role that refuses, too.
+  const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const
   const areClosed = [isClosed(plans.before, sides.before), isClosed(plans.after, sides.after)] as const
   const classes = findClasses(sides, rules, operation === 'read')
   const names = classes.map(([name]) => name)
   const base: Omit<Comparing, 'asker'> = {
-    ...{ sides, operation, areAccounts, areClosed, classes },
+    ...{ sides, operation, areAccounts, areClosed, classes, names },
     namesShown: namesShownTo(operation, sides, names),
     isSameElse:
       areAccounts[0] === areAccounts[1] &&
@@ -145,36 +151,35 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
   const isKnown = ({ kind, about }: Found, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
-  const listStandings = ({ variables }: Universe, isSignedIn: boolean): Iterable<Standing> => {
+  const listStandings = function* ({ variables }: Universe, isSignedIn: boolean): Generator<Standing> {
     const logic = createLogic(variables, budget)
-    const means: Means = { logic, appliesTo: createScope(logic), trials: new Map(), known: new Map() }
-    const seen = new Map<string, { readonly askers: Asker[]; readonly shown: readonly Shown[] }>()
-    return remember(function* () {
-      for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
-        spend(budget)
-        if (!meetsChange(asker)) continue
-        const comparing: Comparing = { ...base, asker }
-        const standing = standingOf(comparing, means)
-        if (!standing) continue
-        const key = keyOfStanding(standing)
-        const known = seen.get(key) ?? { askers: [], shown: findDifferences(standing, means) }
-        seen.set(key, known)
-        // With fewer roles, all of it is known or can be shown by nobody.
-        if (known.askers.some((one) => isWithin(one, asker))) continue
-        known.askers.push(asker)
-        yield { comparing, logic, shown: known.shown }
-      }
-    })
+    const means: Means = {
+      logic,
+      appliesTo: createScope(logic),
+      body: createBodyReader(logic, new Set(names)),
+      trials: new Map(),
+    }
+    for (const asker of isSignedIn ? listAskers(roles, most) : [null]) {
+      spend(budget)
+      if (!meetsChange(asker) || (asker && asker.roles.length > telling)) continue
+      const comparing: Comparing = { ...base, asker }
+      const standing = standingOf(comparing, means)
+      if (standing) yield { comparing, logic, shown: findDifferences(standing) }
+    }
   }
-  const run = ({ universe, standings }: Pass, isFresh: boolean): void => {
+  const run = ({ universe, standings, kept }: Pass, isFresh: boolean): void => {
     if (!isFresh && !universe.hasStale) return
     const variables = isFresh ? universe.fresh : universe.variables
+    const impossible = new Set<Diagram>()
     const isBestMissing = (key: string): boolean => key.startsWith(bodyKey(''))
-    for (const { comparing, logic, shown } of standings) {
+    for (const standing of isFresh ? standings : kept) {
+      if (isFresh) kept.push(standing)
+      const { comparing, logic, shown } = standing
       const { asker } = comparing
       for (const [found, when] of shown) {
-        if (isKnown(found, asker)) continue
+        if (impossible.has(when) || isKnown(found, asker)) continue
         const model = findModel(when, { logic, variables, budget, isBestMissing })
+        if (!model) impossible.add(when)
         if (!model) continue
         known.push({ ...found, asker })
         differences.push({
@@ -191,25 +196,6 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
     }
   }
   return { listStandings, run, found: (): readonly PermissionDifference[] => differences }
-}
-
-/** What a generator gives, each made when it is first wanted and kept. */
-function remember<T>(generate: () => Generator<T>): Iterable<T> {
-  const kept: T[] = []
-  const rest = generate()
-  return {
-    *[Symbol.iterator]() {
-      for (let i = 0; ; i++) {
-        if (i === kept.length) {
-          const next = rest.next()
-          if (next.done) return
-          kept.push(next.value)
-        }
-        const one = kept[i]
-        if (one !== undefined) yield one
-      }
-    },
-  }
 }
 
 /** Whether one caller is the other with fewer roles; an anonymous one is with all of them. */

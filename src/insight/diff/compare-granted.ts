@@ -19,7 +19,7 @@ interface Outcomes {
 export function compareGranted(
   classes: readonly NameClass[],
   { was, is, areAlike }: Outcomes,
-  { logic, known }: Comparing,
+  logic: Logic,
 ): readonly Shown[] {
   const both = was.granted.flatMap(([when, stored]) =>
     is.granted.flatMap(([also, other]) => {
@@ -31,7 +31,7 @@ export function compareGranted(
   return classes.flatMap((names): readonly Shown[] => {
     const found = new Map<Kind, Diagram>()
     for (const { isBoth, pair } of both)
-      for (const [kind, when] of recall(known, pair, names[0], () => compareStored(names, pair, logic)))
+      for (const [kind, when] of compareStored(names, pair, logic))
         found.set(kind, logic.or(found.get(kind) ?? NEVER, logic.and(isBoth, when)))
     return [...found].map(([kind, when]) => [{ kind, about: names }, when] as const)
   })
@@ -48,25 +48,6 @@ interface Both {
 }
 
 type Apart = readonly (readonly [Kind, Diagram])[]
-
-/** What two rules store otherwise by name, found once for all callers of whom it is asked. */
-export type KnownApart = Map<Stored, Map<Stored, Map<string, Apart>>>
-
-interface Comparing {
-  readonly logic: Logic
-  readonly known: KnownApart
-}
-
-function recall(known: KnownApart, { was, is, areAlike }: Both, name: string, find: () => Apart): Apart {
-  const ofOne = known.get(was) ?? new Map<Stored, Map<string, Apart>>()
-  known.set(was, ofOne)
-  const ofBoth = ofOne.get(is) ?? new Map<string, Apart>()
-  ofOne.set(is, ofBoth)
-  const key = `${areAlike} ${name}`
-  const apart = ofBoth.get(key) ?? find()
-  ofBoth.set(key, apart)
-  return apart
-}
 
 function compareStored([name]: NameClass, { was, is, areAlike }: Both, logic: Logic): Apart {
   const { and, not, same } = logic

@@ -41,9 +41,11 @@ export function comparePermissions(
     const key = `${areAccounts} ${keyOfSides(sides)}`
     const found = alike.get(key) ?? compareCollection(plans, sides)
     alike.set(key, found)
-    return found.map((one) => renamed(one, name))
+    const isRead = found.some(({ operation }) => operation === 'read')
+    const follows = isRead ? followReading(plans.after, name) : []
+    return found.map((one) => renamed(one, name, follows))
   })
-  return freezeDeep([...permissions.map((difference) => withFollows(plans, difference)), ...structure])
+  return freezeDeep([...permissions, ...structure])
 }
 
 /** A collection in both; where only one has it, the other grants nothing there. */
@@ -54,17 +56,20 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   return is && { before: withoutPermissions(is), after: is }
 }
 
-/** A difference of a collection as one of another that differs in its name alone. */
-function renamed(one: PermissionDifference | Undecided, name: string): PermissionDifference | Undecided {
+/** A difference of a collection as one of another that differs in its name alone, with what follows from reading that. */
+function renamed(
+  one: PermissionDifference | Undecided,
+  name: string,
+  follows: readonly string[],
+): PermissionDifference | Undecided {
   if (!('witness' in one)) return { ...one, collection: name }
-  const { documents, request, ...rest } = one.witness
+  const { documents, request } = one.witness
   const witness = {
-    caller: rest.caller,
+    ...one.witness,
     documents: Object.fromEntries(Object.values(documents).map((all) => [name, all])),
     request: { ...request, path: `/${name}${request.path.slice(one.collection.length + 1)}` },
-    now: rest.now,
   }
-  return { ...one, collection: name, witness }
+  return { ...one, collection: name, witness, follows: one.operation === 'read' ? follows : [] }
 }
 
 /** The claims as they are written: both configurations are known to be right. */
@@ -73,9 +78,4 @@ function claimsOf(config: unknown): JsonObject {
   const claims = isObject(auth) ? readOwn(auth, 'claims') : undefined
   if (!isObject(claims)) return {}
   return Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
-}
-
-function withFollows({ after }: Plans, difference: Difference): Difference {
-  if (!('witness' in difference) || difference.operation !== 'read') return difference
-  return { ...difference, follows: followReading(after, difference.collection) }
 }

@@ -1,10 +1,9 @@
 import type { Rule } from '../../permissions/grants.js'
 import { selectWriteRules } from '../../permissions/write-rules.js'
-import { compareGranted, isSameOne, type KnownApart } from './compare-granted.js'
+import { compareGranted, isSameOne } from './compare-granted.js'
 import { type Deciders, findRegion } from './find-region.js'
 import type { NameClass } from './model/classes.js'
 import { type Asker, createSight, type Refusal, type Sight } from './model/deciding.js'
-import { numberOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isThere } from './model/values.js'
@@ -13,7 +12,7 @@ import { ALWAYS, type Diagram, NEVER } from './solver/diagrams.js'
 import type { Logic } from './solver/logic.js'
 import type { DocumentOperation } from './types.js'
 import { chooseRule } from './write/decide-write.js'
-import { createBodyReader } from './write/reading-body.js'
+import type { BodyReader } from './write/reading-body.js'
 import { type Outcome, type Stored, showsWhereReadable, type Write } from './write/writing.js'
 
 /** What is compared: an operation, for one kind of caller. */
@@ -22,6 +21,8 @@ export interface Comparing {
   readonly operation: DocumentOperation
   readonly asker: Asker
   readonly classes: readonly NameClass[]
+  /** The first name of each class. */
+  readonly names: readonly string[]
   /** By side, whether documents here are accounts of the service. */
   readonly areAccounts: readonly [before: boolean, after: boolean]
   /** Whether registration is closed, so that nobody creates an account without being signed in. */
@@ -36,9 +37,9 @@ export interface Comparing {
 export interface Means {
   readonly logic: Logic
   readonly appliesTo: (rule: Rule) => Diagram
+  readonly body: BodyReader
   /** What was found of the rules of both sides. */
   readonly trials: Write['trials']
-  readonly known: KnownApart
 }
 
 /** What one kind of caller meets on both sides. */
@@ -60,24 +61,13 @@ export function standingOf(comparing: Comparing, means: Means): Standing | null 
   return { comparing, before, after, areAlike }
 }
 
-/** All that the differences of a standing depend on, as text. */
-export function keyOfStanding({ comparing, before, after, areAlike }: Standing): string {
-  const { operation, classes, namesShown } = comparing
-  const names = operation === 'read' ? classes.map(([name]) => name) : (namesShown ?? [])
-  const sides = [before, after].map(({ write: { sight }, rules }) => [
-    rules.map(numberOfRule),
-    operation === 'create' ? [] : [sight.isReadable(), ...names.map(sight.shows)],
-  ])
-  return JSON.stringify([areAlike, sides])
-}
-
 /** All differences that requests may show, those of the whole answer first. */
-export function findDifferences(standing: Standing, { known }: Pick<Means, 'known'>): readonly Shown[] {
+export function findDifferences(standing: Standing): readonly Shown[] {
   const { comparing, before, after } = standing
   const found =
     comparing.operation === 'read'
       ? compareReads(comparing, before.write.sight, after.write.sight)
-      : compareWrites(standing, known)
+      : compareWrites(standing)
   return found.filter(([, when]) => when !== NEVER)
 }
 
@@ -107,10 +97,7 @@ function compareReads({ classes, asker, sides }: Comparing, before: Sight, after
 }
 
 /** What a write answers and leaves behind. */
-function compareWrites(
-  { comparing, before: own, after: other, areAlike }: Standing,
-  known: KnownApart,
-): readonly Shown[] {
+function compareWrites({ comparing, before: own, after: other, areAlike }: Standing): readonly Shown[] {
   const { logic } = own.write.sight
   const { and, or, not, differ } = logic
   const region = comparing.isSameElse ? findRegion(own, other, comparing.namesShown) : ALWAYS
@@ -129,7 +116,7 @@ function compareWrites(
     [{ kind: 'widening', about: 'whole' }, and(not(isGrantedBefore), isGrantedAfter)],
     [{ kind: 'narrowing', about: 'whole' }, and(isGrantedBefore, not(isGrantedAfter))],
     [{ kind: 'changed', about: 'whole' }, and(isOtherRefusal, not(isGrantedBefore), not(isGrantedAfter))],
-    ...compareGranted(comparing.classes, { was, is, areAlike }, { logic, known }),
+    ...compareGranted(comparing.classes, { was, is, areAlike }, logic),
   ]
 }
 
@@ -140,19 +127,18 @@ const operationOf = (operation: Exclude<DocumentOperation, 'read'>) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
 /** What decides about a request on one side. */
-function createDeciders(comparing: Comparing, side: 0 | 1, { trials, ...means }: Means): Deciders {
-  const { sides, operation, asker, classes, namesShown, ...rest } = comparing
+function createDeciders(comparing: Comparing, side: 0 | 1, { trials, body, ...means }: Means): Deciders {
+  const { sides, operation, asker, names, namesShown } = comparing
   const collection = side === 0 ? sides.before : sides.after
   const sight = createSight(collection, { ...means, asker })
-  const names = classes.map(([name]) => name)
+  const shows = showsWhereReadable(sight)
   const write: Write = {
-    ...{ sight, names, trials, namesShown: namesShown ?? [] },
-    shows: showsWhereReadable(sight),
+    ...{ sight, names, trials, body, shows },
+    namesShown: namesShown ?? [],
     mode: operation === 'create' || operation === 'put' ? operation : 'patch',
-    body: createBodyReader(sight.logic, new Set(names)),
     isSignedIn: asker !== null,
-    isAccount: rest.areAccounts[side],
-    isClosed: rest.areClosed[side],
+    isAccount: comparing.areAccounts[side],
+    isClosed: comparing.areClosed[side],
   }
   const rules =
     operation === 'read' ? [] : selectWriteRules(collection.permissions[operationOf(operation)], asker)

@@ -16,7 +16,7 @@ export interface Deciders {
 
 /** Which writes can come to something else on the other side: those that meet what is changed. */
 export function findRegion(before: Deciders, after: Deciders, namesShown: readonly string[] | null): Diagram {
-  const { or } = before.write.sight.logic
+  const { and, or, not } = before.write.sight.logic
   if ((before.rules.length === 0) !== (after.rules.length === 0)) return ALWAYS
   const later = new Map(after.rules.map((rule) => [rule.subject, rule]))
   const shared = before.rules.filter(({ subject }) => later.has(subject))
@@ -30,12 +30,26 @@ export function findRegion(before: Deciders, after: Deciders, namesShown: readon
   })
   const removed = before.rules.filter(({ subject }) => !later.has(subject))
   const added = after.rules.filter(({ subject }) => !earlier.has(subject))
-  return or(
+  const isShownOtherwise = shownOtherwise(before.write.sight, after.write.sight, namesShown)
+  const meets = or(
     ...ofPairs,
     ...removed.map((rule) => metByRule(before.write, rule)),
     ...added.map((rule) => metByRule(after.write, rule)),
-    shownOtherwise(before.write.sight, after.write.sight, namesShown),
+    isShownOtherwise,
   )
+  if (meets === NEVER || isShownOtherwise !== NEVER) return meets
+  return and(meets, not(or(...settledFirst(before, after))))
+}
+
+/** That a rule decides alike on both sides, before it comes to one that is changed. */
+function settledFirst({ write, rules }: Deciders, after: Deciders): readonly Diagram[] {
+  const { and, or } = write.sight.logic
+  const changed = rules.findIndex((rule, i) => rule !== after.rules[i])
+  return rules.slice(0, Math.max(changed, 0)).map((rule, i) => {
+    const { isWhole, applied } = tryRule(write, rule)
+    const decides = i === 0 ? or(applied.runs, ...applied.faults.values()) : applied.runs
+    return and(metByRule(write, rule), isWhole, decides)
+  })
 }
 
 type Ruled = readonly [write: Write, rule: Rule]

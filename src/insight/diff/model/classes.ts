@@ -57,4 +57,5 @@ function namesIn(where: Where): readonly string[] {
 const namesInParts = (parts: BoundParts): readonly string[] =>
   parts.kind === 'condition' ? [topOf(parts.field.path)] : parts.wheres.flatMap(namesIn)
 
-const topOf = (path: string): string => path.split('.')[0] ?? path
+/** The top-level name of a path. */
+export const topOf = (path: string): string => path.split('.')[0] ?? path

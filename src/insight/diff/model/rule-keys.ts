@@ -46,15 +46,3 @@ type Mentions = Collection['permissions']['read']
 export const keyOfMentions = remembered((mentions: Mentions) =>
   [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
 )
-
-const numbers = new WeakMap<Rule, number>()
-let last = 0
-
-/** A number that no other rule has: cheaper than a text where rules are one wherever they are the same. */
-export function numberOfRule(rule: Rule): number {
-  const known = numbers.get(rule)
-  if (known !== undefined) return known
-  last += 1
-  numbers.set(rule, last)
-  return last
-}

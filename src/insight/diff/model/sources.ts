@@ -23,15 +23,18 @@ export type Sources = (path: string) => Cases
 export const always = (source: Source): Cases => [[ALWAYS, source]]
 
 /** A choice of cases. */
-export const choose = ({ and, not }: Logic, when: Diagram, cases: Cases, others: Cases): Cases =>
-  [
-    ...cases.map(([own, source]) => [and(when, own), source] as const),
-    ...others.map(([own, source]) => [and(not(when), own), source] as const),
-  ].filter(([own]) => own !== NEVER)
+export function choose({ and, not }: Logic, when: Diagram, cases: Cases, others: Cases): Cases {
+  if (when === NEVER || when === ALWAYS) return when === ALWAYS ? cases : others
+  const ifNot = not(when)
+  return [
+    ...cases.map((one) => [and(when, one[0]), one[1]] as const),
+    ...others.map((one) => [and(ifNot, one[0]), one[1]] as const),
+  ].filter((one) => one[0] !== NEVER)
+}
 
 /** That a condition holds for a value, wherever it comes from. */
 export const overCases = ({ and, or }: Logic, cases: Cases, holds: (source: Source) => Diagram): Diagram =>
-  or(...cases.map(([when, source]) => and(when, holds(source))))
+  or(...cases.map((one) => and(one[0], holds(one[1]))))
 
 export const MISSING: Source = { kind: 'fixed', value: undefined }
 

@@ -28,58 +28,78 @@ export interface Diagrams {
   differ(a: Diagram, b: Diagram): Diagram
 }
 
-const END: Step = { level: Number.POSITIVE_INFINITY, ways: [] }
+/** A step, and the one before it that has the same hash. */
+interface Kept extends Step {
+  readonly next: Diagram
+}
+
+/** Behind all others; a small number, as they are, and quicker to compare for that. */
+const END: Kept = { level: 2 ** 31 - 1, ways: [], next: NEVER }
+
+/** More than there are steps: two of them and what joins them make one number. */
+const MANY = 2 ** 25
+
+const AND = 0
+const OR = 1
+const DIFFER = 2
+type Joining = typeof AND | typeof OR | typeof DIFFER
 
 /** Creates diagrams; each step that has to be computed is a decision. */
 export function createDiagrams(budget: Budget): Diagrams {
-  const steps: Step[] = [END, END]
-  const known = new Map<number, Diagram[]>()
-  const stepOf = (diagram: Diagram): Step => steps[diagram] ?? END
+  const steps: Kept[] = [END, END]
+  const known = new Map<number, Diagram>()
+  const stepOf = (diagram: Diagram): Kept => steps[diagram] ?? END
   const step = (level: number, ways: readonly Diagram[]): Diagram => {
-    const [first = NEVER] = ways
-    if (ways.every((way) => way === first)) return first
-    const hash = hashOf(level, ways)
-    const alike = known.get(hash) ?? []
-    const found = alike.find((one) => isStep(stepOf(one), level, ways))
-    if (found !== undefined) return found
-    steps.push({ level, ways })
-    alike.push(steps.length - 1)
-    known.set(hash, alike)
-    return steps.length - 1
+    const first = ways[0] ?? NEVER
+    let hash = level | 0
+    let isOne = true
+    for (let i = 0; i < ways.length; i++) {
+      const way = ways[i] ?? NEVER
+      hash = (Math.imul(hash, 31) + way) | 0
+      isOne &&= way === first
+    }
+    if (isOne) return first
+    const next = known.get(hash) ?? NEVER
+    for (let one = next; one !== NEVER; one = stepOf(one).next)
+      if (isStep(stepOf(one), level, ways)) return one
+    known.set(hash, steps.length)
+    return steps.push({ level, ways, next }) - 1
   }
-  /** Joins two diagrams; `settle` says what constants, or what is equal, come to: the lower number is the first. */
-  const join = (settle: (a: Diagram, b: Diagram) => Diagram | undefined) => {
-    const joined: Map<Diagram, Diagram>[] = []
-    const run = (a: Diagram, b: Diagram): Diagram => {
-      if (a > b) return run(b, a)
-      const settled = settle(a, b)
-      if (settled !== undefined) return settled
-      const withOwn = joined[a] ?? new Map<Diagram, Diagram>()
-      joined[a] = withOwn
-      const before = withOwn.get(b)
-      if (before !== undefined) return before
-      spend(budget)
-      const result = divide(a, b)
-      withOwn.set(b, result)
-      return result
+  const joined = new Map<number, Diagram>()
+  const join = (joining: Joining, a: Diagram, b: Diagram): Diagram => {
+    if (a > b) return join(joining, b, a)
+    // What constants, or what is equal, come to: the lower number is the first.
+    if (a === b) return joining === DIFFER ? NEVER : a
+    if (a === NEVER) return joining === AND ? NEVER : b
+    if (a === ALWAYS) return joining === AND ? b : joining === OR ? ALWAYS : not(b)
+    const key = (joining * MANY + a) * MANY + b
+    const before = joined.get(key)
+    if (before !== undefined) return before
+    spend(budget)
+    const result = divide(joining, a, b)
+    joined.set(key, result)
+    return result
+  }
+  const divide = (joining: Joining, a: Diagram, b: Diagram): Diagram => {
+    const own = stepOf(a)
+    const other = stepOf(b)
+    const level = Math.min(own.level, other.level)
+    const isOwn = own.level === level
+    const isOther = other.level === level
+    const ways = (isOwn ? own : other).ways.slice()
+    let last = -1
+    let lastOther = -1
+    let result = NEVER
+    for (let i = 0; i < ways.length; i++) {
+      const way = isOwn ? (own.ways[i] ?? NEVER) : a
+      const otherWay = isOther ? (other.ways[i] ?? NEVER) : b
+      // Most values are told apart by few conditions: neighbours go the same way.
+      if (way !== last || otherWay !== lastOther) result = join(joining, way, otherWay)
+      last = way
+      lastOther = otherWay
+      ways[i] = result
     }
-    const divide = (a: Diagram, b: Diagram): Diagram => {
-      const [own, other] = [stepOf(a), stepOf(b)]
-      const level = Math.min(own.level, other.level)
-      const ways: Diagram[] = []
-      let [last, lastOther, result] = [-1, -1, NEVER]
-      for (let i = 0; i < (own.level === level ? own : other).ways.length; i++) {
-        const way = own.level === level ? (own.ways[i] ?? NEVER) : a
-        const otherWay = other.level === level ? (other.ways[i] ?? NEVER) : b
-        // Most values are told apart by few conditions: neighbours go the same way.
-        if (way !== last || otherWay !== lastOther) result = run(way, otherWay)
-        last = way
-        lastOther = otherWay
-        ways.push(result)
-      }
-      return step(level, ways)
-    }
-    return run
+    return step(level, ways)
   }
   const negated = new Map<Diagram, Diagram>([
     [NEVER, ALWAYS],
@@ -97,16 +117,10 @@ export function createDiagrams(budget: Budget): Diagrams {
   }
   return {
     ...{ step, stepOf, not },
-    and: join((a, b) => (a === NEVER ? NEVER : a === b || a === ALWAYS ? b : undefined)),
-    or: join((a, b) => (a === ALWAYS || b === ALWAYS ? ALWAYS : a === b || a === NEVER ? b : undefined)),
-    differ: join((a, b) => (a === b ? NEVER : a === NEVER ? b : a === ALWAYS ? not(b) : undefined)),
+    and: (a, b) => join(AND, a, b),
+    or: (a, b) => join(OR, a, b),
+    differ: (a, b) => join(DIFFER, a, b),
   }
-}
-
-const hashOf = (level: number, ways: readonly Diagram[]): number => {
-  let hash = level | 0
-  for (const way of ways) hash = (Math.imul(hash, 31) + way) | 0
-  return hash
 }
 
 const isStep = (step: Step, level: number, ways: readonly Diagram[]): boolean =>

@@ -41,17 +41,13 @@ export function findModel(condition: Diagram, place: Place): Model | undefined {
   ): Model | undefined => {
     const touched = touch(variables, state, [key])
     if (!touched) return undefined
-    const chosen = new Map<Diagram, Set<Value>>()
-    for (const [i, value] of values.entries()) {
-      const way = ways[i] ?? NEVER
-      if (way !== NEVER) chosen.set(way, (chosen.get(way) ?? new Set()).add(value))
-    }
-    const missing = isBestMissing(key) ? ways[values.indexOf(undefined)] : undefined
-    const order = [...chosen].sort(([a], [b]) => Number(b === missing) - Number(a === missing))
-    for (const [way, group] of order) {
+    const missing = isBestMissing(key) ? (ways[values.indexOf(undefined)] ?? NEVER) : NEVER
+    for (const way of new Set([missing, ...ways])) {
+      if (way === NEVER) continue
       spend(budget)
-      const atom = { kind: 'test', on: key, test: (value: Value) => group.has(value) } as const
-      const next = assume(variables, touched, { atom, holds: true })
+      const group = new Set(values.filter((_, i) => ways[i] === way))
+      const test = (value: Value): boolean => group.has(value)
+      const next = assume(variables, touched, { atom: { kind: 'test', on: key, test }, holds: true })
       const model = next && walk(way, next)
       if (model) return model
     }

@@ -4,6 +4,7 @@ import {
   holdsIn,
   isList,
   keysOf,
+  type ListMark,
   type Model,
   type Question,
   scalarOf,
@@ -15,15 +16,16 @@ export function findLists(variables: Variables, question: Question): Model | und
   const { literals, values } = question
   const atoms = literals.filter(({ atom }) => atom.kind !== 'compare')
   const asked = new Set(atoms.flatMap(({ atom }) => keysOf(atom)))
-  const all = [...values].flatMap(([key, value]) => (isList(value) ? [key] : []))
-  const keys = all.filter((key) => asked.has(key))
   const lists = new Map<string, Scalar[]>()
+  const keys: string[] = []
+  values.forEach((value, key) => {
+    if (!isList(value)) return
+    if (asked.has(key)) keys.push(key)
+    else lists.set(key, fill(variables, value, key))
+  })
   const model: Model = { values, lists }
-  for (const key of all) if (!asked.has(key)) lists.set(key, fill(variables, question, key))
   if (keys.length === 0)
-    return atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds)
-      ? { values: new Map(values), lists }
-      : undefined
+    return atoms.every(({ atom, holds }) => holdsIn(atom, model) === holds) ? model : undefined
 
   const groups = joinEqual(keys, question)
   const elements = new Map<string, Scalar[]>()
@@ -125,8 +127,7 @@ export function findLists(variables: Variables, question: Question): Model | und
       return false
     })
   }
-  if (!satisfy(0)) return undefined
-  return { values: new Map(values), lists: new Map([...lists].map(([key, list]) => [key, [...list]])) }
+  return satisfy(0) ? model : undefined
 }
 
 /** Whether an element meets a condition on the elements of a list. */
@@ -138,9 +139,8 @@ function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
 }
 
 /** A list of which nothing is asked. */
-function fill(variables: Variables, { values }: Question, key: string): Scalar[] {
-  const mark = values.get(key)
-  if (!isList(mark) || !mark.hasElement) return []
+function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
+  if (!mark.hasElement) return []
   const { elements = [] } = variables.get(key) ?? {}
   return elements.filter((element) => typeof element === mark.of).slice(0, 1)
 }

@@ -29,7 +29,7 @@ export type Topic =
   | { readonly atom: JoiningAtom }
 
 /** The places of the order for one variable: its own, and those of the atoms in which it is the last. */
-const PLACES = 2 ** 20
+const PLACES = 2 ** 16
 
 /** Creates the logic of some variables, which are decided in their order. */
 export function createLogic(variables: Variables, budget: Budget): Logic {

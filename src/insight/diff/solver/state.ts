@@ -45,6 +45,10 @@ export function touch(variables: Variables, state: State, keys: readonly string[
   return settle(variables, { domains, literals }, state.model)
 }
 
+/** The value that a variable had, where it still may, or else the first that it may have. */
+const keep = (domain: readonly Value[], before: Value): Value =>
+  domain.includes(before) ? before : domain[0]
+
 /** What is in an object is there only with the object. */
 const isInside = (inner: Value, outer: Value): boolean => inner === undefined || outer !== undefined
 
@@ -77,14 +81,15 @@ function restrict(domains: Domains, key: string, keep: (value: Value) => boolean
 function settle(
   variables: Variables,
   { domains, literals }: Omit<State, 'model'>,
-  last?: Model,
+  last: Model,
 ): State | undefined {
   const values = new Map<string, Value>()
-  for (const [key, domain] of domains) {
-    if (domain.length === 0) return undefined
-    const before = last?.values.get(key)
-    values.set(key, last && domain.includes(before) ? before : domain[0])
-  }
+  let isPossible = true
+  domains.forEach((domain, key) => {
+    values.set(key, keep(domain, last.values.get(key)))
+    isPossible &&= domain.length > 0
+  })
+  if (!isPossible) return undefined
   const model = findModel(variables, { domains, literals, values })
   return model && { domains, literals, model }
 }

@@ -52,6 +52,7 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
   const addFaults = (field: Field): void => {
     const { name, definition } = field
     const canMiss = definition.required === true
+    if (!canMiss && !rule.set.has(name) && !holdsImmutable(field)) return
     const isNamed = rule.set.has(name) ? ALWAYS : isKept(name)
     const isSeen = isShown(name)
     const isFixed = holdsImmutable(field)

@@ -1,3 +1,4 @@
+import { topOf } from '../model/classes.js'
 import { bodyKey } from '../model/sources.js'
 import { type Diagram, NEVER } from '../solver/diagrams.js'
 import type { Logic } from '../solver/logic.js'
@@ -11,9 +12,16 @@ export interface BodyReader {
   isNull(name: string): Diagram
 }
 
-/** Reads a body that has no other names than these. */
-export const createBodyReader = (logic: Logic, known: ReadonlySet<string>): BodyReader => ({
-  names: (name) =>
-    known.has(name.split('.')[0] ?? name) ? logic.test(bodyKey(name), (value) => value !== undefined) : NEVER,
-  isNull: (name) => logic.test(bodyKey(name), (value) => isOpaque(value) && value.sample === null),
-})
+/** Reads a body that has no other names than these; what it names is found once. */
+export function createBodyReader(logic: Logic, known: ReadonlySet<string>): BodyReader {
+  const named = new Map<string, Diagram>()
+  return {
+    names(name) {
+      if (!known.has(topOf(name))) return NEVER
+      const found = named.get(name) ?? logic.test(bodyKey(name), (value) => value !== undefined)
+      named.set(name, found)
+      return found
+    },
+    isNull: (name) => logic.test(bodyKey(name), (value) => isOpaque(value) && value.sample === null),
+  }
+}

@@ -8,6 +8,7 @@ const RFC3339 =
  * leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
  */
 export function parseTimestamp(text: string): string | undefined {
+  if (text.length === 24 && text.endsWith('Z') && formatTimestamp(Date.parse(text)) === text) return text
   const parts = RFC3339.exec(text)
   if (!parts) return undefined
   const [

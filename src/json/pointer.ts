@@ -2,7 +2,7 @@ import { isObject, readOwn } from './own-properties.js'
 
 /** A name, escaped as a part of a JSON pointer (RFC 6901). */
 export const toPointerPart = (name: string | number): string =>
-  `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  `/${typeof name === 'number' ? name : name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 /** The value at a JSON pointer; `undefined` where there is none. */
 export function readPointer(value: unknown, pointer: string): unknown {

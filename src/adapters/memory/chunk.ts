@@ -60,6 +60,6 @@ export const isPlain = (value: Ordered): boolean => typeof value !== 'string' ||
 
 /** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
 export function comparePlain(a: Ordered, b: Ordered): number {
-  if (typeof a !== 'string' || typeof b !== 'string') return compare(a, b)
+  if (a === undefined || b === undefined || typeof a !== typeof b) return compare(a, b)
   return a === b ? 0 : a < b ? -1 : 1
 }

@@ -56,10 +56,7 @@ export function createRows(database: Loki, name: string): Rows {
     for (const index of sorted) index.rows.remove(row)
     for (const index of elements) index.remove(row)
   }
-  const isKnown = (
-    indexes: readonly { readonly fields: readonly FieldRef[] }[],
-    fields: readonly FieldRef[],
-  ): boolean => indexes.some((index) => JSON.stringify(index.fields) === JSON.stringify(fields))
+  const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
   return {
     unique,
@@ -92,7 +89,7 @@ export function createRows(database: Loki, name: string): Rows {
       known.delete(id)
     },
     addUnique(fields) {
-      if (isKnown(unique, fields)) return
+      if (unique.some((index) => isSame(index.fields, fields))) return
       const index = createUniqueIndex(fields)
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
@@ -104,13 +101,13 @@ export function createRows(database: Loki, name: string): Rows {
       unique.push(index)
     },
     addSorted(fields) {
-      if (isKnown(sorted, fields)) return
+      if (sorted.some((index) => isSame(index.fields, fields))) return
       const index = createSortedIndex(fields)
       for (const row of collection.data) index.rows.insert(row)
       sorted.push(index)
     },
     addElements(field) {
-      if (elements.some((index) => JSON.stringify(index.field) === JSON.stringify(field))) return
+      if (elements.some((index) => isSame(index.field, field))) return
       const index = createElementIndex(field)
       for (const row of collection.data) index.add(row)
       elements.push(index)

@@ -20,6 +20,8 @@ export interface SortedList<T> {
   /** Changes with each change of the list. */
   readonly version: number
   insert(element: T): void
+  /** Puts what was inserted in order if it is much: asked for once a write is done, for a million are sorted best at once. */
+  tidy(): void
   remove(element: T): void
   /**
    * The number of elements whose first columns are before some values; with `isBehind`, also of those that are
@@ -32,7 +34,7 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
-/** The most insertions that wait: putting them in order takes less than a millisecond. */
+/** The most insertions that wait for another write: putting them in order takes less than a millisecond. */
 const MAX_FRESH = 512
 
 /** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
@@ -58,11 +60,10 @@ export function createSortedList<T>(
   let version = 0
   let fresh: T[] = []
   // From the first other text on, texts are compared by their code points.
-  let arePlain = true
+  let compareValues = comparePlain
 
   /** Whether an element is before some values in its first columns. */
   const isBefore = ({ keys, elements }: Chunk<T>, place: number, { values, isBehind }: Bound): boolean => {
-    const compareValues = arePlain ? comparePlain : compare
     let order = 0
     for (let i = 0; order === 0 && i < values.length; i++) {
       const column = keys[i]
@@ -86,39 +87,43 @@ export function createSortedList<T>(
       return place
     })
   }
-  /** Puts insertions behind all others, as long as they go there: what ascends needs no search. Gives their number. */
-  const append = (added: readonly T[]): number => {
-    let chunk = chunks.at(-1)
-    for (let i = 0; i < added.length; i++) {
-      const element = added[i] as T
-      const values = readAll(element)
-      arePlain &&= values.every(isPlain)
-      if (!chunk || !isBefore(chunk, chunk.elements.length - 1, { values })) return i
-      chunk.elements.push(element)
-      for (let k = 0; k < chunk.keys.length; k++) chunk.keys[k]?.push(values[k])
-      if (chunk.elements.length < 2 * CHUNK) continue
-      chunk = split(chunk)
-      chunks.push(chunk)
-    }
-    return added.length
-  }
-  /** Compares the values of two insertions. */
-  const compareFresh = ({ values: a }: Fresh<T>, { values: b }: Fresh<T>): number => {
-    const compareValues = arePlain ? comparePlain : compare
-    let order = 0
-    for (let i = 0; order === 0 && i < columns.length; i++) order = compareValues(a[i], b[i])
-    return order
-  }
   /** Puts what waits in order. */
   const settle = (): void => {
     if (fresh.length === 0) return
     starts = undefined
-    const appended = append(fresh)
-    const rows = fresh.slice(appended).map((element) => ({ element, values: readAll(element) }))
-    arePlain &&= rows.every(({ values }) => values.every(isPlain))
-    rows.sort(compareFresh)
+    const waiting = fresh
     fresh = []
-    if (chunks.length === 0) chunks.push({ keys: others.map(() => []), elements: [] })
+    // Column by column: numbers that lie side by side are compared much faster.
+    const table = columns.map((read) => waiting.map(read))
+    if (!table.every((values) => values.every(isPlain))) compareValues = compare
+    const places = [...waiting.keys()].sort((a, b) => {
+      let order = 0
+      for (let i = 0; order === 0 && i < table.length; i++)
+        order = compareValues(table[i]?.[a], table[i]?.[b])
+      return order
+    })
+    const readRow = (place: number): Fresh<T> => ({
+      element: waiting[place] as T,
+      values: table.map((values) => values[place]),
+    })
+    const final = chunks.at(-1)
+    let open = final ?? { keys: others.map(() => []), elements: [] }
+    if (!final) chunks.push(open)
+    let appended = 0
+    for (const place of places) {
+      // What goes behind all others needs no search.
+      const { element, values } = readRow(place)
+      const { keys, elements } = open
+      if (final && !isBefore(open, elements.length - 1, { values })) break
+      appended += 1
+      elements.push(element)
+      for (let k = 0; k < keys.length; k++) keys[k]?.push(values[k])
+      if (elements.length >= 2 * CHUNK) {
+        open = split(open)
+        chunks.push(open)
+      }
+    }
+    const rows = places.slice(appended).map(readRow)
     let index = 0
     for (let begin = 0, end = 0; begin < rows.length; begin = end) {
       const final = chunks.length - 1
@@ -156,7 +161,9 @@ export function createSortedList<T>(
     insert(element) {
       change(1)
       fresh.push(element)
-      if (fresh.length === MAX_FRESH) settle()
+    },
+    tidy() {
+      if (fresh.length >= MAX_FRESH) settle()
     },
     remove(element) {
       settle()

@@ -15,12 +15,10 @@ export interface Held {
   readonly log: LogPlan | undefined
 }
 
-/** What the steps so far have done. */
-interface Progress {
-  readonly undo: (() => void)[]
-  /** What they did in logged collections. */
-  readonly touched: Touched[]
-}
+/** What a step has done to a document. */
+interface Done extends Omit<Touched, 'log'>, Pick<Held, 'rows' | 'log'> {}
+
+const isLogged = (done: Done): done is Done & Touched => done.log !== undefined
 
 /** Applies the steps in turn; if one fails, those before it are undone. */
 export function writeSteps(
@@ -28,37 +26,39 @@ export function writeSteps(
   find: (name: string) => Held,
   log: ChangeLog,
 ): WriteResult {
-  const progress: Progress = { undo: [], touched: [] }
-  let removed = 0
-  let applied = 0
-  for (const step of steps) {
-    const outcome = applyStep(step, find(step.in), progress)
-    if (typeof outcome !== 'number') {
-      for (const takeBack of progress.undo.reverse()) takeBack()
-      return { ok: false, step: applied, ...outcome }
-    }
-    removed += outcome
-    applied += 1
+  const done: Done[] = []
+  for (const [i, step] of steps.entries()) {
+    const refusal = applyStep(step, find(step.in), done)
+    if (!refusal) continue
+    for (const one of done.reverse()) takeBack(one)
+    return { ok: false, step: i, ...refusal }
   }
-  if (progress.touched.length > 0) log.record(progress.touched)
-  return { ok: true, removed }
+  for (const { rows } of done) for (const index of rows.sorted) index.rows.tidy()
+  const touched = done.filter(isLogged)
+  if (touched.length > 0) log.record(touched)
+  return { ok: true, removed: done.filter(({ after }) => !after).length }
 }
 
-/** Applies one step. Gives the number of documents that it removed, or the reason of its failure. */
+function takeBack({ rows, before, after }: Done): void {
+  if (before && after) rows.replace(before)
+  else if (before) rows.insert(before)
+  else if (after) rows.remove(after._id)
+}
+
+/** Applies one step. Gives the reason of its failure. */
 function applyStep(
   step: WriteStep,
   { rows, plan, log }: Held,
-  { undo, touched }: Progress,
-): number | Pick<Refusal, 'reason' | 'fields'> {
+  done: Done[],
+): Pick<Refusal, 'reason' | 'fields'> | undefined {
   if ('insert' in step) {
     const document = freezeCopy(step.insert)
     if (rows.get(document._id)) return { reason: 'unique', fields: ['_id'] }
     const taken = findTaken(rows, document)
     if (taken) return taken
     rows.insert(document)
-    undo.push(() => rows.remove(document._id))
-    if (log) touched.push({ in: step.in, before: null, after: document, log })
-    return 0
+    done.push({ in: step.in, before: null, after: document, log, rows })
+    return undefined
   }
   if ('replace' in step) {
     const before = rows.get(step.replace._id)?.document
@@ -67,19 +67,17 @@ function applyStep(
     const taken = findTaken(rows, document)
     if (taken) return taken
     rows.replace(document)
-    undo.push(() => rows.replace(before))
-    if (log) touched.push({ in: step.in, before, after: document, log })
-    return 0
+    done.push({ in: step.in, before, after: document, log, rows })
+    return undefined
   }
   if ('remove' in step) {
     const doomed = findMatching(plan, step.remove)
     if (step.expect !== undefined && step.expect !== doomed.length) return { reason: 'changed' }
     for (const document of doomed) {
       rows.remove(document._id)
-      undo.push(() => rows.insert(document))
-      if (log) touched.push({ in: step.in, before: document, after: null, log })
+      done.push({ in: step.in, before: document, after: null, log, rows })
     }
-    return doomed.length
+    return undefined
   }
   if ('require' in step) {
     const document = rows.get(step.require)?.document
@@ -87,9 +85,9 @@ function applyStep(
     const isAsRequired =
       (step.version ?? document._version) === document._version &&
       (step.where === undefined || compileFilter(step.where)(document))
-    return isAsRequired ? 0 : { reason: 'changed' }
+    return isAsRequired ? undefined : { reason: 'changed' }
   }
-  return findMatching(plan, step.refuse).length > 0 ? { reason: 'found' } : 0
+  return findMatching(plan, step.refuse).length > 0 ? { reason: 'found' } : undefined
 }
 
 function findMatching(plan: Planner, filter: Filter): readonly StoredDocument[] {

@@ -8,8 +8,8 @@ import { keepProperties } from '../../permissions/write-rules.js'
 import { isUuid, suggest } from '../../schema/names.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
-import type { StorageAdapter, WriteStep } from '../../storage.js'
-import type { JsonObject } from '../../types.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
+import type { JsonObject, MaybePromise } from '../../types.js'
 import { type Call, createCall, type Service } from '../call.js'
 import { UNHURRIED } from '../deadline.js'
 import { brokenReference, conflict, invalid } from '../refusals.js'
@@ -48,8 +48,11 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   for (const [name, documents] of Object.entries(seed)) {
     const collection = plan.collections.get(name)
     if (collection && Array.isArray(documents)) {
-      for (const [i, document] of documents.entries())
-        drafts.push(...judge(call, collection, document, report.at(name).at(i)))
+      const own = report.at(name)
+      for (const [i, document] of documents.entries()) {
+        const draft = judge(call, collection, document, own.at(i))
+        if (draft) drafts.push(draft)
+      }
       continue
     }
     const message = collection
@@ -62,8 +65,8 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   const inserts: WriteStep[] = []
   const references: Reference[] = []
   const agreements: Agreement[] = []
-  for (const { collection, parts, path } of drafts) {
-    const insert = await buildDocument(call, collection, parts)
+  for (const { collection, document, path } of drafts) {
+    const insert = typeof document === 'function' ? await document() : await document
     inserts.push({ in: collection.name, insert })
     references.push(...collectReferences(collection.fields, insert, path))
     agreements.push(...planAgreements(plan, collection, { after: insert, at: path }))
@@ -84,28 +87,31 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
 /** A document that may be stored once its secrets are hashed. */
 interface Draft {
   readonly collection: Collection
-  readonly parts: Parameters<typeof buildDocument>[2]
+  /** Made at once where nothing has to be hashed: of a million documents, no second copies are held. */
+  readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
   readonly path: string
 }
 
 /** The draft of a document; none for a value that is not JSON, which cannot be read any further. */
-function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): readonly Draft[] {
+function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): Draft | undefined {
   if (!isObject(document)) {
     report.fault('wrong_type', 'must be an object')
-    return []
+    return undefined
   }
   if (!isStorable(document)) {
     findUnstorable(document, report)
-    return []
+    return undefined
   }
   const given = readSystemFields(document, report)
-  const system = {
-    ...createSystemFields(call, collection, given._id ?? call.service.createId()),
-    ...given,
-  }
-  const judged = judgeBody(collection, keepProperties(document, () => true).body, call.service.clock())
-  for (const { path, code, message } of judged.faults) report.within(path).fault(code, message)
-  return [{ collection, parts: { system, fields: judged.fields }, path: report.path }]
+  const own = createSystemFields(call, collection, given._id ?? call.service.createId())
+  const { fields, faults } = judgeBody(
+    collection,
+    keepProperties(document, () => true).body,
+    call.service.clock(),
+  )
+  for (const { path, code, message } of faults) report.within(path).fault(code, message)
+  const build = () => buildDocument(call, collection, { system: { ...own, ...given }, fields })
+  return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
 }
 
 interface GivenSystemFields {
@@ -117,29 +123,35 @@ interface GivenSystemFields {
 
 /** The system fields in a seed document, in stored form. */
 function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
-  const given: [string, unknown][] = []
-  for (const [name, read] of Object.entries(SYSTEM_READERS)) {
+  const given: { [name: string]: unknown } = {}
+  for (const name in SYSTEM_FIELDS) {
+    const [read, expected] = SYSTEM_FIELDS[name as keyof GivenSystemFields]
     if (!Object.hasOwn(document, name)) continue
-    const value = read(document[name])
-    if (value === undefined) report.at(name).fault('wrong_type', EXPECTED[name] ?? '')
-    else given.push([name, value])
+    given[name] = read(document[name])
+    if (given[name] === undefined) report.at(name).fault('wrong_type', expected)
   }
-  return Object.fromEntries(given)
+  return given
 }
 
-const readTime = (value: unknown): string | undefined =>
-  typeof value === 'string' ? parseTimestamp(value) : undefined
+const TIME = [
+  (value: unknown) => (typeof value === 'string' ? parseTimestamp(value) : undefined),
+  'must be an RFC 3339 date-time',
+] as const
 
-const SYSTEM_READERS: { readonly [name: string]: (value: unknown) => string | null | undefined } = {
-  _id: (value) => (typeof value === 'string' && isUuid(value) ? value : undefined),
-  createdAt: readTime,
-  updatedAt: readTime,
-  createdBy: (value) => (typeof value === 'string' || value === null ? value : undefined),
-}
-
-const EXPECTED: { readonly [name: string]: string } = {
-  _id: 'must be a UUID in lower case',
-  createdAt: 'must be an RFC 3339 date-time',
-  updatedAt: 'must be an RFC 3339 date-time',
-  createdBy: 'must be the _id of a user, or null',
+const SYSTEM_FIELDS: {
+  readonly [name in keyof GivenSystemFields]-?: readonly [
+    read: (value: unknown) => string | null | undefined,
+    expected: string,
+  ]
+} = {
+  _id: [
+    (value) => (typeof value === 'string' && isUuid(value) ? value : undefined),
+    'must be a UUID in lower case',
+  ],
+  createdAt: TIME,
+  updatedAt: TIME,
+  createdBy: [
+    (value) => (typeof value === 'string' || value === null ? value : undefined),
+    'must be the _id of a user, or null',
+  ],
 }

@@ -58,6 +58,26 @@ describe('a sorted list', () => {
     )
   })
 
+  test('reads each value once of what fills it, and takes what comes together later to its places', () => {
+    let reads = 0
+    const list = createSortedList<Element>([], ([, id]) => {
+      reads += 1
+      return id
+    })
+    const elements = Array.from({ length: 24_000 }, (_, i): Element => {
+      const id = String((i * 7919) % 24_000).padStart(5, '0')
+      return [undefined, id]
+    })
+    for (const element of elements.slice(0, 20_000)) list.insert(element)
+    list.tidy()
+    expect(reads).toBe(20_000)
+    for (const element of elements.slice(20_000)) list.insert(element)
+    list.tidy()
+    const before = reads
+    expect(all(list)).toEqual(elements.sort(compareElements))
+    expect(reads).toBe(before)
+  })
+
   test('lets nothing be removed that is not there', () => {
     const list = createList()
     list.remove([1, 'x'])

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { newPool, newSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
@@ -18,6 +18,9 @@ const newStore = (): Store & { readonly engine: 'postgres' } => ({
   engine: 'postgres',
   options: { connectionString: postgres.url, schema: newSchema() },
 })
+
+// The server knows of a connection for a moment after it was closed.
+beforeEach(() => until(async () => (await postgres.countConnections()) === 0, 'those before are closed'))
 
 const clients = new Set<pg.Client>()
 afterEach(async () => {

@@ -6,6 +6,7 @@ import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
 import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
+const BRACKET = /[[\]]/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
@@ -96,8 +97,10 @@ function decode(text: string): string | undefined {
 
 /** The key in its canonical form, in which `q[a]` is `q[a][$eq]`; a fault for a key outside the grammar. */
 function canonicalKey(name: string, allowed: readonly ParameterName[]): string | Fault {
-  const [, parameter = '', brackets = ''] = /^([^[\]]*)(.*)$/s.exec(name) ?? []
-  const keys = [...brackets.matchAll(/\[([^[\]]*)\]/g)].map(([, key = '']) => key)
+  const start = name.search(BRACKET)
+  const parameter = start < 0 ? name : name.slice(0, start)
+  const brackets = name.slice(parameter.length)
+  const keys = /^\[.*\]$/s.test(brackets) ? brackets.slice(1, -1).split('][') : []
   if (!(allowed as readonly string[]).includes(parameter)) {
     return {
       path: cut(name),
@@ -105,7 +108,7 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
       message: `is not a parameter here; there are ${allowed.join(', ') || 'none'}`,
     }
   }
-  const wellFormed = keys.map((key) => `[${key}]`).join('') === brackets
+  const wellFormed = keys.length > 0 ? !keys.some((key) => BRACKET.test(key)) : brackets === ''
   const [path, ...more] = keys
   switch (parameter as ParameterName) {
     case 'q':

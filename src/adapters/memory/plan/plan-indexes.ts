@@ -34,15 +34,15 @@ export function planIndex(
   sort: readonly SortKey[],
 ): readonly IndexPlan[] {
   const columns = [...index.fields, ID]
-  const single = useIndex(
-    columns,
-    conditions.filter(({ kind }) => kind !== 'or'),
-    sort,
-  )
   const several = useIndex(columns, conditions, sort)
-  const parts = several.fixing.reduce((total, fixing) => total * countValues(fixing), 1)
-  const isSplit = several.fixing.some(({ kind }) => kind === 'or') && parts <= MAX_RANGES
-  return (isSplit ? [several, single] : [single]).map((use) => useIndexFor(index, use, conditions))
+  const { fixing, lower, upper, order = [] } = several
+  // All of it, in no order that was asked for: the index of ids gives the same.
+  if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
+  if (!fixing.some(({ kind }) => kind === 'or')) return [useIndexFor(index, several, conditions)]
+  const leaves = conditions.filter(({ kind }) => kind !== 'or')
+  const single = useIndexFor(index, useIndex(columns, leaves, sort), conditions)
+  const parts = fixing.reduce((total, fixing) => total * countValues(fixing), 1)
+  return parts <= MAX_RANGES ? [useIndexFor(index, several, conditions), single] : [single]
 }
 
 const countValues = (fixing: Filter): number => (fixing.kind === 'or' ? fixing.filters.length : 1)

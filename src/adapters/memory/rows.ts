@@ -25,6 +25,8 @@ export interface Rows {
   addElements(field: FieldRef): void
 }
 
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
 /** Creates a database that is only in memory, in any runtime. */
 export const createDatabase = (): Loki =>
   new Loki('memory', { env: 'NA', persistenceMethod: 'memory', autosave: false })
@@ -56,8 +58,6 @@ export function createRows(database: Loki, name: string): Rows {
     for (const index of sorted) index.rows.remove(row)
     for (const index of elements) index.remove(row)
   }
-  const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
   return {
     unique,
     byId,
@@ -104,6 +104,7 @@ export function createRows(database: Loki, name: string): Rows {
       if (sorted.some((index) => isSame(index.fields, fields))) return
       const index = createSortedIndex(fields)
       for (const row of collection.data) index.rows.insert(row)
+      index.rows.tidy()
       sorted.push(index)
     },
     addElements(field) {

@@ -20,7 +20,7 @@ export interface SortedList<T> {
   /** Changes with each change of the list. */
   readonly version: number
   insert(element: T): void
-  /** Puts what was inserted in order if it is much: asked for once a write is done, for a million are sorted best at once. */
+  /** Puts what was inserted in order if it is much: asked for where no more comes, for a million are sorted best at once. */
   tidy(): void
   remove(element: T): void
   /**
@@ -106,15 +106,15 @@ export function createSortedList<T>(
       element: waiting[place] as T,
       values: table.map((values) => values[place]),
     })
-    const final = chunks.at(-1)
-    let open = final ?? { keys: others.map(() => []), elements: [] }
-    if (!final) chunks.push(open)
+    const hadNone = chunks.length === 0
+    let open = chunks.at(-1) ?? { keys: others.map(() => []), elements: [] }
+    if (hadNone) chunks.push(open)
     let appended = 0
     for (const place of places) {
       // What goes behind all others needs no search.
       const { element, values } = readRow(place)
       const { keys, elements } = open
-      if (final && !isBefore(open, elements.length - 1, { values })) break
+      if (!hadNone && !isBefore(open, elements.length - 1, { values })) break
       appended += 1
       elements.push(element)
       for (let k = 0; k < keys.length; k++) keys[k]?.push(values[k])

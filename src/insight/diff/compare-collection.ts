@@ -131,7 +131,7 @@ interface Known extends Found {
 function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
-  // Rights to read add up: one role shows a document, and another more of it. Who deletes has a role that refuses, too.
+  // Rights to read and to delete add up: one role has what the other side lacks, others show the document, on each side.
   const telling = operation === 'read' ? 2 : operation === 'delete' ? 3 : Number.POSITIVE_INFINITY
   const most = Math.min(...[plans.before, plans.after].map((plan) => mostRoles(plan, plans.authenticate)))
   const areAccounts = [isAccounts(plans.before, sides.before), isAccounts(plans.after, sides.after)] as const

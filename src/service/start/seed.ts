@@ -92,7 +92,7 @@ interface Draft {
   readonly path: string
 }
 
-/** The draft of a document; none for a value that is not JSON, which cannot be read any further. */
+/** The draft of a document; none for a value that is not one of its collection. */
 function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): Draft | undefined {
   if (!isObject(document)) {
     report.fault('wrong_type', 'must be an object')
@@ -110,6 +110,7 @@ function judge(call: Call, collection: Collection, document: unknown, report: Bo
     call.service.clock(),
   )
   for (const { path, code, message } of faults) report.within(path).fault(code, message)
+  if (faults.length > 0) return undefined
   const build = () => buildDocument(call, collection, { system: { ...own, ...given }, fields })
   return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
 }

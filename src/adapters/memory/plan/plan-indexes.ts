@@ -41,7 +41,7 @@ export function planIndex(
   if (!fixing.some(({ kind }) => kind === 'or')) return [useIndexFor(index, several, conditions)]
   const leaves = conditions.filter(({ kind }) => kind !== 'or')
   const single = useIndexFor(index, useIndex(columns, leaves, sort), conditions)
-  const parts = fixing.reduce((total, fixing) => total * countValues(fixing), 1)
+  const parts = fixing.reduce((total, condition) => total * countValues(condition), 1)
   return parts <= MAX_RANGES ? [useIndexFor(index, several, conditions), single] : [single]
 }
 

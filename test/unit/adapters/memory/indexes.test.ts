@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
 import { createSortedList, type SortedList } from '../../../../src/adapters/memory/sorted-list.js'
 import { compare, type Ordered } from '../../../../src/filter/compare.js'
 import type { FieldRef, Filter, Scalar } from '../../../../src/filter/filter.js'
@@ -76,6 +77,24 @@ describe('a sorted list', () => {
     const before = reads
     expect(all(list)).toEqual(elements.sort(compareElements))
     expect(reads).toBe(before)
+  })
+
+  test('that is added to rows is in order before anybody asks', () => {
+    let reads = 0
+    const rows = createRows(createDatabase(), 'things')
+    for (let i = 0; i < 1000; i++)
+      rows.insert({
+        _id: String(i),
+        _version: 1,
+        get n() {
+          reads += 1
+          return -i
+        },
+      } as unknown as StoredDocument)
+    rows.addSorted([{ path: 'n', type: 'integer', each: false }])
+    expect(reads).toBe(1000)
+    expect(rows.sorted.at(-1)?.rows.rank([-500], false)).toBe(499)
+    expect(reads).toBe(1000)
   })
 
   test('lets nothing be removed that is not there', () => {

@@ -1,4 +1,5 @@
 import type { Filter } from '../../filter/filter.js'
+import type { Bytes } from '../../json/bytes.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { StoredDocument } from '../../storage.js'
@@ -68,8 +69,8 @@ function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   })
 }
 
-const hold = (short: string | KeptPage): Page =>
-  typeof short === 'string' ? { json: short } : { json: short.json, kept: short }
+const hold = (short: string | Bytes | KeptPage): Page =>
+  typeof short === 'object' && 'json' in short ? { json: short.json, kept: short } : { json: short }
 
 const write = (
   call: Call,

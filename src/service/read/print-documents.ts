@@ -75,7 +75,7 @@ export function printShort(
   call: Call,
   documents: readonly StoredDocument[],
   reading: Reading,
-): MaybePromise<string | KeptPage | undefined> {
+): MaybePromise<string | Bytes | KeptPage | undefined> {
   const { pages } = call.service
   const { query, access } = reading
   if (query.expand.length > 0) {
@@ -101,20 +101,33 @@ export function printShort(
 /** The documents that are printed at once, which is cheaper than one by one. */
 const TOGETHER = 32
 
+const encoder = new TextEncoder()
+
+/** The text of a few documents; of more the bytes, for a long text costs as much again to join as to write. */
 function* joinTexts(
   documents: readonly StoredDocument[],
   reading: Reading,
   slice: Slice,
-): Sliced<string | undefined> {
-  let text = ''
+): Sliced<string | Bytes | undefined> {
+  const print = (some: readonly StoredDocument[]): string => {
+    const text = JSON.stringify(some.map((document) => select(document, reading)))
+    slice.left -= stepsToWrite(text.length)
+    return text
+  }
+  if (documents.length <= TOGETHER) {
+    const text = print(documents)
+    return text.length > MAX_SHORT ? undefined : text
+  }
+  const parts: Bytes[] = []
+  let length = 1
   for (let i = 0; i < documents.length; i += TOGETHER) {
     if (slice.left <= 0) yield
-    const some = JSON.stringify(documents.slice(i, i + TOGETHER).map((document) => select(document, reading)))
-    slice.left -= stepsToWrite(some.length)
-    text += `${i === 0 ? '' : ','}${some.slice(1, -1)}`
-    if (text.length > MAX_SHORT) return undefined
+    const part = encoder.encode(print(documents.slice(i, i + TOGETHER))).subarray(1, -1)
+    length += 1 + part.length
+    if (length > MAX_SHORT) return undefined
+    parts.push(part)
   }
-  return `[${text}]`
+  return joinArray(parts, length)
 }
 
 /** The same of kept texts, which are only copied. */

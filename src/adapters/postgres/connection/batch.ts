@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../errors.js'
 import { overloaded } from '../faults.js'
 import type { Caller } from './connections.js'
-import { type Crowd, createCrowd } from './crowd.js'
+import { Crowd } from './crowd.js'
 import { MAX_WAITING } from './queue.js'
 import type { Watch } from './watch.js'
 
@@ -70,7 +70,7 @@ export function createBatch<Item, Result>(
   }
   const run = (members: readonly Member<Item, Result>[]): void => {
     const [only] = members
-    const crowd = createCrowd(members, leaving)
+    const crowd = new Crowd(members, leaving)
     let isCounted = true
     underWay += 1
     const discount = (): void => {

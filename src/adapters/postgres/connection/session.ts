@@ -2,7 +2,7 @@ import type { Value } from '../../sql/dialect.js'
 import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
-import { createRowQuery, type Part, type Row, type RowsRead } from './row-query.js'
+import { type Part, type Row, RowQuery, type RowsRead } from './row-query.js'
 
 /** The result of a statement. */
 export interface Rows {
@@ -119,10 +119,10 @@ export function createSessions(source: PoolSource): Sessions {
         ...{ text, values },
         name: prepared.nameOf(client, text) ?? '',
       })
-      const sendOwn = (...parts: readonly [Part, ...Part[]]): Promise<RowsRead> =>
+      const sendOwn = (...parts: readonly Part[]): Promise<RowsRead> =>
         new Promise((resolve, reject) => {
           if (session.isLost) throw new UnsentStatement()
-          const query = createRowQuery(parts, (thrown, read) => {
+          const query = new RowQuery(parts, (thrown, read) => {
             if (!read) reject(failed(thrown))
             else if (isUnconfirmed) reject(unconfirmed())
             else resolve(read)

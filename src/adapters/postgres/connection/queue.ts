@@ -32,7 +32,14 @@ const DEFAULT_SIZE = 10
 /** The connections that work of one kind may have, and what waits for one of them before it waits for any. */
 interface Share {
   places: number
-  readonly waiting: Map<Job, readonly Share[]>
+  readonly waiting: Job[]
+}
+
+/** Takes a job out of a line. Returns whether it was there. */
+function remove(line: Job[], job: Job): boolean {
+  const at = line.indexOf(job)
+  if (at >= 0) line.splice(at, 1)
+  return at >= 0
 }
 
 /**
@@ -41,41 +48,40 @@ interface Share {
  */
 export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
-  const share = (places: number): Share => ({ places: Math.max(1, places), waiting: new Map() })
+  const share = (places: number): Share => ({ places: Math.max(1, places), waiting: [] })
   const long = share(Math.floor(size / 2))
   const writing = share(size - Math.ceil(size / 4))
   const [none, ofLong, ofWrites, ofBoth] = [[], [long], [writing], [long, writing]]
   const sharesOf = ({ mayBeLong, writes }: Job): readonly Share[] =>
     mayBeLong ? (writes ? ofBoth : ofLong) : writes ? ofWrites : none
-  const waiting = new Set<Job>()
+  // Arrays: what a set of long life once held may live until the engine cleans up everything, with its request.
+  const waiting: Job[] = []
   let held = 0
   let connecting = 0
 
-  const checkRoom = (line: { readonly size: number }): void => {
-    if (line.size >= MAX_WAITING) onFull()
-    if (line.size >= MAX_WAITING || pool.waitingCount >= MAX_WAITING) throw overloaded()
+  const checkRoom = (line: readonly Job[]): void => {
+    if (line.length >= MAX_WAITING) onFull()
+    if (line.length >= MAX_WAITING || pool.waitingCount >= MAX_WAITING) throw overloaded()
   }
   /** Takes a place of each share, or waits for the first that has none. */
   const take = (job: Job, [share, ...others]: readonly Share[]): void => {
-    if (!share) waiting.add(job)
-    else if (share.places === 0) share.waiting.set(job, others)
+    if (!share) waiting.push(job)
+    else if (share.places === 0) share.waiting.push(job)
     else {
       share.places -= 1
       take(job, others)
     }
   }
   const giveBack = (share: Share): void => {
-    const [next] = share.waiting
-    if (!next) {
-      share.places += 1
-      return
-    }
-    share.waiting.delete(next[0])
-    take(...next)
+    const next = share.waiting.shift()
+    if (next) {
+      const shares = sharesOf(next)
+      take(next, shares.slice(shares.indexOf(share) + 1))
+    } else share.places += 1
   }
   const connect = (): void => {
     // Those that are held come to whom waits, too.
-    if (connecting >= waiting.size || connecting + held >= size) return
+    if (connecting >= waiting.length || connecting + held >= size) return
     connecting += 1
     pool.connect().then(
       (client) => {
@@ -87,7 +93,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
         connecting -= 1
         const [job] = waiting
         if (!job || held > 0) return
-        waiting.delete(job)
+        waiting.shift()
         sharesOf(job).forEach(giveBack)
         job.fail(explain(classify(thrown)))
         connect()
@@ -95,11 +101,9 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     )
   }
   const next = (session: Session): void => {
-    const [job] = waiting
-    if (job) {
-      waiting.delete(job)
-      job.start(session)
-    } else release(session)
+    const job = waiting.shift()
+    if (job) job.start(session)
+    else release(session)
   }
   const release = (session: Session): void => {
     held -= 1
@@ -115,8 +119,8 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     },
     leave(job) {
       const shares = sharesOf(job)
-      const at = shares.findIndex((share) => share.waiting.delete(job))
-      if (at < 0 && !waiting.delete(job)) return false
+      const at = shares.findIndex((share) => remove(share.waiting, job))
+      if (at < 0 && !remove(waiting, job)) return false
       shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
       connect()
       return true

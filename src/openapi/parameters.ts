@@ -102,7 +102,7 @@ const listOf = (names: readonly string[]): JsonSchema => ({
 
 const findReadable = (scope: Scope, collection: Collection): readonly Field[] => {
   const { find, paths } = scope.names(collection)
-  return paths.flatMap((path) => find(path) ?? [])
+  return paths().flatMap((path) => find(path) ?? [])
 }
 
 /** What each grant of the reader shows; of all readers together, what some grant shows. */

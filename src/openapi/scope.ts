@@ -65,7 +65,7 @@ export function createScope(service: Described, reader: Reader): Scope {
 const findNames = (collection: Collection, { read }: Rights): ReadableNames =>
   read.length > 0 ? namesOf(collection, read) : NONE
 
-const NONE: ReadableNames = { find: () => undefined, paths: [] }
+const NONE: ReadableNames = { find: () => undefined, paths: () => [] }
 
 function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   const found = known.get(key) ?? make()

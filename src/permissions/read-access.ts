@@ -42,7 +42,7 @@ export interface ReadAccess extends Readable {
   /** Whether the caller may read a top-level name of a readable document; the document need not have it. */
   isShown(document: StoredDocument, name: string): boolean
   /** All that it depends on but the time, as text: the rules that apply, the values of their variables. */
-  readonly standing: string
+  standing(): string
   /** Whether it depends on the time. */
   readonly isTimed: boolean
 }
@@ -94,16 +94,12 @@ export function compileAccess(
       const shown = showing(leaf.field.path)
       return shown.length === rules.length ? leaf : guardLeaf(shown, leaf)
     },
-    get paths() {
-      return names.paths
-    },
+    paths: names.paths,
     show: (document) => viewOf(document).show(document),
     write: (document) => JSON.stringify(viewOf(document).show(document)),
     keep: (document, slice) => viewOf(document).keep(document, slice),
     isShown: (document, name) => name === '_id' || viewOf(document).includes(name),
-    get standing() {
-      return writeStanding()
-    },
+    standing: writeStanding,
     isTimed: key === undefined,
   }
 }
@@ -115,7 +111,7 @@ function createNames(fields: ReadonlyMap<string, Field>, isShown: (path: string)
       const field = fields.get(path)
       return field && isShown(path) ? field : undefined
     },
-    get paths() {
+    paths() {
       paths ??= [...fields.keys()].filter(isShown)
       return paths
     },

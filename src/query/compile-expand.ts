@@ -43,7 +43,7 @@ export function compileExpand(
       for (let level = 1; rest !== null; level++) {
         const found = findReference(rest, here, following)
         if (!found) {
-          const known = here?.paths ?? []
+          const known = here?.paths() ?? []
           const isField = here?.find(rest) !== undefined
           if (isField) throw new ConditionFault('wrong_type', `${JSON.stringify(path)} holds no references`)
           faults.push(unknownField('expand', path, suggest(rest, known)))
@@ -89,7 +89,7 @@ const order = (
   readable: ReadableNames | null,
   following: Following,
 ): readonly Expansion[] => {
-  const place = ({ path }: Expansion): number => readable?.paths.indexOf(path) ?? 0
+  const place = ({ path }: Expansion): number => readable?.paths().indexOf(path) ?? 0
   return expansions
     .map(({ onward, ...one }) => ({
       ...one,

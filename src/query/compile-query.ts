@@ -76,7 +76,7 @@ function createReading(readable: Readable): Reading {
     faults,
     find(parameter, path) {
       const field = readable.find(path)
-      if (!field) faults.push(unknownField(parameter, path, suggest(path, readable.paths)))
+      if (!field) faults.push(unknownField(parameter, path, suggest(path, readable.paths())))
       return field
     },
     attempt(parameter, fallback, compile) {

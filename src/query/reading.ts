@@ -8,7 +8,7 @@ export interface ReadableNames {
   /** The field at a path, if some grant of the caller shows it. */
   find(path: string): Field | undefined
   /** All readable paths, for suggestions. */
-  readonly paths: readonly string[]
+  paths(): readonly string[]
 }
 
 /** The fields of a collection as one caller sees them. */

@@ -100,7 +100,7 @@ describe.each([
     const ids = runAtOnce(function* (slice) {
       for (const document of many) {
         first.add(document, slice)
-        if (first.isFull) yield* first.drop(slice)
+        if (first.isFull()) yield* first.drop(slice)
       }
       return yield* first.finish(slice)
     })

@@ -41,7 +41,7 @@ const readable: Readable = {
   isShownAlways: () => true,
   guard: (leaf) => leaf,
   parsePattern,
-  paths: [...PATHS.keys()],
+  paths: () => [...PATHS.keys()],
 }
 
 /** What the service understands of the options of a list. */

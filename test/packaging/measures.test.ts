@@ -41,21 +41,58 @@ function findFull(files: readonly File[]): readonly string[] {
   return [...counts].flatMap(([folder, count]) => (count > MAX_FILES ? [`${folder}: ${count}`] : []))
 }
 
-/** Functions that take too much. */
-const findGreedy = (files: readonly File[]): readonly string[] =>
+/** What is found of the nodes of some files, with the line of each. */
+const findNodes = (
+  files: readonly File[],
+  find: (node: ts.Node) => string | number | undefined,
+): readonly string[] =>
   files.flatMap(({ path, text }) => {
     const found: string[] = []
     const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true)
     const visit = (node: ts.Node): void => {
-      if (ts.isFunctionLike(node) && node.parameters.length > MAX_PARAMETERS) {
+      const what = find(node)
+      if (what !== undefined) {
         const { line } = source.getLineAndCharacterOfPosition(node.getStart(source))
-        found.push(`${path}:${line + 1}: ${node.parameters.length}`)
+        found.push(`${path}:${line + 1}: ${what}`)
       }
       ts.forEachChild(node, visit)
     }
     visit(source)
     return found
   })
+
+/** Functions that take too much. */
+const findGreedy = (files: readonly File[]): readonly string[] =>
+  findNodes(files, (node) =>
+    ts.isFunctionLike(node) && node.parameters.length > MAX_PARAMETERS ? node.parameters.length : undefined,
+  )
+
+/** Literals with getters that are made with a service, a connection, a collection or an index: few, and kept. */
+const MADE_ONCE: readonly string[] = [
+  'src/adapters/memory/rows.ts',
+  'src/adapters/memory/sorted-list.ts',
+  'src/adapters/postgres/connection/hosts/hosts.ts',
+  'src/adapters/sqlite/connection/connection.ts',
+  'src/filter/pattern/pattern-store.ts',
+  'src/filter/pattern/store.ts',
+  'src/service/changes/places.ts',
+  'src/service/start/seed-when-empty.ts',
+]
+
+/**
+ * Getters of literals that a function makes. V8 keeps a shape for each of these literals, and with it all that its
+ * functions see, until it collects everything: what requests make so stays long after them.
+ */
+const findKeeping = (files: readonly File[]): readonly string[] =>
+  findNodes(
+    files.filter(({ path }) => !MADE_ONCE.includes(path)),
+    (node) =>
+      ts.isGetAccessor(node) &&
+      ts.isObjectLiteralExpression(node.parent) &&
+      ts.findAncestor(node.parent, ts.isFunctionLike)
+        ? node.name.getText()
+        : undefined,
+  )
 
 test('no function takes more than four parameters, no file is long, no folder full', async () => {
   const files = await readFiles('src')
@@ -64,6 +101,15 @@ test('no function takes more than four parameters, no file is long, no folder fu
     long: [],
     full: [],
   })
+})
+
+test('what requests make has no getters of its own', async () => {
+  const files = await readFiles('src')
+  expect(findKeeping(files)).toEqual([])
+  const paths = findKeeping(files.map((file) => ({ ...file, path: `src/elsewhere/${file.path}` })))
+  expect(new Set(paths.map((found) => found.replace(/^src\/elsewhere\/|:.*$/g, '')))).toEqual(
+    new Set(MADE_ONCE),
+  )
 })
 
 test('no file of tests is long', async () => {
@@ -75,5 +121,10 @@ test('and what is not so would be found', () => {
   const greedy = { path: 'src/b.ts', text: 'const f = (a, b, c, d, e) => {}\nfunction g(a, b, c, d) {}' }
   expect(findLong([long], MAX_LINES)).toEqual(['src/a.ts: 251'])
   expect(findGreedy([greedy])).toEqual(['src/b.ts:1: 5'])
+  const keeping = {
+    path: 'src/c.ts',
+    text: 'const once = { get a() {} }\nclass B { get b() {} }\nconst make = () => ({ get c() {} })',
+  }
+  expect(findKeeping([keeping])).toEqual(['src/c.ts:3: c'])
   expect(findFull(Array.from({ length: 15 }, () => long))).toEqual(['src: 15'])
 })

@@ -22,7 +22,7 @@ export const referToExpanded = (scope: Scope, collection: Collection): JsonSchem
 /** Whether a reference of a collection can be expanded. */
 const isExpandable = (scope: Scope, collection: Collection): boolean => {
   const { find, paths } = scope.names(collection)
-  return paths.some((path) => {
+  return paths().some((path) => {
     const field = find(path)
     return field !== undefined && scope.findTarget(field) !== undefined
   })

@@ -78,14 +78,14 @@ export async function watchList(
   const timed = claims.filter((claim) => claim.isTimed)
   const isTimed = access.isTimed || timed.length > 0
   // None of the parts but the last can hold the character between them.
-  const key = [collection.name, query.others, askedOf(timed) + access.standing].join('\0')
+  const key = [collection.name, query.others, askedOf(timed) + access.standing()].join('\0')
   const readAt = async (now: string): Promise<LinkedReading> => {
     const values = await readTimed(sources, caller, timed, now)
     return read(() => now, holdClaims(service, claims, values))
   }
   return {
     ...{ collection: collection.name, key, claims, isTimed },
-    standing: askedOf(claims) + access.standing,
+    standing: askedOf(claims) + access.standing(),
     digest: digest(key).slice(0, 32),
     at: (now) => (timed.length > 0 ? readAt(now) : isTimed ? read(() => now, lasting) : present),
   }
@@ -102,7 +102,7 @@ export function hasStanding(
   if (asked !== askedOf(claims)) return false
   const binding = bindVariables(caller, service.clock, holdClaims(service, claims))
   const access = readAccess(service, collection, { caller, binding })
-  return access !== null && asked + access.standing === standing
+  return access !== null && asked + access.standing() === standing
 }
 
 const askedOf = (claims: readonly AskedClaim[]): string =>

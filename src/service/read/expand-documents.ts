@@ -51,7 +51,8 @@ export function createExpandingPrinter(
       if (typeof part === 'string') text += part
       else {
         const { texts, id, room } = part
-        if (room.left > 0 && !texts.isKnown(id)) await texts.find(findIds(part, parts.ahead(), texts.window))
+        if (room.left > 0 && !texts.isKnown(id))
+          await texts.find(findIds(part, parts.ahead(), texts.window()))
         text += fill(part, texts)
       }
       if (text.length < PIECE) continue

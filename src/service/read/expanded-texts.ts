@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 2 * 1024 * 1024
 /** The texts of documents of one collection; each is written once, as long as there is room. */
 export interface ExpandedTexts {
   /** How many ids are worth asking for at once. */
-  readonly window: number
+  window(): number
   /** Whether the texts know if the caller may read a document with this id. */
   isKnown(id: string): boolean
   /** The text of a known document that the caller may read. */
@@ -59,9 +59,7 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
     window = isWhole ? Math.min(MAX_IDS, 2 * window) : Math.max(1, 2 * written)
   }
   return {
-    get window() {
-      return window
-    },
+    window: () => window,
     isKnown: (id) => texts.has(id),
     get: (id) => texts.get(id),
     async find(ids) {

@@ -31,7 +31,7 @@ export async function holdOrStream(
       stream.signal.addEventListener('abort', listener, { once: true })
       return () => stream.signal.removeEventListener('abort', listener)
     },
-    enter: (wait) => (stream.hasBegun ? stream.signal.throwIfAborted() : deadline.enter(wait)),
+    enter: (wait) => (stream.hasBegun() ? stream.signal.throwIfAborted() : deadline.enter(wait)),
   }
   const pieces = begin(call.within(current))
   const stopListening = deadline.onOver(() => stream.cancel())

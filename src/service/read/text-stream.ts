@@ -18,7 +18,7 @@ export const PIECE = 256 * 1024
 interface TextStreamSource {
   /** Aborts when the stream is cancelled. */
   readonly signal: AbortSignal
-  readonly hasBegun: boolean
+  hasBegun(): boolean
   cancel(): void
   /** Begins the stream. `end` is called when the stream is cancelled, even if nobody has read from it. */
   begin(texts: AsyncGenerator<string, void, undefined>, end: () => Promise<unknown>): TextStream
@@ -31,9 +31,7 @@ export function createTextStream(): TextStreamSource {
   const cancel = (): void => controller.abort()
   return {
     signal: controller.signal,
-    get hasBegun() {
-      return hasBegun
-    },
+    hasBegun: () => hasBegun,
     cancel,
     begin(texts, end) {
       hasBegun = true

@@ -7,7 +7,7 @@ import type { HeldKeys } from './held-keys.js'
 export interface FirstInOrder {
   add(document: StoredDocument, slice: Slice): void
   /** Whether it holds so many more than needed that it should drop some. */
-  readonly isFull: boolean
+  isFull(): boolean
   /** Drops those that are not among the first. */
   drop(slice: Slice): Sliced<void>
   finish(slice: Slice): Sliced<readonly string[]>
@@ -31,9 +31,7 @@ export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number)
       const isBehind = last !== undefined && order(slot, last, slice) >= 0
       ;(isBehind ? free : held).push(slot)
     },
-    get isFull() {
-      return held.length >= capacity
-    },
+    isFull: () => held.length >= capacity,
     *drop(slice) {
       const sorted = yield* mergeSort(held, order, slice)
       for (const slot of sorted.slice(count)) free.push(slot)

@@ -83,12 +83,8 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
     addRest(ids: readonly string[]): void {
       for (const id of ids) rest.push(id)
     },
-    get isFull(): boolean {
-      return rest.length > 0
-    },
-    get listed(): Listed {
-      return rest.length > 0 ? Object.assign(documents, { rest }) : documents
-    },
+    isFull: (): boolean => rest.length > 0,
+    list: (): Listed => (rest.length > 0 ? Object.assign(documents, { rest }) : documents),
   }
 }
 
@@ -114,7 +110,7 @@ function* walkInOrder(
   } finally {
     matches.close()
   }
-  return page.listed
+  return page.list()
 }
 
 function* sortFirst(
@@ -139,7 +135,7 @@ function* sortFirst(
         slice.left -= ENTRY
         first.add(match.document, slice)
       }
-      if (first.isFull) yield* first.drop(slice)
+      if (first.isFull()) yield* first.drop(slice)
       if (slice.left <= 0) yield
     }
   } finally {
@@ -150,13 +146,13 @@ function* sortFirst(
   for (const [i, id] of ids.entries()) {
     const text = textOf(id, slice)
     page.add({ text, document: parseDocument(text, slice) })
-    if (page.isFull) {
+    if (page.isFull()) {
       page.addRest(ids.slice(i + 1))
       break
     }
     if (slice.left <= 0) yield
   }
-  return page.listed
+  return page.list()
 }
 
 /** The steps of reading one document by its id. */

@@ -30,8 +30,8 @@ export interface States {
   known(): Uint16Array
   readonly columns: number
   /** The number of states, and the number that there is room for. */
-  readonly count: number
-  readonly capacity: number
+  count(): number
+  capacity(): number
 }
 
 /** The number of states that there is room for at first. */
@@ -122,12 +122,8 @@ export function createStates(
     isEnd: (state) => follow(state, end) === FOUND,
     known: () => known,
     columns,
-    get count() {
-      return count
-    },
-    get capacity() {
-      return capacity
-    },
+    count: () => count,
+    capacity: () => capacity,
   }
 }
 

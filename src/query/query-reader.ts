@@ -7,6 +7,7 @@ import { compileQuery, type Query } from './compile-query.js'
 import { parseQueryString } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
 import type { Readable } from './reading.js'
+import { createSightings } from './sightings.js'
 
 /** A query, and its text for links. */
 export interface LinkedQuery extends Query {
@@ -37,12 +38,14 @@ interface Kept {
 }
 
 /**
- * Creates the reader of query strings, which keeps recent queries. A compiled query depends on its text, on the
+ * Creates the reader of query strings, which keeps recent queries that came twice: most never come again, and what
+ * is kept for a while costs the collector as much as it costs to make. A compiled query depends on its text, on the
  * parameters of its route, and on what its caller may read: `readable.key` stands for that.
  */
 export function createQueryReader(limits: Limits): ReadQuery {
   const [idField] = SYSTEM_FIELD_PLANS
   if (!idField) throw new Error('every document has an _id')
+  const wasSeen = createSightings()
   /** By the parameters of a route; there are as many as routes that take some. */
   const kept = new Map<readonly ParameterName[], BoundedMap<string, Kept>>()
   return (text, allowed, readable, following) => {
@@ -63,6 +66,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
     const key = `${readable.key}?${text}`
     const known = ofRoute.get(key)
     if (known) return known.query
+    if (!wasSeen(key)) return compile()
     const query = freezeAll(compile())
     // What it goes on to depends on what the caller may read there.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query

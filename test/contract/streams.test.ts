@@ -200,7 +200,7 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
 })
 
 describe('a fault of the storage', () => {
-  /** Batches of lists, and whether they belong to the request itself: the first 1,001 documents, or two times 500. */
+  /** Batches of lists, and whether they belong to the request itself: the first 1,500 documents, or two times 500. */
   const cases: readonly (readonly [path: string, batch: number, isInTime: boolean])[] = [
     ['/things', 1, true],
     ['/things', 2, false],

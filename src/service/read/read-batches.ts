@@ -9,8 +9,8 @@ import { BATCH_BYTES, type Reader } from '../store.js'
 /** The number of small documents that are read at once. */
 const BATCH = 500
 
-/** The same at the start: one more than a short answer has. */
-const START = 1001
+/** The same at the start: what ends there is written at once. */
+const START = 1500
 
 /** A walk through the matches in order, from the start of a query. */
 export type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>

@@ -27,7 +27,7 @@ const config = {
   },
 }
 
-export const SIZE = 2300
+export const SIZE = 2800
 
 /** Ties and missing values in both orders, every seventh hidden. */
 export const thingOf = (i: number): Json => ({

@@ -5,6 +5,7 @@ import { isIn } from '../http/routes/find-route.js'
 import type { Endpoint, Route, Place as RoutePlace } from '../http/routes/route.js'
 import { ROUTES } from '../http/routes/table.js'
 import type { JsonSchema } from '../json/json-schema.js'
+import type { Reader } from '../service/rights.js'
 import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
 import { OF_COLLECTIONS } from './operations/collections.js'
@@ -12,7 +13,6 @@ import type { DescribeOperation, Operation, OperationPlace } from './operations/
 import { OF_SERVICE } from './operations/service.js'
 import { referToParameters } from './parameters.js'
 import { ALWAYS, describeProblems, OF_ALL_WRITES, WITH_BODY } from './problems.js'
-import type { Reader } from './rights.js'
 import { createScope, type Described, type Scope } from './scope.js'
 
 /** An OpenAPI document. */

@@ -2,6 +2,7 @@ import type { Field } from '../fields/field-type.js'
 import { mergePatch } from '../json/merge-patch.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
+import { findImmutableChanges, holdsImmutable } from './changes.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
 
 /** An update, independent of the document that it changes. */
@@ -50,9 +51,22 @@ export function updateFields(
     put(name, mode === 'put' ? carryOver(byName.get(name), old, value) : patchValue(old, value))
   }
   const isGiven = ({ name }: Field): boolean => replaced.has(name) || Object.hasOwn(named, name)
-  const given = mode === 'put' ? fields.filter(isGiven) : []
+  const given = mode === 'put' ? fields.filter(isGiven).map(forUpdate) : []
   return orderFields(fields, applyDefaults(given, Object.fromEntries(after), now))
 }
+
+/** A field whose defaults set nothing that is immutable: that is set on create only. */
+const forUpdate = (field: Field): Field =>
+  holdsImmutable(field)
+    ? {
+        ...field,
+        properties: field.properties.map(forUpdate),
+        defaultAt(now) {
+          const value = field.defaultAt(now)
+          return findImmutableChanges([field], {}, { [field.name]: value }).length > 0 ? undefined : value
+        },
+      }
+    : field
 
 /** The value after a PATCH; `undefined` where the patch removes it. */
 const patchValue = (before: unknown, patch: unknown): unknown =>

@@ -1,8 +1,9 @@
 import type { AuthPlan, Collection } from '../config/plan.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
+import { ALL_PROPERTIES, EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
 import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
+import { ANYWHERE } from '../query/where.js'
 import { USERS } from '../schema/names.js'
 import type { Call } from './call.js'
 import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
@@ -56,6 +57,20 @@ export function rulesToCreate(
   const rules = selectWriteRules(collection.permissions.create, caller)
   const isQuiet = accounts?.users === collection && accounts.requiresVerified
   return isQuiet ? rules.filter(({ subject }) => subject !== EVERYONE) : rules
+}
+
+/** The rule that says what a registration takes beside identifier and secret. */
+export const ruleToRegister = ({ users }: AuthPlan): Rule =>
+  users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
+
+const NO_PROPERTIES: Rule = {
+  subject: EVERYONE,
+  properties: { ...ALL_PROPERTIES, pick: new Set() },
+  where: ANYWHERE,
+  check: ANYWHERE,
+  set: new Map(),
+  acceptsRole: false,
+  claims: [],
 }
 
 /** The permit to create. Throws `unauthenticated` or `forbidden`. */

@@ -52,11 +52,21 @@ export const unknownReference = ({ path, collection }: Reference): Fault => ({
 export const brokenReference = (reference: Reference | undefined, at = ''): ServiceError =>
   invalid(reference ? [unknownReference({ ...reference, path: at + reference.path })] : [])
 
-/** The error of a value that is taken. `at` is the place of the document in the body. */
-export const conflict = (fields: readonly string[], at = ''): ServiceError =>
-  new ServiceError('unique_violation', `Another document has the same ${fields.join(' and ')}.`, {
-    errors: fields.map((field) => ({ path: `${at}/${field}`, code: 'taken', message: 'is taken' })),
+/**
+ * The error of values that are taken. `at` is the place of the document in the body; `others` stands for the fields
+ * that are not named.
+ */
+export const conflict = (fields: readonly string[], at = '', others?: string): ServiceError => {
+  const paths = fields.map((field) => `${at}/${field}`)
+  const words = others === undefined ? fields : [...fields, others]
+  return new ServiceError('unique_violation', `Another document has the same ${words.join(' and ')}.`, {
+    errors: (others === undefined ? paths : [...paths, at]).map((path) => ({
+      path,
+      code: 'taken',
+      message: 'is taken',
+    })),
   })
+}
 
 /** An error of a part of a request: `at` is its place in the body, `operation` its index in a batch. */
 export const relocate = (

@@ -261,6 +261,82 @@ describe.each(storages)(
   },
 )
 
+describe.each(storages)('in %s, a reference that is stored unseen', (_, create) => {
+  const reference = { type: 'reference', collection: 'things' }
+  const HOLDER: Caller = { id: 'ann', roles: ['holder'] }
+  const open = async (definition: Json, rule: unknown, items: readonly Json[]): Promise<TestService> => {
+    const schema = { a: text, team: text, secret: object({ r: definition, v: whole, by: text }) }
+    const read = { pick: ['a'] }
+    const service = await openStored(
+      {
+        collections: {
+          things: { schema: { team: text }, permissions: { admin: true } },
+          items: { schema, permissions: { holder: { read, update: rule } } },
+        },
+      },
+      { things: [{ team: 'T' }], items },
+      { adapter: create(), authenticate: () => null, now: () => Date.parse(LONG_AGO) },
+    )
+    opened.push(service)
+    return service
+  }
+  const held = { a: '1', team: 'T', secret: { r: idOf(1) } }
+  const none = { a: '1', team: 'T', secret: {} }
+  const gone = { a: '1', team: 'T', secret: { r: idOf(7) } }
+  const set = { pick: ['a'], set: { secret: { by: '$user._id' } } }
+
+  test.each<[string, Json, unknown]>([
+    ['PATCH', { secret: {} }, true],
+    ['PATCH', { secret: { v: 1 } }, true],
+    ['PATCH', { a: '2' }, set],
+    ['PUT', { a: '2', secret: { v: 1 } }, true],
+    ['PUT', { a: '2' }, set],
+  ])('is not told by %s %j, whether it has to agree or leads nowhere', async (method, body, rule) => {
+    for (const definition of [reference, { ...reference, match: { team: 'team' } }]) {
+      const service = await open(definition, rule, [none, held, gone])
+      const answers: Sent[] = []
+      for (const i of [1, 2, 3])
+        answers.push(await service.send(`${method} /items/${idOf(i)}`, { body, caller: HOLDER }))
+      for (const { status } of answers) expect(status).toBe(200)
+      const operations = [1, 2, 3].map((i) => ({ method, path: `/items/${idOf(i)}`, body }))
+      const batch = await service.send('POST /_batch', { body: { operations }, caller: HOLDER })
+      expect(batch.status).toBe(200)
+      if (method !== 'PATCH') continue
+      for (const [i, { secret }] of [none, held, gone].entries())
+        expect((await fieldsOf(service, 'items', idOf(i + 1))).secret).toMatchObject(secret)
+    }
+  })
+
+  test.each(['PATCH', 'PUT'])('is judged where %s names it, though it is there already', async (method) => {
+    for (const definition of [reference, { ...reference, match: { team: 'team' } }]) {
+      const service = await open(definition, true, [none, held])
+      const body = { secret: { r: idOf(1) } }
+      for (const i of [1, 2]) {
+        const answer = await service.send(`${method} /items/${idOf(i)}`, { body, caller: HOLDER })
+        expect([answer.status, faultsOf(answer)]).toEqual([400, { '/secret/r': 'unknown_reference' }])
+      }
+    }
+  })
+})
+
+test.each<[string, Json, Json]>([
+  ['in an object that is there', { o: { x: '1' } }, { o: { x: '1' } }],
+  ['in an object that is new', { a: '1' }, { a: '1', o: { x: '1' } }],
+  ['in the default of an object', { a: '1' }, { a: '2' }],
+])('PUT gives no default to what is set once %s', async (_, stored, body) => {
+  const k = { ...whole, immutable: true, default: 7 }
+  const filled = object({ k: { ...whole, immutable: true } }, { default: { k: 7 } })
+  const schema = { a: text, o: object({ k, x: text }), filled }
+  const service = await openStored(
+    { collections: { items: { schema, permissions: { '*': true } } } },
+    {
+      items: [stored],
+    },
+  )
+  expect((await service.send(`PUT ${ONE}`, { body })).status).toBe(200)
+  expect(await fieldsOf(service, 'items', idOf(1))).toEqual(body)
+})
+
 describe('what is no longer declared', () => {
   const config = {
     collections: {

@@ -5,8 +5,8 @@ import {
   pathsOf,
   type Spot,
 } from '../../src/openapi/describe-service.js'
-import type { Reader } from '../../src/openapi/rights.js'
 import { createScope, type Described } from '../../src/openapi/scope.js'
+import type { Reader } from '../../src/service/rights.js'
 import { createJudge, findIn, type Judge } from './json-schema.js'
 
 /** An answer. */

@@ -1,11 +1,11 @@
 import { type Answer, type IncomingRequest, isStream, type Respond } from '../../src/http/answer.js'
 import { createRespond as create, type RespondOptions } from '../../src/http/respond.js'
 import { joinPrefix, splitTarget } from '../../src/http/target.js'
-import type { Reader } from '../../src/openapi/rights.js'
 import type { Described } from '../../src/openapi/scope.js'
 import { whenReady } from '../../src/promises.js'
 import type { Service } from '../../src/service/call.js'
 import type { TextStream } from '../../src/service/read/text-stream.js'
+import type { Reader } from '../../src/service/rights.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
 import { holdsOthers, isUnjudged, judged, noteFault } from './judged.js'
 

@@ -1,6 +1,6 @@
 import type { AuthPlan } from '../../config/plan.js'
 import type { JsonSchema } from '../../json/json-schema.js'
-import { ruleToRegister } from '../../service/accounts/register.js'
+import { ruleToRegister } from '../../service/authorize.js'
 import { type Scope, SYSTEM, valueOptions } from '../scope.js'
 import { describeBody } from './bodies.js'
 import { describeShown, isOpen } from './documents.js'

@@ -67,10 +67,11 @@ async function planChange(
   const stamp = createStamp()
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   return {
     steps: [...steps, { in: SESSIONS, remove: sessionsOf(user._id) }, step],
     agreements,
+    refuse,
     done: { user: await showAccount(call, auth, replace), ...issued },
     behind,
   }

@@ -1,21 +1,21 @@
 import { issueSession } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { readOwn } from '../../json/own-properties.js'
-import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../permissions/grants.js'
 import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
-import { ANYWHERE } from '../../query/where.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
+import { ruleToRegister } from '../authorize.js'
 import { attempt, type Call, createCall, runWithin } from '../call.js'
 import { askHook, whereHooked } from '../hooks.js'
-import { invalid, isBeside, isRefusal, refused } from '../refusals.js'
+import { isBeside, isRefusal, refused } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
 import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
 import type { Ignoring } from '../write/rules/choose-rule.js'
 import { readStamp } from '../write/stored-document.js'
+import { invalidFor } from '../write/veil.js'
 import { checkDocumentSize } from '../write/written.js'
 import { showAccount } from './account.js'
 import { behind as doBehind } from './behind.js'
@@ -115,7 +115,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   }
   const trial = { collection: users, rule, kept }
   const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
-  if (applied.kind === 'invalid') throw invalid(applied.faults)
+  if (applied.kind === 'invalid') throw invalidFor(call, users, applied.faults)
   if (applied.kind === 'refused') throw refused()
   const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
   const settled = asking && (await asking)
@@ -139,18 +139,4 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
     behind,
     done: { user, registered: { account, ignored } },
   }
-}
-
-/** The rule that says what a registration takes beside identifier and secret. */
-export const ruleToRegister = ({ users }: AuthPlan): Rule =>
-  users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
-
-const NO_PROPERTIES: Rule = {
-  subject: EVERYONE,
-  properties: { ...ALL_PROPERTIES, pick: new Set() },
-  where: ANYWHERE,
-  check: ANYWHERE,
-  set: new Map(),
-  acceptsRole: false,
-  claims: [],
 }

@@ -9,7 +9,7 @@ import type { Permit } from '../authorize.js'
 import { boundBytes } from '../byte-budget.js'
 import { attempt, type Call } from '../call.js'
 import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
-import { brokenReference, conflict, invalid, relocate } from '../refusals.js'
+import { invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { judgeNew } from './create-document.js'
 import { planAgreements } from './matches.js'
@@ -18,6 +18,7 @@ import { eachOnce, findReferable, type Referable, referencesToHold, requireRefer
 import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
 import { readFields, type SystemFields } from './stored-document.js'
+import { brokenReferenceFor, conflictFor } from './veil.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */
@@ -79,10 +80,12 @@ async function askAt(
 /** The place of a document in the body. */
 const placeOf = (index: number): string => `/documents/${index}`
 
-const within = <T extends { readonly path: string }>(found: T, index: number): T => ({
-  ...found,
-  path: placeOf(index) + found.path,
-})
+const within = (fault: Fault, index: number): Fault => ({ ...fault, path: placeOf(index) + fault.path })
+
+/** A reference of a document that is a part of the body. */
+interface PlacedReference extends Reference {
+  readonly at: string
+}
 
 async function planBulk(
   call: Call,
@@ -95,7 +98,12 @@ async function planBulk(
   const documents = writings.map(({ document }) => document)
   checkStoredSize(documents)
   const references = documents.flatMap((document, i) =>
-    referencesToHold(collection, {}, document).map((reference): Reference => within(reference, i)),
+    referencesToHold(collection, {}, document).map(
+      (reference): PlacedReference => ({
+        ...reference,
+        at: placeOf(i),
+      }),
+    ),
   )
   const required = eachOnce(references)
   return {
@@ -104,12 +112,12 @@ async function planBulk(
       ...documents.map((insert) => ({ in: collection.name, insert })),
     ],
     agreements: documents.flatMap((after, i) =>
-      planAgreements(call.service.plan, collection, { after, at: placeOf(i) }),
+      planAgreements(call.service.plan, collection, { after, at: placeOf(i), asker: call }),
     ),
     done: { documents: written, ignored: firstNames(written.flatMap(({ ignored }) => ignored)) },
     refuse({ reason, step, fields = [] }) {
-      if (reason === 'missing') throw brokenReference(required[step])
-      if (!isIdTaken(fields)) throw conflict(fields, placeOf(step - required.length))
+      if (reason === 'missing') throw brokenReferenceFor(call, collection, required[step], required[step]?.at)
+      if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, placeOf(step - required.length))
     },
   }
 }

@@ -3,7 +3,7 @@ import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
-import { invalid } from '../refusals.js'
+import { invalidFor } from './veil.js'
 
 /** Hashes a valid secret. Throws `overloaded`. */
 function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
@@ -15,11 +15,13 @@ function hashSecret({ deadline, service }: Call, secret: string): Promise<string
  * Refuses secrets in a batch, where one hash after another would take too long (CONTRACT.md §2, "Batch").
  * `given` holds the values from the body and the `set` of the rule that runs. Throws `validation_failed`.
  */
-export function refuseSecrets({ isInBatch }: Call, { hashes }: Collection, given: JsonObject): void {
-  if (!isInBatch) return
-  const named = hashes.filter(({ name }) => (readOwn(given, name) ?? null) !== null)
+export function refuseSecrets(call: Call, collection: Collection, given: JsonObject): void {
+  if (!call.isInBatch) return
+  const named = collection.hashes.filter(({ name }) => (readOwn(given, name) ?? null) !== null)
   if (named.length === 0) return
-  throw invalid(
+  throw invalidFor(
+    call,
+    collection,
     named.map(({ name }) => ({
       path: toPointerPart(name),
       code: 'not_in_batch',

@@ -7,17 +7,20 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
 import type { Agreement } from '../store.js'
+import { type Asker, brokenReferenceFor } from './veil.js'
 
 /** A write of one document; a new one has no `before`. */
 interface Written {
   readonly before?: JsonObject
-  /** Properties that count as changed, whatever was there. Default: none. */
-  readonly renewed?: ReadonlySet<string>
+  /** The values of properties that count as new, whatever was there; `undefined` for none. Default: none. */
+  readonly renewed?: ReadonlyMap<string, unknown>
   /** Whether others may refer to the `_id` of a new document, because somebody has chosen it. */
   readonly isNamed?: boolean
   readonly after: StoredDocument
   /** Its place in the body, where it is only a part of the body. */
   readonly at?: string | undefined
+  /** Whose faults these are. Default: an operator's, to whom everything is named. */
+  readonly asker?: Asker
 }
 
 /** Finds the values of a document to which a reference may lead; `undefined` where it may not. */
@@ -54,26 +57,27 @@ const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boole
 function findRenewed(
   match: Match,
   collection: Collection,
-  { before, after, renewed = NO_NAMES }: Sides,
+  { before, after, renewed = NOTHING }: Sides,
 ): readonly Reference[] {
   const held = collectMatched(match, collection, after)
   const isMoved = match.pairs.some(
     ({ here, readHere }) => renewed.has(here.path) || readHere(before) !== readHere(after),
   )
   if (isMoved) return held
-  const [name = ''] = match.ref.path.split('.')
-  const old = new Set(renewed.has(name) ? [] : collectMatched(match, collection, before).map(({ id }) => id))
-  return held.filter(({ id }) => !old.has(id))
+  const idsIn = (document: JsonObject): ReadonlySet<string> =>
+    new Set(collectMatched(match, collection, document).map(({ id }) => id))
+  const [old, given] = [idsIn(before), idsIn(Object.fromEntries(renewed))]
+  return held.filter(({ id }) => given.has(id) || !old.has(id))
 }
 
 /** A document before and after a write. */
 interface Sides {
   readonly before: JsonObject
   readonly after: JsonObject
-  readonly renewed: ReadonlySet<string> | undefined
+  readonly renewed: ReadonlyMap<string, unknown> | undefined
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set()
+const NOTHING: ReadonlyMap<string, unknown> = new Map()
 
 const collectMatched = (
   { field }: Match,
@@ -103,7 +107,7 @@ const NONE: readonly Agreement[] = []
 function planReferring(
   match: Match,
   collection: Collection,
-  { before = {}, after, renewed: names, at = '' }: Written,
+  { before = {}, after, renewed: names, at = '', asker }: Written,
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
@@ -118,7 +122,8 @@ function planReferring(
         ...own,
         key: keyOf(reference.id),
         step: { in: match.target, require: reference.id, where },
-        refuse: () => brokenReference({ ...reference, path: at + reference.path }),
+        refuse: () =>
+          asker ? brokenReferenceFor(asker, collection, reference, at) : brokenReference(reference, at),
       }
     }),
   ]
@@ -127,7 +132,7 @@ function planReferring(
 /** No document that refers to it may disagree with what it has become. */
 function planReferred(
   match: Match,
-  { before, after, renewed = NO_NAMES, isNamed = false }: Written,
+  { before, after, renewed = NOTHING, isNamed = false }: Written,
 ): readonly Agreement[] {
   const isChanged = !before
     ? isNamed

@@ -2,12 +2,12 @@ import type { Collection } from '../../config/plan.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
-import { brokenReference, conflict } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { hashSecrets } from './hash-secrets.js'
 import { planAgreements } from './matches.js'
 import { referencesToHold, requireReference } from './references.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
+import { brokenReferenceFor, conflictFor } from './veil.js'
 import { checkStoredSize } from './written.js'
 
 /** Creates the system fields of a new document. An account is its own creator. */
@@ -56,7 +56,7 @@ interface Birth {
  * where a referenced document is gone.
  */
 export function planInsert(
-  { service }: Call,
+  call: Call,
   collection: Collection,
   document: StoredDocument,
   { others = [], isNamed = false, at }: Birth = {},
@@ -65,11 +65,11 @@ export function planInsert(
   const references = referencesToHold(collection, {}, document)
   return {
     steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
-    agreements: planAgreements(service.plan, collection, { after: document, isNamed, at }),
+    agreements: planAgreements(call.service.plan, collection, { after: document, isNamed, at, asker: call }),
     refuse({ reason, step, fields = [] }) {
-      if (reason === 'missing') throw brokenReference(references[step], at)
+      if (reason === 'missing') throw brokenReferenceFor(call, collection, references[step], at)
       if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)
-      if (!isIdTaken(fields)) throw conflict(fields, at)
+      if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, at)
     },
   }
 }

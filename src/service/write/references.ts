@@ -183,7 +183,7 @@ export const referencesToHold = (
   collection.hasReferences ? eachOnce(findNewReferences(collection.fields, before, after)) : []
 
 /** The references to different documents. */
-export const eachOnce = (references: readonly Reference[]): readonly Reference[] => [
+export const eachOnce = <T extends Reference>(references: readonly T[]): readonly T[] => [
   ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
 ]
 

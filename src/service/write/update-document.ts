@@ -17,6 +17,7 @@ import {
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { updateStoredDocument } from './stored-document.js'
+import { conflictFor } from './veil.js'
 import { checkStoredSize, prepareWritten, type Written } from './written.js'
 
 /** An update: its mode and its body. */
@@ -75,30 +76,39 @@ export function askUpdateHook(
 /** A document and its next version. */
 interface Versions {
   readonly before: StoredDocument
-  /** Properties that count as changed, whatever was there. Default: none. */
-  readonly renewed?: ReadonlySet<string>
+  /** The values of properties that count as new, whatever was there. Default: none. */
+  readonly renewed?: ReadonlyMap<string, unknown>
   readonly after: StoredDocument
 }
 
-/** Plans what puts the next version of a document in its place. Throws `document_too_large`. */
+/**
+ * Plans what puts the next version of a document in its place. Throws `document_too_large`; the write then throws
+ * `unique_violation`.
+ */
 export function planReplace(
-  { service }: Call,
+  call: Call,
   collection: Collection,
-  { before, after, renewed = NO_NAMES }: Versions,
-): Required<Pick<Attempt<unknown>, 'steps' | 'agreements'>> {
+  { before, after, renewed }: Versions,
+): Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>> {
   checkStoredSize([after])
-  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !renewed.has(name)))
   return {
     steps: [
       // If a referenced document is gone by now, the next attempt reports it.
-      ...referencesToHold(collection, kept, after).map(requireReference),
+      ...referencesToHold(collection, before, after).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
-    agreements: planAgreements(service.plan, collection, { before, after, renewed }),
+    agreements: planAgreements(call.service.plan, collection, {
+      before,
+      after,
+      asker: call,
+      ...(renewed ? { renewed } : {}),
+    }),
+    refuse({ reason, fields = [] }) {
+      if (reason === 'unique') throw conflictFor(call, collection, fields)
+    },
   }
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set()
 const NO_HASHES: ReadonlyMap<string, string | null> = new Map()
 
 /** A change of a document that was found. */
@@ -153,10 +163,10 @@ async function planReplacement(
   const document = updateStoredDocument(stored, settled, now, { hashes, stamp: taken?.stamp })
   const before = (): string => access.write(stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
-  const { steps, agreements } = planReplace(call, collection, {
+  const { steps, agreements, refuse } = planReplace(call, collection, {
     before: stored,
     after: document,
     renewed: unseen,
   })
-  return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, done, behind }
+  return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, refuse, done, behind }
 }

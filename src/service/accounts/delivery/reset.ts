@@ -46,10 +46,11 @@ async function planReset(
   const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
-  const { steps, agreements } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered), { in: SESSIONS, remove: sessionsOf(user._id) }, step],
     agreements,
+    refuse,
     done: { user: await showAccount(call, auth, replace), ...issued },
     behind,
   }

@@ -1,7 +1,7 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
-import { isObject } from '../../../json/own-properties.js'
+import { isObject, readOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { acceptsProperty, bindSet } from '../../../permissions/write-rules.js'
 import { findImmutableChanges, holdsImmutable, immutable, isChange } from '../../../schema/changes.js'
@@ -45,8 +45,11 @@ export interface Updated {
   readonly secrets: ReadonlyMap<string, string | null>
   /** The values from the body and the rule's `set`. */
   readonly given: JsonObject
-  /** The names that they give a value, and that the caller may not read: these count as changed. */
-  readonly unseen: ReadonlySet<string>
+  /**
+   * Those of them that the caller may not read, as if nothing were stored there: they count as changed, whatever is.
+   * `undefined` for what is removed.
+   */
+  readonly unseen: ReadonlyMap<string, unknown>
 }
 
 /**
@@ -59,7 +62,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const { stored, now, mode } = draft
   const writes = mode === 'put' || Object.keys(kept.body).length > 0
   if (!writes) {
-    const nothing = { secrets: new Map(), given: {}, unseen: new Set<string>() }
+    const nothing = { secrets: new Map(), given: {}, unseen: NOTHING }
     return { kind: 'fits', writes, fields: readFields(stored), ...nothing }
   }
   const set = bindSet(rule, call)
@@ -72,7 +75,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
     now,
   }
   const after = updateFields(collection.fields, readFields(stored), update)
-  const unseen = new Set(Object.keys(given).filter((name) => !draft.isShown(name)))
+  const unseen = findUnseen(collection, given, update, draft)
   const next = { after, unseen }
   const faults = yield* judgeUpdate(collection, given, update, { ...draft, next })
   if (faults.length > 0) return blame(trial, faults)
@@ -85,6 +88,21 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   if (!call.judge.admits(rule, document)) return { kind: 'refused' }
   return { kind: 'fits', writes, fields, secrets, given, unseen }
 }
+
+/** The values that an update gives to what its caller may not read, as if nothing were stored there. */
+function findUnseen(
+  { fields }: Collection,
+  given: JsonObject,
+  update: Update,
+  { shown, isShown }: UpdateDraft,
+): Updated['unseen'] {
+  const names = Object.keys(given).filter((name) => !isShown(name))
+  if (names.length === 0) return NOTHING
+  const after = updateFields(fields, readFields(shown), update)
+  return new Map(names.map((name) => [name, readOwn(after, name)]))
+}
+
+const NOTHING: Updated['unseen'] = new Map()
 
 /** What would be stored. */
 interface Next extends Pick<Updated, 'unseen'> {

@@ -10,7 +10,8 @@ import type { Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
-import { invalid, refused } from '../../refusals.js'
+import { refused } from '../../refusals.js'
+import { invalidFor } from '../veil.js'
 
 /** A rule, and the properties that it keeps of a body. */
 export interface Trial {
@@ -60,7 +61,7 @@ export function* chooseRule<T>(
     trace?.tried(trial, applied)
     if (applied.kind === 'fits')
       return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
-    if (applied.kind === 'invalid' && trial === trials[0]) throw invalid(applied.faults)
+    if (applied.kind === 'invalid' && trial === trials[0]) throw invalidFor(call, collection, applied.faults)
   }
   throw refused()
 }

@@ -3,9 +3,9 @@ import type { KnownCaller } from '../permissions/caller.js'
 import { EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
 import { selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
-import { isClosedTo, rulesToCreate } from '../service/authorize.js'
+import { isClosedTo, rulesToCreate } from './authorize.js'
 
-/** Who reads a description: a caller, nobody who is signed in (`null`), or all callers together (`undefined`). */
+/** Whose rights are asked for: a caller's, those of nobody who is signed in (`null`), or of all callers together (`undefined`). */
 export type Reader = KnownCaller | null | undefined
 
 /** The rules that may let a reader do something in a collection, by operation. */

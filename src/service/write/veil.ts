@@ -1,0 +1,78 @@
+import type { Collection } from '../../config/plan.js'
+import type { Fault, ServiceError } from '../../errors.js'
+import { includesProperty } from '../../permissions/grants.js'
+import { acceptsProperty } from '../../permissions/write-rules.js'
+import type { Reference } from '../../schema/references.js'
+import { ruleToRegister } from '../authorize.js'
+import type { Call } from '../call.js'
+import { conflict, invalid, unknownReference } from '../refusals.js'
+import { findRights } from '../rights.js'
+
+/** Whose errors these are: what they may neither read nor write is not named. */
+export type Asker = Pick<Call, 'caller' | 'service'>
+
+/** Says whether a caller may read or write a top-level property, whatever the documents. */
+function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
+  const { read, create, update } = findRights(service, collection, caller)
+  const { hashes, roleField, verifiedField } = collection
+  const { accounts } = service
+  const own = accounts?.users === collection ? accounts : null
+  // Anyone can register, and names these at every login.
+  const named = own ? [own.identifier.name, own.secret.name] : []
+  const writing = [...create, ...update, ...(own?.register ? [ruleToRegister(own)] : [])]
+  return (name) =>
+    named.includes(name) ||
+    (read.some(({ properties }) => includesProperty(properties, name)) &&
+      hashes.every((hash) => hash.name !== name)) ||
+    (name !== verifiedField && writing.some((rule) => acceptsProperty(rule, name, roleField)))
+}
+
+/** What stands for the properties that a caller may neither read nor write. */
+const UNNAMED = 'properties that you may neither read nor write'
+
+/**
+ * The faults of a body as its caller may learn of them: those of properties that they may neither read nor write
+ * become one, of the whole, which names nothing (CONTRACT.md §6).
+ */
+function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
+  const isKnown = knows(asker, collection)
+  const isNamed = ({ path }: Fault): boolean => path === '' || isKnown(firstName(path))
+  const hidden = faults.find((fault) => !isNamed(fault))
+  if (!hidden) return faults
+  return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has a fault in ${UNNAMED}` }]
+}
+
+/** The name that a JSON pointer begins with. */
+const firstName = (pointer: string): string =>
+  (pointer.split('/', 2)[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** The error of a body with faults. */
+export const invalidFor = (
+  asker: Asker,
+  collection: Collection,
+  faults: readonly Fault[],
+  at = '',
+): ServiceError => {
+  const known = veil(asker, collection, faults)
+  return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
+}
+
+/** The error where a document was deleted while another began to refer to it. `at` is the place in the body. */
+export const brokenReferenceFor = (
+  asker: Asker,
+  collection: Collection,
+  reference: Reference | undefined,
+  at?: string,
+): ServiceError => invalidFor(asker, collection, reference ? [unknownReference(reference)] : [], at)
+
+/** The error of a value that is taken. `at` is the place of the document in the body. */
+export function conflictFor(
+  asker: Asker,
+  collection: Collection,
+  fields: readonly string[],
+  at?: string,
+): ServiceError {
+  const isKnown = knows(asker, collection)
+  const known = fields.filter((field) => isKnown(field))
+  return conflict(known, at, known.length < fields.length ? UNNAMED : undefined)
+}

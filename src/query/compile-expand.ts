@@ -61,13 +61,17 @@ export function compileExpand(
   return order(root, readable, following)
 }
 
+/** As deep as a schema can be nested. */
+const MAX_PARTS = 32
+
 /** The reference with which a name begins. */
 function findReference(
   name: string,
   readable: ReadableNames | null,
   following: Following,
 ): Omit<Expansion, 'onward'> | undefined {
-  const parts = name.split('.')
+  // No declared path has so many parts.
+  const parts = name.split('.', MAX_PARTS)
   for (let length = 1; length <= parts.length; length++) {
     const path = parts.slice(0, length).join('.')
     const field = readable?.find(path)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { StorageAdapter } from '../../src/index.js'
+import { stepsTaken } from '../../src/slices.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'
@@ -255,4 +256,43 @@ describe('expand over several references', () => {
     expect((await asked('createdBy.boss')).body[0].createdBy).toMatchObject({ _id: id })
     expect(outcomeOf(await asked('createdBy', {} as never))).toEqual([400, 'invalid_query'])
   })
+})
+
+test('what a short name puts into many documents is put there in slices', async () => {
+  const [roots, names, leaves] = [300, ['r0', 'r1', 'r2'], 100]
+  const ids = (count: number, from: number): string[] =>
+    Array.from({ length: count }, (_, i) => idOf(from + i))
+  const few = ids(leaves, 1000)
+  const collections = {
+    leaves: { schema: { name: text }, permissions: read },
+    hubs: { schema: { refs: arrayOf(to('leaves')) }, permissions: read },
+    items: { schema: Object.fromEntries(names.map((name) => [name, to('hubs')])), permissions: read },
+  }
+  const { send } = createTestService(
+    { collections },
+    {
+      documents: {
+        leaves: few.map((_id) => ({ _id, name: 'x' })),
+        hubs: [{ _id: P1, refs: few }],
+        items: ids(roots, 5000).map((_id) => ({
+          _id,
+          ...Object.fromEntries(names.map((name) => [name, P1])),
+        })),
+      },
+    },
+  )
+  const before = stepsTaken()
+  const { status, body } = await send(
+    `GET /items?limit=${roots}&expand=${JSON.stringify(names.map((name) => `${name}.refs`))}`,
+  )
+  expect([status, body.length]).toEqual([200, roots])
+  for (const item of body) for (const name of names) expect(item[name].refs).toHaveLength(leaves)
+  // One for each of what stands there is the least that can be true.
+  expect(stepsTaken() - before).toBeGreaterThan(5 * roots * names.length * leaves)
+})
+
+test.each(['.', 'a.', 'team.'])('a name of %j again and again leads nowhere', async (part) => {
+  const { send } = createTestService({ collections })
+  const answer = await send(`GET /tasks?expand=${JSON.stringify([part.repeat(1500)])}`)
+  expect([answer.status, Object.keys(faultsOf(answer))]).toEqual([400, ['expand']])
 })

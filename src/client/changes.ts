@@ -60,13 +60,9 @@ async function* readEvents(response: Response): AsyncGenerator<Sent, void, undef
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        const {
-          id = '',
-          event,
-          data,
-        } = Object.fromEntries(
-          Array.from(block.matchAll(/^(\w+): (.*)$/gm), ([, name, value]) => [name, value]),
-        )
+        // By its line feeds alone: for the flag m, U+2028 ends a line too, and stands in JSON as it is.
+        const lines = block.split('\n').map((line) => line.split(/: (.*)/s))
+        const { id = '', event, data } = Object.fromEntries(lines)
         if (event && data) yield { id, event, data: JSON.parse(data) }
       }
     }

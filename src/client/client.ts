@@ -164,7 +164,9 @@ export function createClient<C = unknown>(
       async list(asked: CallOptions = {}) {
         return (await list(writeQuery(asked), asked)).body
       },
-      async *pages(asked: CallOptions = {}) {
+      async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
+        // The service sends longer lists whole, without a way to go on.
+        if ((asked.limit ?? 0) > 1000) throw TypeError('limit')
         let query: string | undefined = writeQuery(asked)
         while (query !== undefined) {
           const { body, headers }: Answer = await list(query, asked)

@@ -142,6 +142,17 @@ test('pauses grow, and heed what the service asks for', async () => {
   expect(await next).toEqual({ done: true, value: undefined })
 })
 
+test('no text of a document ends a line of an event', async () => {
+  const { notes } = serve()
+  const told = notes.changes()
+  expect((await told.next()).value).toEqual({ event: 'reset' })
+  for (const text of ['a\u2028b', 'x\u2029event: leave\u2028data: {}\u2028', 'c: d', ': e', 'event: leave']) {
+    await notes.create({ text })
+    expect((await told.next()).value).toMatchObject({ event: 'enter', document: { text } })
+  }
+  await told.return()
+})
+
 test('a service that falls silent is left for another connection', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let connections = 0

@@ -169,6 +169,8 @@ describe('pages', () => {
   test('are one where there is no limit, and none where nothing is found', async () => {
     const { notes } = await fill()
     expect(await walk(notes.pages())).toHaveLength(1)
+    // The service would give them without a way to go on.
+    await expect(walk(notes.pages({ limit: 1001 }))).rejects.toThrow(TypeError)
     expect(await walk(notes.pages({ q: { views: 9 }, limit: 2 }))).toEqual([])
   })
 

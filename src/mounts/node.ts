@@ -78,7 +78,7 @@ class NodeRequest implements IncomingRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers[name]
+    const value = readHeader(this.#request, name)
     return Array.isArray(value) ? value.join(', ') : value
   }
 
@@ -109,6 +109,23 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
+/** Headers of which node keeps the first and drops the others, where a fetch edge joins them. */
+const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
+
+/** The values of a header. What a framework has put in the place of what was sent holds. */
+function readHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | string[] | undefined {
+  const value = headers[name]
+  if (value === undefined || !rawHeaders || !KEPT_ONCE.includes(name)) return value
+  let sent = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (isNamed(rawHeaders[i], name)) sent += 1
+  if (sent < 2) return value
+  const all = rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1], name))
+  return all[0] === value ? all : value
+}
+
+const isNamed = (sent: string | undefined, name: string): boolean =>
+  sent?.length === name.length && sent.toLowerCase() === name
+
 /** What a framework has cut off from the target; it cuts off only where it changes `url`. */
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
   if (originalUrl === undefined || originalUrl === url) return ''
@@ -130,8 +147,8 @@ function toOriginForm(target: string): string {
 
 function toWebRequest(request: IncomingMessage, target: string): Request {
   const headers = new Headers()
-  for (const [name, values] of Object.entries(request.headers)) {
-    for (const value of [values ?? []].flat()) headers.append(name, value)
+  for (const name of Object.keys(request.headers)) {
+    for (const value of [readHeader(request, name) ?? []].flat()) headers.append(name, value)
   }
   // The service reads the body; the rest identifies the caller. `fetch` forbids some methods that Node
   // accepts.

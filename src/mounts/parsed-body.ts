@@ -16,8 +16,12 @@ export function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
   const isRead = request._body === true || request.readableEnded !== false
   if (body === undefined || !isRead) return undefined
   if (body instanceof Uint8Array) return body
+  // Parsers make an empty object of nothing.
+  if (request.headers['content-length'] === '0') return NOTHING
   return Buffer.from(typeof body === 'string' && isSentText(request, body) ? body : stringify(body))
 }
+
+const NOTHING = new Uint8Array()
 
 const JSON_TYPE = /^application\/(?:json|[^;]{1,100}\+json) *(?:;|$)/i
 
@@ -35,9 +39,17 @@ function isSentText({ headers, readableEnded }: ParsedRequest, body: string): bo
   return Number(headers['content-length'] ?? Number.NaN) === Buffer.byteLength(body)
 }
 
+/** The text of a parsed body: a number that was too large is one again. */
 function stringify(body: unknown): string {
+  let mark = ''
+  const tell = (_: string, value: unknown): unknown => {
+    if (value !== Number.POSITIVE_INFINITY && value !== Number.NEGATIVE_INFINITY) return value
+    mark ||= crypto.randomUUID()
+    return `${value > 0 ? '' : '-'}${mark}`
+  }
   try {
-    return JSON.stringify(body) ?? ''
+    const text = JSON.stringify(body, tell) ?? ''
+    return mark === '' ? text : text.replaceAll(`"${mark}"`, '1e999').replaceAll(`"-${mark}"`, '-1e999')
   } catch {
     throw new ServiceError('invalid_json', 'The body is nested too deep.')
   }

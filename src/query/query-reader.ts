@@ -78,7 +78,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
 /** A query may contain some characters unencoded that could end the target of a link. */
 const writeOthers = (text: string): string =>
   text
-    .replace(/["<>\\^`{|}]/g, encodeURIComponent)
+    .replace(/["#<>\\^`{|}]/g, encodeURIComponent)
     .split('&')
     .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
     .map((part) => `${part}&`)

@@ -70,6 +70,8 @@ describe('a body that something before has parsed', () => {
     ],
     ['an array', [{ title: 'x' }], 400, 'validation_failed'],
     ['a number', 42, 400, 'validation_failed'],
+    ['a number that was too large', { title: 'x', n: Number.POSITIVE_INFINITY }, 400, 'validation_failed'],
+    ['one below all', { title: 'x', list: [Number.NEGATIVE_INFINITY] }, 400, 'validation_failed'],
     ['a function', () => ({ title: 'x' }), 400, 'invalid_json'],
     ['an operator in place of a value', { title: { $gt: '' } }, 400, 'validation_failed'],
     ['a title that is no text when written out', { title: { toJSON: () => 7 } }, 400, 'validation_failed'],
@@ -89,6 +91,11 @@ describe('a body that something before has parsed', () => {
     expect({ status: answer.status, code: answer.body.code }).toEqual({ status, code })
     expect(answer.text).not.toContain('secret')
     expect(Object.keys(Object.prototype)).toEqual([])
+  })
+
+  test('is none where nothing was sent, whatever a parser has made of it', async () => {
+    const answer = await create({}, { ...JSON_BODY, 'content-length': '0' })
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_json'])
   })
 
   test('keeps the media type that it was sent with', async () => {
@@ -405,4 +412,58 @@ describe('headers that something before has set', () => {
 test('only a handler of the service can be mounted', () => {
   const stranger = Object.assign(async () => new Response(), {})
   expect(() => toNodeHandler(stranger as unknown as Handler)).toThrow(TypeError)
+})
+
+describe('a header of which node keeps the first', () => {
+  test.each<[string, string, string[], number, string | undefined]>([
+    ['one token', 'authorization', ['Bearer TOKEN'], 200, undefined],
+    ['the same token twice', 'Authorization', ['Bearer TOKEN', 'Bearer TOKEN'], 401, 'invalid_token'],
+    ['a token and another', 'authorization', ['Bearer TOKEN', 'Bearer other'], 401, 'invalid_token'],
+    ['a token and nothing', 'AUTHORIZATION', ['Bearer TOKEN', ''], 401, 'invalid_token'],
+  ])('counts as often as it was sent: %s', async (_, name, values, status, code) => {
+    const users = { email: { type: 'string', unique: true }, password: { type: 'hash' } }
+    const service = createTestService({ collections: { users: { schema: users, permissions: {} } } })
+    const { token } = await service.register({ email: 'ann', password: 'secret' })
+    const port = await listen(toNodeHandler(service.handler))
+    const headers = { [name]: values.map((value) => value.replace('TOKEN', token)) }
+    const answer = await call(port, 'GET /auth/me', { headers })
+    expect([answer.status, answer.body.code]).toEqual([status, code])
+  })
+
+  test('of two media types none is JSON', async () => {
+    const port = await listen(toNodeHandler(createTestService(config).handler))
+    const answer = await post(port, { title: 'x' }, { 'content-type': ['application/json', 'text/html'] })
+    expect(answer.status).toBe(415)
+  })
+
+  test('is joined for those who authenticate, but not where a framework has replaced it', async () => {
+    const seen: (string | null)[] = []
+    const { handler } = createTestService(config, {
+      authenticate(request) {
+        seen.push(request.headers.get('authorization'))
+        return null
+      },
+    })
+    const glue = toNodeHandler(handler)
+    const plain = await listen(glue)
+    const replacing = await listen((request, response) => {
+      request.headers.authorization = 'Basic c'
+      glue(request, response)
+    })
+    for (const port of [plain, replacing])
+      await call(port, 'GET /articles', { headers: { authorization: ['Basic a', 'Basic b'] } })
+    expect(seen).toEqual(['Basic a, Basic b', 'Basic c'])
+  })
+})
+
+test('a link leads where the request went, whatever its target held', async () => {
+  const { handler } = createTestService(config, {
+    documents: { articles: ['a', 'b', 'c'].map((title) => ({ title })) },
+  })
+  const port = await listen(toNodeHandler(handler))
+  const answer = await call(port, 'GET /articles?q[title][$ne]=a#b&limit=2')
+  expect(answer.body).toHaveLength(2)
+  const next = /<([^>]*)>/.exec(String(answer.headers.link))?.[1] ?? ''
+  expect(new URL(next, 'http://x').searchParams.get('q[title][$ne]')).toBe('a#b')
+  expect((await call(port, `GET ${next}`)).body).toHaveLength(1)
 })

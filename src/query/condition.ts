@@ -137,8 +137,11 @@ export function readOperand(field: Field, operator: OperatorName, text: string):
     case 'flag':
       if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')
       return text === 'true'
-    case 'list':
-      return readJson(text)
+    case 'list': {
+      const list = readJson(text)
+      if (Array.isArray(list) && list.includes(0)) refuseUnderflows(text)
+      return list
+    }
     case 'pattern':
       return text.startsWith('"') ? readJson(text) : text
     case 'scalar':
@@ -156,10 +159,19 @@ function readScalar(field: Field, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (!JSON_NUMBER.test(text)) return text
   const value = Number(text)
-  // The number is too small and became zero: it is not the number that was written.
-  if (value === 0 && /^-?[0.]*[1-9]/.test(text))
-    throw new ConditionFault('out_of_range', 'is too close to zero')
+  if (value === 0) refuseUnderflow(text)
   return value
+}
+
+/** Refuses a number that is so small that it became zero: it is not the number that was written. */
+function refuseUnderflow(text: string): void {
+  if (/^-?[0.]*[1-9]/.test(text)) throw new ConditionFault('out_of_range', 'is too close to zero')
+}
+
+/** Refuses such numbers among those of a list; `text` is its JSON. */
+function refuseUnderflows(text: string): void {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
+  for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (Number(number) === 0) refuseUnderflow(number)
 }
 
 function readJson(text: string): unknown {

@@ -37,6 +37,9 @@ describe('a number in a query that is too close to zero to be told from it', () 
     ['q[i]=1e-400', 'q[i]'],
     ['q[list]=1e-400', 'q[list]'],
     ['q[$or][0][n]=1e-400', 'q[$or][0][n]'],
+    ['q[n][$in]=[1e-400]', 'q[n][$in]'],
+    ['q[n][$nin]=[1,-1E-400,2]', 'q[n][$nin]'],
+    ['q[list][$in]=[0,0.0,0.1e-999]', 'q[list][$in]'],
   ])('is a fault: %s', async (query, parameter) => {
     const { send } = createTestService(config, { documents })
     for (const path of ['/things', '/things/count']) {
@@ -62,6 +65,8 @@ describe('a number in a query that is too close to zero to be told from it', () 
     ['q[n][$gt]=0', 2],
     ['q[text]=1e-400', 1],
     ['q[text]="1e-400"', 1],
+    ['q[n][$in]=[0,0e-400,-0.0]', 1],
+    ['q[text][$in]=["1e-400","a\\"1e-400"]', 1],
   ])('is not %s', async (query, total) => {
     const { send } = createTestService(config, { documents })
     expect((await send(`GET /things/count?${query}`)).body).toEqual({ total })

@@ -29,10 +29,16 @@ export async function runCase(
   { run }: AdapterCase,
   createStorage: () => Promise<TestStorage>,
 ): Promise<void> {
-  const storage = await createStorage()
+  // Some runners end with the process, which what a case waits for need not keep alive.
+  const awake = setInterval(() => {}, 1000)
   try {
-    await run(storage)
+    const storage = await createStorage()
+    try {
+      await run(storage)
+    } finally {
+      await storage.destroy?.()
+    }
   } finally {
-    await storage.destroy?.()
+    clearInterval(awake)
   }
 }

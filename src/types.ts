@@ -89,8 +89,8 @@ export interface AuthConfig extends Commented {
   readonly sessionDays?: number
   /** bcrypt's cost, 10 to 15. Default 12. */
   readonly cost?: number
-  /** The timestamp of `users` that says since when its identifier is verified. Default: none is. */
-  readonly verifiedField?: string
+  /** The timestamp of `users` that says since when its identifier is verified. Default `null`: none is. */
+  readonly verifiedField?: string | null
   /** Whether an account counts only once it is verified. Needs `verifiedField` and `options.deliver`. */
   readonly requireVerified?: boolean
   /** Minutes for which a token for a new secret counts. Default 60. */

@@ -20,7 +20,8 @@ export function findVerifiedField(
   isUnsure: IsUnsure,
   report: ConfigReport,
 ): Field | null {
-  if (verifiedField === undefined || isUnsure(`/collections/${USERS}/schema`)) return null
+  if (verifiedField === undefined || verifiedField === null || isUnsure(`/collections/${USERS}/schema`))
+    return null
   const place = report.at('verifiedField')
   const fields = users?.fields ?? []
   const field = fields.find(({ name }) => name === verifiedField)
@@ -66,7 +67,7 @@ export function checkRequireVerified(
 ): void {
   if (config.requireVerified !== true) return
   const place = report.at('auth').at('requireVerified')
-  if (config.verifiedField === undefined && !isUnsure('/auth/verifiedField'))
+  if ((config.verifiedField ?? null) === null && !isUnsure('/auth/verifiedField'))
     place.fault('needs auth.verifiedField')
   if (!hasDeliver)
     place.fault('needs options.deliver (the command: --deliver): nobody could verify an account')

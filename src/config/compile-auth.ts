@@ -43,7 +43,7 @@ export function compileAuth(
 ): AuthPlan | null {
   const fields = users?.fields ?? []
   if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) {
-    if (auth.verifiedField !== undefined && !isUnsure(`/collections/${USERS}`))
+    if ((auth.verifiedField ?? null) !== null && !isUnsure(`/collections/${USERS}`))
       report.at('verifiedField').fault(`"${USERS}" keeps no accounts: it has no hash field`)
     return null
   }

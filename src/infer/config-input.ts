@@ -70,7 +70,7 @@ type CollectionsIn<C> = C extends { readonly collections: infer N } ? N : never
 type UserField<C> = CollectionsIn<C> extends { readonly users: infer U } ? NameIn<U> : string
 
 /** The keys of `auth` that name fields of `users`. */
-type AuthFieldName = 'identifier' | 'secret' | 'roleField' | 'verifiedField'
+type AuthFieldName = 'identifier' | 'secret' | 'roleField'
 
 /** A configuration in which every name that refers to something exists in `C`. */
 type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
@@ -79,9 +79,9 @@ type ConsistentConfig<C> = Omit<Config, 'collections' | 'auth'> & {
       ? string
       : Collection<CollectionsIn<C>[K], NameOf<CollectionsIn<C>>>
   }
-  readonly auth?: Omit<AuthConfig, AuthFieldName> & {
+  readonly auth?: Omit<AuthConfig, AuthFieldName | 'verifiedField'> & {
     readonly [K in AuthFieldName]?: UserField<C>
-  }
+  } & { readonly verifiedField?: UserField<C> | null }
 }
 
 /** The types of all fields. */

@@ -2,10 +2,13 @@ import type { ConfigReport } from './report.js'
 
 const MAX_DEPTH = 64
 
-/** A deep, frozen copy of plain JSON. Any other value becomes a fault and `null`. */
-export function copyJson(value: unknown, report: ConfigReport): unknown {
+/**
+ * A deep, frozen copy of plain JSON. Any other value becomes a fault and `null`. A property that is `undefined` is left
+ * out, but where it `mustBe` there.
+ */
+export function copyJson(value: unknown, report: ConfigReport, mustBe: MustBe = nowhere): unknown {
   try {
-    return copy(value, report, [])
+    return copy(value, { report, mustBe }, [])
   } catch {
     // A getter or a proxy may throw.
     report.fault('cannot be read: it must be plain JSON')
@@ -13,8 +16,19 @@ export function copyJson(value: unknown, report: ConfigReport): unknown {
   }
 }
 
+/** Whether a property at a JSON pointer has a value where it is named at all. */
+type MustBe = (pointer: string) => boolean
+
+const nowhere: MustBe = () => false
+
+/** Where the value stands, and what holds of the whole. */
+interface Place {
+  readonly report: ConfigReport
+  readonly mustBe: MustBe
+}
+
 /** `outer`: the objects and arrays around the value. */
-function copy(value: unknown, report: ConfigReport, outer: readonly object[]): unknown {
+function copy(value: unknown, { report, mustBe }: Place, outer: readonly object[]): unknown {
   const fault = (message: string): null => {
     report.fault(message)
     return null
@@ -35,15 +49,19 @@ function copy(value: unknown, report: ConfigReport, outer: readonly object[]): u
   if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   const inside = [...outer, value]
   if (Array.isArray(value)) {
-    return Object.freeze(value.map((element, i) => copy(element, report.at(i), inside)))
+    return Object.freeze(value.map((element, i) => copy(element, { report: report.at(i), mustBe }, inside)))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   // A plain object of another realm has another Object.prototype, but its prototype is also `null`.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return fault('must be plain JSON')
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
-    if (inner === undefined) return []
-    if (name !== '__proto__') return [[name, copy(inner, report.at(name), inside)]]
-    report.at(name).fault('is not a name that can be used')
+    const own = report.at(name)
+    if (inner === undefined) {
+      if (mustBe(own.path)) own.fault('is undefined: give it a value, or leave it out')
+      return []
+    }
+    if (name !== '__proto__') return [[name, copy(inner, { report: own, mustBe }, inside)]]
+    own.fault('is not a name that can be used')
     return []
   })
   return Object.freeze(Object.fromEntries(entries))

@@ -120,6 +120,50 @@ describe('creating a service', () => {
     expect(() => createCollectionService({ $schema: './any.json', auth: undefined, ...plain })).not.toThrow()
   })
 
+  test.each<[string, object, string]>([
+    ['where', { '*': { read: { where: undefined } } }, '/*/read/where'],
+    ['a condition', { '*': { read: { where: { title: undefined } } } }, '/*/read/where/title'],
+    [
+      'a half of a range',
+      { '*': { read: { where: { title: { $gt: 'a', $lt: undefined } } } } },
+      '/*/read/where/title/$lt',
+    ],
+    ['check', { '*': { create: { check: undefined } } }, '/*/create/check'],
+    ['pick', { '*': { read: { pick: undefined } } }, '/*/read/pick'],
+    ['omit', { '*': { omit: undefined } }, '/*/omit'],
+    ['a value of set', { '*': { create: { set: { title: undefined } } } }, '/*/create/set/title'],
+    ['a grant', { user: true, '*': undefined }, '/*'],
+  ])('what a rule lacks is not taken for nothing: %s', (_, permissions, at) => {
+    const items = { schema: { title: { type: 'string' } }, permissions }
+    expect(() => createCollectionService({ collections: { items } } as never)).toThrow(
+      `/collections/items/permissions${at}: is undefined`,
+    )
+  })
+
+  test('nor what a claim lacks', () => {
+    const claims = { teams: { from: 'items', where: { title: undefined }, take: 'title' } }
+    expect(() => createCollectionService({ ...plain, auth: { claims } } as never)).toThrow(
+      '/auth/claims/teams/where/title: is undefined',
+    )
+  })
+
+  test('verifiedField is null where there is none', () => {
+    const auth = { verifiedField: null, requireVerified: false, claims: {} }
+    expect(() => createCollectionService({ ...plain, auth })).not.toThrow()
+    expect(() => createCollectionService({ ...plain, auth: { ...auth, requireVerified: true } })).toThrow(
+      'needs auth.verifiedField',
+    )
+  })
+
+  test('an index has no more fields than every storage can take', () => {
+    const names = Array.from({ length: 32 }, (_, i) => `f${i}`)
+    const schema = Object.fromEntries(names.map((name) => [name, { type: 'integer' }]))
+    const open = (fields: readonly string[]) => (): unknown =>
+      createCollectionService({ collections: { items: { schema, indexes: [{ fields }] } } } as never)
+    expect(open(names.slice(1))).not.toThrow()
+    expect(open(names)).toThrow('/collections/items/indexes/0/fields')
+  })
+
   test('open doors are a fault where NODE_ENV says production, unless options.production says otherwise', () => {
     const open = { collections: { items: { schema: {}, permissions: { '*': true } } } }
     const logger = { warn() {} }

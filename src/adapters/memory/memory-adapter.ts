@@ -1,3 +1,4 @@
+import { ConfigError } from '../../errors.js'
 import { type Filter, isEverything } from '../../filter/filter.js'
 import { compileJudge } from '../../filter/matches.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
@@ -22,7 +23,7 @@ export interface MemoryAdapterOptions {
 
 /**
  * Creates an adapter that keeps documents in this process, in LokiJS, until it ends. Every write is one
- * synchronous turn; documents are frozen and shared with those who read them.
+ * synchronous turn; documents are frozen and shared with those who read them. Throws `ConfigError`.
  *
  * @example
  * ```ts
@@ -31,6 +32,7 @@ export interface MemoryAdapterOptions {
  * ```
  */
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
+  checkOptions(options)
   const database = createDatabase()
   const collections = new Map<string, Held>()
   const logPlans = createLogPlans()
@@ -70,6 +72,11 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
     changes: log.changes,
     async close() {},
   }
+}
+
+function checkOptions({ documents, ...others }: MemoryAdapterOptions): void {
+  const faults = Object.keys(others).map((path) => ({ path, message: 'is unknown; allowed: documents' }))
+  if (faults.length > 0) throw new ConfigError(faults)
 }
 
 /** The documents of one batch of a stream. */

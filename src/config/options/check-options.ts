@@ -7,8 +7,11 @@ type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: stri
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
-const isTextList = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
+/** What browsers send as `Origin`: a scheme and a host in lower case, without a path; `null` for what has none. */
+const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
+
+const isOriginList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string' && ORIGIN.test(item))
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
 
@@ -32,8 +35,8 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
     (value) =>
       isObject(value) &&
       Object.keys(value).join() === 'origins' &&
-      (value.origins === '*' || isTextList(value.origins)),
-    '{ origins } with an array of origins, or "*"',
+      (value.origins === '*' || isOriginList(value.origins)),
+    '{ origins } with "*", or an array of origins like "https://example.com"',
   ],
   clientAddress: [isFunction, 'a function of a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],

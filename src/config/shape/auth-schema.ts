@@ -33,10 +33,12 @@ export const AUTH: JsonSchema = object(
       description: 'The cost of a bcrypt hash: each step doubles the time that one takes.',
       ...examples(12),
     }),
-    verifiedField: text(
-      'The timestamp of "users" that says since when the identifier is verified; the service alone writes it. Without it: none is verified.',
-      'verifiedAt',
-    ),
+    verifiedField: withDefault(null, {
+      type: ['string', 'null'],
+      description:
+        'The timestamp of "users" that says since when the identifier is verified; the service alone writes it. null: none is verified.',
+      ...examples('verifiedAt'),
+    }),
     requireVerified: flag(
       'An account counts only once its identifier is verified, and nobody can find out whether an identifier is taken. Needs verifiedField, and the option deliver.',
       DEFAULT_AUTH.requireVerified,

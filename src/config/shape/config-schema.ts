@@ -97,12 +97,18 @@ const SUBJECTS: JsonSchema = {
   owner: grantTo('The creator of the document: for read, update and delete.'),
 }
 
+/** PostgreSQL has 32 columns in an index, of which the `_id` is one. */
+const MAX_FIELDS = 31
+
 const INDEX: JsonSchema = object(
   {
-    fields: listOf('string', 'Top-level fields that hold single values, the first one first.', [
-      'status',
-      'createdAt',
-    ]),
+    fields: {
+      ...listOf('string', 'Top-level fields that hold single values, the first one first.', [
+        'status',
+        'createdAt',
+      ]),
+      maxItems: MAX_FIELDS,
+    },
     unique: flag('No two documents have the same values in all of these fields.'),
   },
   { required: ['fields'], description: 'An index.' },

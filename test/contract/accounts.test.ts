@@ -50,6 +50,9 @@ describe('register', () => {
     }
     const service = createTestService(configOf({ schema: loose }))
     expect(faultsOf(await register(service, {}))).toEqual({ '/email': 'required', '/password': 'required' })
+    const schema = { email: { type: 'string', unique: true, default: 'ann' }, password: { type: 'hash' } }
+    const own = createTestService({ collections: { users: { schema, permissions: {} } } })
+    expect(faultsOf(await register(own, { password: 'secret' }))).toEqual({ '/email': 'required' })
     expect(faultsOf(await register(service, { email: null, password: null }))).toEqual({
       '/email': 'required',
       '/password': 'required',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Hasher } from '../../src/index.js'
+import type { Delivery, Hasher } from '../../src/index.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { outcomeOf } from './support/accounts.js'
@@ -131,6 +131,38 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect(outcomeOf(await ask(bob.email))).toEqual([202, undefined])
     const kinds = await mail.kinds()
     expect(kinds).toEqual(['identifier-changing new@example.org', `already-registered ${bob.email}`])
+  })
+
+  test('how long a notice takes does not tell, an hour later, who has the new identifier', async () => {
+    const kindsOf = async (isTaken: boolean): Promise<readonly string[]> => {
+      let pause = 0
+      let told: string[] = []
+      const deliver = ({ kind, to }: Delivery): void => {
+        told.push(`${kind} ${to}`)
+        if (kind === 'identifier-changing') stage.clock.time += pause
+      }
+      const stage = createStage(configOf(), create(), { deliver })
+      opened.push(stage.service)
+      const { post, mail, clock } = stage
+      const { token } = await stage.register(ann)
+      if (isTaken) await stage.register(bob)
+      const ask = async (next: string) => {
+        await mail.take()
+        told = []
+        await post('change-identifier', { current: ann.password, new: next }, token)
+        await mail.take()
+      }
+      const began = clock.time
+      pause = 5000
+      await ask(bob.email)
+      pause = 0
+      await ask('2@example.org')
+      await ask('3@example.org')
+      clock.time = began + HOUR + 1000
+      await ask('4@example.org')
+      return told
+    }
+    expect(await kindsOf(true)).toEqual(await kindsOf(false))
   })
 
   test('a new identifier that is taken meanwhile is not put in, nor behind a new secret', async () => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import {
   ConfigError,
@@ -95,7 +96,14 @@ describe('options', () => {
     ['no list', null],
     ['a list of anything but text', ['https://a.example', 5]],
     ['an object', { 0: '*' }],
-  ])('cors.origins is an array of text or "*", not %s', (_, origins) => {
+    ['a list of any', ['*']],
+    ['an address with a slash', ['https://a.example/']],
+    ['an address with a path', ['https://a.example/x']],
+    ['a host alone', ['a.example']],
+    ['upper case', ['https://A.example']],
+    ['a pattern', ['https://*.example']],
+    ['nothing', ['']],
+  ])('cors.origins is an array of origins or "*", not %s', (_, origins) => {
     expect(pathsOf(judge(createMemoryAdapter(), { cors: { origins } }))).toEqual(['options.cors'])
   })
 
@@ -128,6 +136,10 @@ describe('options', () => {
 
   test.each<[what: string, options: ServiceOptions]>([
     ['an array of origins', { cors: { origins: ['https://a.example', 'https://b.example'] } }],
+    [
+      'origins of any kind',
+      { cors: { origins: ['http://localhost:3000', 'null', 'app://-', 'http://[::1]:80'] } },
+    ],
     ['any origin', { cors: { origins: '*' } }],
     ['no origin', { cors: { origins: [] } }],
     ['an empty base path', { basePath: '' }],
@@ -303,4 +315,36 @@ describe('hooks', () => {
     const [fault] = judge(createMemoryAdapter(), { hooks: { thinks: { before } } })
     expect(fault?.message).toContain('"things"')
   })
+})
+
+test('the memory adapter takes nothing but documents', () => {
+  const options = { document: { things: [] } } as object
+  expect(() => createMemoryAdapter(options)).toThrow(ConfigError)
+})
+
+describe('a hasher of the host', () => {
+  const ann = { email: 'ann', password: 'secret' }
+  const plain = { hash: async (secret: string) => `#${secret}`, verify: async () => true }
+  const send = (service: TestService, route: string) =>
+    service.send(`POST /auth/${route}`, { body: ann, mayFail: true })
+
+  test.each([[undefined], [5], [''], [{}], [null], ['a\0b']])(
+    'that gives the hash %j stores nothing',
+    async (hash) => {
+      const service = createTestService(accounts, { hasher: { ...plain, hash: async () => hash as string } })
+      expect((await send(service, 'register')).status).toBe(500)
+      expect(inspect(service.logged)).toContain('hasher.hash')
+      expect((await send(service, 'login')).status).not.toBe(200)
+    },
+  )
+
+  test.each([[1], ['yes'], [{ ok: false }], [undefined], [null]])(
+    'that verifies by %j signs nobody in',
+    async (answer) => {
+      const hasher = { ...plain, verify: async () => answer as never }
+      const service = createTestService(accounts, { hasher })
+      expect((await send(service, 'register')).status).toBe(201)
+      expect((await send(service, 'login')).status).toBe(500)
+    },
+  )
 })

@@ -83,8 +83,8 @@ const MUTANTS: readonly Mutant[] = [
     'a notice goes out without a place',
     DELIVER,
     breakModule<typeof Deliver>((real) => ({
-      async deliverNotice(call, auth, notice) {
-        await real.deliverNotice(call, auth, notice)
+      async hasPlace(call, message, at) {
+        await real.hasPlace(call, message, at)
         return true
       },
     })),

@@ -98,6 +98,8 @@ export async function verifySecret(
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
   const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, deadline.signal)
+  // Anything else would open an account by mistake: an object that says no is true.
+  if (typeof isRight !== 'boolean') throw new TypeError('hasher.verify must resolve to true or false')
   if (user && hash !== undefined && isRight) return user
   throw invalidCredentials()
 }

@@ -1,6 +1,7 @@
 import { issueSession } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { readOwn } from '../../json/own-properties.js'
+import { toPointerPart } from '../../json/pointer.js'
 import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
 import type { StoredDocument } from '../../storage.js'
@@ -67,8 +68,9 @@ async function registerQuietly(
   } catch (thrown) {
     // What was planned alike is answered alike: where the identifier is taken, nothing else can be refused.
     if (!planned || !(isRefusal(thrown) || isBeside(thrown))) throw thrown
-    // No other field can be taken: the configuration would be refused.
-    const isTaken = isRefusal(thrown) && thrown.code === 'unique_violation' && !isBeside(thrown)
+    // By the configuration no other field can be taken, but a hook may set one.
+    const at = toPointerPart(auth.identifier.name)
+    const isTaken = isRefusal(thrown) && !isBeside(thrown) && thrown.errors.some(({ path }) => path === at)
     if (!isTaken) call.service.logger.error('a registration was refused', { cause: thrown })
     return { ...planned, isTaken: true }
   }

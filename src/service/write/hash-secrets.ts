@@ -1,4 +1,5 @@
 import type { Collection } from '../../config/plan.js'
+import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
@@ -6,9 +7,12 @@ import type { Call } from '../call.js'
 import { invalidFor } from './veil.js'
 
 /** Hashes a valid secret. Throws `overloaded`. */
-function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
+async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
   deadline.enter('hash')
-  return service.hasher.hash(secret, deadline.signal)
+  const hash: unknown = await service.hasher.hash(secret, deadline.signal)
+  if (typeof hash !== 'string' || hash === '' || !isStorableText(hash))
+    throw new TypeError('hasher.hash must resolve to a text that can be stored')
+  return hash
 }
 
 /**

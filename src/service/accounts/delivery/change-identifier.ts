@@ -8,7 +8,7 @@ import { normalise } from '../../../schema/normalise.js'
 import type { Call } from '../../call.js'
 import { behind } from '../behind.js'
 import { findUser, verifySecret } from '../login.js'
-import { deliverNotice, deliverToken } from './deliver.js'
+import { hasPlace, sendNotice, sendToken } from './deliver.js'
 
 const PATH = '/new'
 
@@ -46,11 +46,18 @@ export async function changeIdentifier(
   await call.service.throttle.run(call, from, () => verifySecret(call, auth, user, current))
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
-    // The notice comes first: whether it has a place must not depend on who has the new identifier.
+    // The notice comes first: whether it has a place must not depend on who has the new identifier. Their places
+    // count from one time: otherwise the next ones would tell of it once the older of them no longer counts.
+    const at = own.service.now()
     const notice = { kind: 'identifier-changing', to: present, user } as const
-    if (!(await deliverNotice(own, auth, notice))) return
+    if (!(await hasPlace(own, notice, at))) return
     const owner = await findUser(own.store, auth, to)
-    if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
-    else await deliverToken(own, auth, { kind: 'new-identifier', to, user })
+    const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
+    const token = { kind: 'new-identifier', to, user } as const
+    const isDelivered = await hasPlace(own, taken ?? token, at)
+    await sendNotice(own, auth, notice)
+    if (!isDelivered) return
+    if (taken) await sendNotice(own, auth, taken)
+    else await sendToken(own, auth, token)
   })
 }

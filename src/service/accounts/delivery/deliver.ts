@@ -23,24 +23,29 @@ export interface Message<Kind extends Delivery['kind']> {
   readonly user: StoredDocument
 }
 
-/** Delivers a message without a token, within the limits; returns whether it had a place. */
-export async function deliverNotice(
-  call: Call,
-  auth: AuthPlan,
-  { kind, to, user }: Message<'already-registered' | 'identifier-changing'>,
-): Promise<boolean> {
-  if (!(await hasPlace(call, { kind, to, user }))) return false
-  await send(call, { kind, to, user: await showAccount(call, auth, user) })
-  return true
+/** A message without a token. */
+export type Notice = Message<'already-registered' | 'identifier-changing'>
+
+/** Delivers a message without a token, within the limits. */
+export async function deliverNotice(call: Call, auth: AuthPlan, notice: Notice): Promise<void> {
+  if (await hasPlace(call, notice)) await sendNotice(call, auth, notice)
 }
 
+/** Delivers a message without a token, which has its place. */
+export const sendNotice = async (call: Call, auth: AuthPlan, { kind, to, user }: Notice): Promise<void> =>
+  send(call, { kind, to, user: await showAccount(call, auth, user) })
+
 /** Delivers a token, within the limits: it is stored first. */
-export async function deliverToken(
+export async function deliverToken(call: Call, auth: AuthPlan, message: Message<TokenKind>): Promise<void> {
+  if (await hasPlace(call, message)) await sendToken(call, auth, message)
+}
+
+/** Delivers a token, which has its place: it is stored first. */
+export async function sendToken(
   call: Call,
   auth: AuthPlan,
   { kind, to, user }: Message<TokenKind>,
 ): Promise<void> {
-  if (!(await hasPlace(call, { kind, to, user }))) return
   const { service, store } = call
   const lifetime = kind === 'reset' ? auth.resetMilliseconds : 24 * HOUR
   const told = { kind, user: user._id, to, stamp: readStamp(user) }
@@ -50,15 +55,21 @@ export async function deliverToken(
   await send(call, { kind, to, user: await showAccount(call, auth, user), token, expiresAt })
 }
 
-/** Takes the places of a delivery; false where none is left. */
-async function hasPlace(call: Call, { kind, to, user }: Message<Delivery['kind']>): Promise<boolean> {
+/**
+ * Takes the places of a delivery; false where none is left. `at`: the time from which they count. Default: now.
+ */
+export async function hasPlace(
+  call: Call,
+  { kind, to, user }: Message<Delivery['kind']>,
+  at?: number,
+): Promise<boolean> {
   const ledgerOf = (whose: string, name: string): Ledger => ({
     _id: nameLedger('deliveries', kind, whose, name),
     window: HOUR,
     most: MAX_DELIVERIES,
   })
   try {
-    await takePlaces(call, [ledgerOf('account', user._id), ledgerOf('to', to)])
+    await takePlaces(call, [ledgerOf('account', user._id), ledgerOf('to', to)], at)
     return true
   } catch (thrown) {
     if (isServiceError(thrown) && thrown.code === 'too_many_attempts') return false

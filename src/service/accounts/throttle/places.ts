@@ -26,11 +26,15 @@ export async function removeExpiredLedgers(store: Store, now: string): Promise<r
 
 /**
  * Takes a place in each of some ledgers, or in none. Throws `too_many_attempts` where one of them has none left;
- * nothing is written then.
+ * nothing is written then. `at`: the time from which they count, in milliseconds since 1970. Default: now.
  */
-export async function takePlaces({ store, service }: Call, ledgers: readonly Ledger[]): Promise<void> {
+export async function takePlaces(
+  { store, service }: Call,
+  ledgers: readonly Ledger[],
+  at?: number,
+): Promise<void> {
   await store.write(async () => {
-    const now = service.now()
+    const now = at ?? service.now()
     // Found in one order by all, so that two writes do not wait for each other.
     const sorted = [...ledgers].sort((a, b) => (a._id < b._id ? -1 : 1))
     const stored = await store.own(LEDGERS).list({ filter: or(sorted.map(({ _id }) => isId(_id))) })

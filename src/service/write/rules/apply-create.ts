@@ -67,7 +67,8 @@ function* judgeInSlices(
 ): Sliced<Judged> {
   const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
   const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
-  const missing = required.filter((name) => !Object.hasOwn(fields, name)).map(toPointerPart)
+  // A default does not do for what has to be given.
+  const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
   const found = yield* validate.inSlices(fields, slice)
   if (missing.length === 0) return { fields, faults: found }
   const faults = [

@@ -8,6 +8,7 @@ import { isPromise } from '../promises.js'
 import type { Handler, MaybePromise } from '../types.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
+import { readHeader } from './read-header.js'
 import { sendPieces } from './send-pieces.js'
 
 export { createWorkerHasher, type WorkerHasherOptions } from './worker-hasher.js'
@@ -108,23 +109,6 @@ class NodeRequest implements IncomingRequest {
     return toWebRequest(this.#request, this.target)
   }
 }
-
-/** Headers of which node keeps the first and drops the others, where a fetch edge joins them. */
-const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
-
-/** The values of a header. What a framework has put in the place of what was sent holds. */
-function readHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | string[] | undefined {
-  const value = headers[name]
-  if (value === undefined || !rawHeaders || !KEPT_ONCE.includes(name)) return value
-  let sent = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) if (isNamed(rawHeaders[i], name)) sent += 1
-  if (sent < 2) return value
-  const all = rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1], name))
-  return all[0] === value ? all : value
-}
-
-const isNamed = (sent: string | undefined, name: string): boolean =>
-  sent?.length === name.length && sent.toLowerCase() === name
 
 /** What a framework has cut off from the target; it cuts off only where it changes `url`. */
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {

@@ -4,7 +4,7 @@ import { createTestService, faultsOf, type Sent } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'
 
-// CONTRACT.md §6, "Errors": what one may neither read nor write is not named by its faults
+// CONTRACT.md §6, "Problems": what one may neither read nor write is not named by its faults
 
 type Json = { readonly [name: string]: unknown }
 

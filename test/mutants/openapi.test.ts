@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import type * as Create from '../../src/openapi/create-describe.js'
 import type * as Scopes from '../../src/openapi/scope.js'
+import type * as Rights from '../../src/service/authorize.js'
 import type { Call } from '../../src/service/call.js'
-import type * as Rights from '../../src/service/rights.js'
 import { checkDescriptions } from '../support/described-laws.js'
 import { checkTwins } from '../support/described-twins.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Descriptions broken on purpose: each tells a caller of what is not the caller's. */
 
-const RIGHTS = '../../src/service/rights.js'
+const RIGHTS = '../../src/service/authorize.js'
 const SCOPE = '../../src/openapi/scope.js'
 const CREATE_DESCRIBE = '../../src/openapi/create-describe.js'
 

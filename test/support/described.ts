@@ -6,7 +6,7 @@ import {
   type Spot,
 } from '../../src/openapi/describe-service.js'
 import { createScope, type Described } from '../../src/openapi/scope.js'
-import type { Reader } from '../../src/service/rights.js'
+import type { Reader } from '../../src/service/authorize.js'
 import { createJudge, findIn, type Judge } from './json-schema.js'
 
 /** An answer. */

@@ -3,9 +3,9 @@ import { createRespond as create, type RespondOptions } from '../../src/http/res
 import { joinPrefix, splitTarget } from '../../src/http/target.js'
 import type { Described } from '../../src/openapi/scope.js'
 import { whenReady } from '../../src/promises.js'
+import type { Reader } from '../../src/service/authorize.js'
 import type { Service } from '../../src/service/call.js'
 import type { TextStream } from '../../src/service/read/text-stream.js'
-import type { Reader } from '../../src/service/rights.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
 import { holdsOthers, isUnjudged, judged, noteFault } from './judged.js'
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
-import { findRights } from '../../service/rights.js'
+import { findRights } from '../../service/authorize.js'
 import { referToBody } from '../schemas/bodies.js'
 import { referToDocument, referToExpanded } from '../schemas/documents.js'
 import type { Scope } from '../scope.js'

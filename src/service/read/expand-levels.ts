@@ -1,55 +1,22 @@
-import { isId, or } from '../../filter/filter.js'
-import { compilePath, isObject } from '../../json/own-properties.js'
+import { isObject } from '../../json/own-properties.js'
 import type { Expansion } from '../../query/compile-expand.js'
-import { isUuid } from '../../schema/names.js'
 import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import { createPace, type Pace } from '../pace.js'
-import { BATCH_BYTES } from '../store.js'
+import {
+  type Branch,
+  compileBranches,
+  createLibrary,
+  idsAt,
+  LEAF,
+  type Library,
+  type Place,
+  type Room,
+  STEPS_AN_EXPANSION,
+  STEPS_AN_ID,
+} from './expand-library.js'
 import { PIECE } from './text-stream.js'
-
-/** How many expansions there is still room for under one array of a document. */
-interface Room {
-  left: number
-}
-
-/** A reference that is expanded, and how a document is read there. */
-interface Branch extends Pick<Expansion, 'path' | 'target'> {
-  readonly read: (document: JsonObject) => unknown
-  readonly onward: readonly Branch[]
-}
-
-const compileBranches = (expansions: readonly Expansion[]): readonly Branch[] =>
-  expansions.map(({ path, target, onward }) => ({
-    ...{ path, target },
-    read: compilePath(path),
-    onward: compileBranches(onward),
-  }))
-
-/** A document that is written: one of the answer, or one that stands in place of its `_id`. */
-interface Place {
-  readonly id: string
-  readonly value: JsonObject
-  /** The document as JSON, where nothing is expanded in it. */
-  readonly text?: string
-  /** Where it can be read again, if `value` has only what is expanded in it. */
-  readonly from?: string
-  readonly branches: readonly Branch[]
-  readonly room: Room | undefined
-  /** What stands in place of the ids, in their order; a hole where the `_id` stays. */
-  readonly inside: Map<string, readonly (Place | undefined)[]>
-}
-
-/** The most characters of documents that are held whole for one batch; others are read again when written. */
-const MAX_HELD = 4 * 1024 * 1024
-
-/** The most ids in one query. */
-const MAX_IDS = 1000
-
-/** The steps of an expansion, and of each `_id` in it. */
-const STEPS_AN_EXPANSION = 20
-const STEPS_AN_ID = 6
 
 /**
  * Creates a printer that goes on from the documents in place of references to those to which they refer, level
@@ -96,9 +63,6 @@ export function createLevelPrinter(
 
 const countLevels = (branches: readonly Branch[]): number =>
   branches.length === 0 ? 0 : 1 + Math.max(...branches.map(({ onward }) => countLevels(onward)))
-
-/** What all documents have in which nothing is expanded: they can stand at any number of places. */
-const LEAF = { branches: [], room: undefined, inside: new Map() } as const
 
 const placeOf = ({ text, ...leaf }: Place, branches: readonly Branch[], room: Room | undefined): Place => ({
   ...leaf,
@@ -152,88 +116,6 @@ function expandOne(
     if (room) room.left -= 1
     return onward.length === 0 ? leaf : placeOf(leaf, onward, room)
   })
-}
-
-const idsAt = (named: unknown): readonly unknown[] => (Array.isArray(named) ? named : [named])
-
-/** The names of what is expanded in the documents of each collection. */
-function collectNeeded(
-  branches: readonly Branch[],
-  into = new Map<string, Set<string>>(),
-): ReadonlyMap<string, ReadonlySet<string>> {
-  for (const { target, onward } of branches) {
-    const names = into.get(target) ?? new Set(['_id'])
-    into.set(target, names)
-    for (const { path } of onward) names.add(path.split('.')[0] ?? '')
-    collectNeeded(onward, into)
-  }
-  return into
-}
-
-/** The documents that a batch needs. */
-interface Library {
-  /** Notes the documents that some places name. */
-  note(places: readonly Place[]): Promise<void>
-  /** Finds those that were noted. */
-  learn(): Promise<void>
-  find(target: string, id: unknown): Place | undefined
-}
-
-function createLibrary(call: Call, branches: readonly Branch[], pace: Pace): Library {
-  const needed = collectNeeded(branches)
-  /** `null`: the document does not exist, or the caller may not read it. */
-  const known = new Map<string, Map<unknown, Place | null>>()
-  const asked = new Map<string, Set<string>>()
-  let held = 0
-
-  const keep = (target: string, value: JsonObject, text: string): Place => {
-    const id = String(value._id)
-    held += text.length
-    if (held <= MAX_HELD) return { ...LEAF, id, value, text }
-    held -= text.length
-    const part = Object.fromEntries(Object.entries(value).filter(([name]) => needed.get(target)?.has(name)))
-    return { ...LEAF, id, value: part, from: target }
-  }
-  const ask = async (target: string, ids: readonly string[]): Promise<void> => {
-    const learning = call.learnToRead({ name: target })
-    if (learning) await learning
-    const access = call.access({ name: target })
-    const found = known.get(target) ?? new Map<unknown, Place | null>()
-    known.set(target, found)
-    for (const id of ids) found.set(id, null)
-    if (!access) return
-    const reader = call.store.read(access)
-    for (let left = ids; left.length > 0; ) {
-      const filter = or(left.slice(0, MAX_IDS).map(isId))
-      const listed = await reader.list({ filter, bytes: BATCH_BYTES })
-      left = [...(listed.rest ?? []), ...left.slice(MAX_IDS)]
-      for (const document of listed) {
-        const text = access.write(document)
-        found.set(document._id, keep(target, access.show(document), text))
-        const pause = pace(stepsToWrite(text.length))
-        if (pause) await pause
-      }
-    }
-  }
-  return {
-    async note(places) {
-      for (const { value, branches, room } of places)
-        for (const { read, target } of branches) {
-          if (room && room.left <= 0) continue
-          const [ids, found] = [asked.get(target) ?? new Set<string>(), known.get(target)]
-          asked.set(target, ids)
-          const named = idsAt(read(value))
-          for (const id of named) if (typeof id === 'string' && !found?.has(id) && isUuid(id)) ids.add(id)
-          const pause = pace(STEPS_AN_EXPANSION + named.length * STEPS_AN_ID)
-          if (pause) await pause
-        }
-    },
-    async learn() {
-      for (const [target, ids] of asked) if (ids.size > 0) await ask(target, [...ids])
-      asked.clear()
-    },
-    find: (target, id) => known.get(target)?.get(id) ?? undefined,
-  }
 }
 
 /** Text, or a document that is read again first. */

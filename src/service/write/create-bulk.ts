@@ -17,8 +17,8 @@ import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-
 import { eachOnce, findReferable, type Referable, referencesToHold, requireReference } from './references.js'
 import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
+import { brokenReferenceFor, conflictFor } from './rules/veil.js'
 import { readFields, type SystemFields } from './stored-document.js'
-import { brokenReferenceFor, conflictFor } from './veil.js'
 import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */

@@ -4,7 +4,7 @@ import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
-import { invalidFor } from './veil.js'
+import { invalidFor } from './rules/veil.js'
 
 /** Hashes a valid secret. Throws `overloaded`. */
 async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {

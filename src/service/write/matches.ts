@@ -7,7 +7,7 @@ import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
 import type { Agreement } from '../store.js'
-import { type Asker, brokenReferenceFor } from './veil.js'
+import { type Asker, brokenReferenceFor } from './rules/veil.js'
 
 /** A write of one document; a new one has no `before`. */
 interface Written {

@@ -6,8 +6,8 @@ import type { Attempt } from '../store.js'
 import { hashSecrets } from './hash-secrets.js'
 import { planAgreements } from './matches.js'
 import { referencesToHold, requireReference } from './references.js'
+import { brokenReferenceFor, conflictFor } from './rules/veil.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
-import { brokenReferenceFor, conflictFor } from './veil.js'
 import { checkStoredSize } from './written.js'
 
 /** Creates the system fields of a new document. An account is its own creator. */

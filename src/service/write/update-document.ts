@@ -16,8 +16,8 @@ import {
 } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
+import { conflictFor } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'
-import { conflictFor } from './veil.js'
 import { checkStoredSize, prepareWritten, type Written } from './written.js'
 
 /** An update: its mode and its body. */

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
 import { refused } from '../../refusals.js'
-import { invalidFor } from '../veil.js'
+import { invalidFor } from './veil.js'
 
 /** A rule, and the properties that it keeps of a body. */
 export interface Trial {

@@ -1,12 +1,11 @@
-import type { Collection } from '../../config/plan.js'
-import type { Fault, ServiceError } from '../../errors.js'
-import { includesProperty } from '../../permissions/grants.js'
-import { acceptsProperty } from '../../permissions/write-rules.js'
-import type { Reference } from '../../schema/references.js'
-import { ruleToRegister } from '../authorize.js'
-import type { Call } from '../call.js'
-import { conflict, invalid, unknownReference } from '../refusals.js'
-import { findRights } from '../rights.js'
+import type { Collection } from '../../../config/plan.js'
+import type { Fault, ServiceError } from '../../../errors.js'
+import { includesProperty } from '../../../permissions/grants.js'
+import { acceptsProperty } from '../../../permissions/write-rules.js'
+import type { Reference } from '../../../schema/references.js'
+import { findRights, ruleToRegister } from '../../authorize.js'
+import type { Call } from '../../call.js'
+import { conflict, invalid, unknownReference } from '../../refusals.js'
 
 /** Whose errors these are: what they may neither read nor write is not named. */
 export type Asker = Pick<Call, 'caller' | 'service'>

@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Headers of which node keeps the first and drops the others, where a fetch edge joins them. */
+const KEPT_ONCE: readonly string[] = ['authorization', 'content-type']
+
+/** The values of a header. What a framework has put in the place of what was sent holds. */
+export function readHeader(
+  { headers, rawHeaders }: IncomingMessage,
+  name: string,
+): string | string[] | undefined {
+  const value = headers[name]
+  if (value === undefined || !rawHeaders || !KEPT_ONCE.includes(name)) return value
+  let sent = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (isNamed(rawHeaders[i], name)) sent += 1
+  if (sent < 2) return value
+  const all = rawHeaders.filter((_, i) => i % 2 === 1 && isNamed(rawHeaders[i - 1], name))
+  return all[0] === value ? all : value
+}
+
+const isNamed = (sent: string | undefined, name: string): boolean =>
+  sent?.length === name.length && sent.toLowerCase() === name

@@ -130,6 +130,10 @@ const breakUnset = (
 const isReplace = (step: WriteStep): step is Extract<WriteStep, { readonly replace: unknown }> =>
   'replace' in step
 
+/** The properties of a change that count as new, with what is stored in them. */
+const merged = ({ after, renewed = new Map() }: Parameters<typeof Matches.judgeMatches>[2]) =>
+  new Map([...renewed.keys()].map((name) => [name, (after as { readonly [name: string]: unknown })[name]]))
+
 const writeMutants: readonly Mutant[] = [
   [
     'a match is left out of updates',
@@ -139,6 +143,14 @@ const writeMutants: readonly Mutant[] = [
         change.before ? [] : real.judgeMatches(plan, collection, change, options),
       planAgreements: (plan, collection, written) =>
         written.before ? [] : real.planAgreements(plan, collection, written),
+    })),
+  ],
+  [
+    'what is stored beside what is named counts as new',
+    `${WRITE}/matches.js`,
+    replacing<typeof Matches>((real) => ({
+      judgeMatches: (plan, collection, change, options) =>
+        real.judgeMatches(plan, collection, { ...change, renewed: merged(change) }, options),
     })),
   ],
   [

@@ -20,6 +20,7 @@ import { createDescription } from '../support/described.js'
 import { findIn } from '../support/json-schema.js'
 import { holdOthers, judged, takeFaults } from '../support/judged.js'
 import { judgedFetch } from '../support/judged-fetch.js'
+import { findUnknownName } from '../support/named-faults.js'
 
 /** Each answer of a test to a described request is held against the description (CONTRACT.md §8, "OpenAPI"). */
 
@@ -196,4 +197,31 @@ test('nobody else goes round it', async () => {
   const reasons = Object.keys(REASONS)
   expect(going.filter((file) => !reasons.some((reason) => isOf(reason, file)))).toEqual([])
   expect(reasons.filter((reason) => !going.some((file) => isOf(reason, file)))).toEqual([])
+})
+
+test.each<[string, string, string | null, string | undefined]>([
+  ['POST /items', '/secret', null, 'secret'],
+  ['POST /items', '/secret/0/in', null, 'secret'],
+  ['POST /items/bulk', '/documents/3/secret', null, 'secret'],
+  ['PATCH /items/1', '/secret', 'user', 'secret'],
+  ['PATCH /items/1', '/secret', 'keeper', undefined],
+  ['POST /items', '/title', null, undefined],
+  ['POST /items', '', null, undefined],
+  ['POST /items', '/undeclared', null, undefined],
+  ['GET /items', '/secret', null, undefined],
+])('a fault that names what its caller may not know is noted: %s, %j of %j', (line, path, role, name) => {
+  const rule = (pick: string[]) => ({ properties: { pick: new Set(pick), omit: new Set() } })
+  const items = {
+    fields: [{ name: 'title' }, { name: 'secret' }],
+    permissions: {
+      create: new Map([['*', rule(['title'])]]),
+      read: new Map([['keeper', rule(['secret'])]]),
+      update: new Map([['user', null]]),
+    },
+  }
+  const service = { accounts: null, plan: { collections: new Map([['items', items]]) } }
+  const [method = '', at = ''] = line.split(' ')
+  const asked = { method, path: at, caller: role === null ? null : { id: 'ann', roles: [role] } }
+  const problem = JSON.stringify({ code: 'validation_failed', errors: [{ path }] })
+  expect(findUnknownName(service as never, asked as never, problem)).toBe(name)
 })

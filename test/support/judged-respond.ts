@@ -8,6 +8,7 @@ import type { Service } from '../../src/service/call.js'
 import type { TextStream } from '../../src/service/read/text-stream.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
 import { holdsOthers, isUnjudged, judged, noteFault } from './judged.js'
+import { findUnknownName } from './named-faults.js'
 
 /**
  * Stands in every test for `createRespond` of `src/http/respond.ts`: each answer of each service is held against the
@@ -29,9 +30,29 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   })
   return (incoming) =>
     whenReady(respond(incoming), (answer) => {
-      const found = findDescription(service, options, incoming, identify ? readers.get(incoming) : null)
+      const reader = identify ? readers.get(incoming) : null
+      judgeNames(service, options, { incoming, reader, answer })
+      const found = findDescription(service, options, incoming, reader)
       return found ? judgeOnTheWay(incoming, answer, { ...found, options }) : answer
     })
+}
+
+interface Told {
+  readonly incoming: IncomingRequest
+  readonly reader: Reader
+  readonly answer: Answer
+}
+
+/** Notes a fault that names what its reader may not know. */
+function judgeNames(service: Service, options: RespondOptions, { incoming, reader, answer }: Told): void {
+  const { method, target, mountPath } = incoming
+  const { status, body } = answer
+  const path = splitTarget(target, joinPrefix(mountPath, options.basePath))?.path
+  if (path === undefined || reader === undefined || ![400, 409].includes(status) || typeof body !== 'string')
+    return
+  const name = findUnknownName(service, { method, path, caller: reader }, body)
+  if (name !== undefined)
+    noteFault(`${method} ${target} names ${name}, which its caller may not know: ${body}`)
 }
 
 interface Found {

@@ -54,6 +54,9 @@ const references = fc
       (r): Json => ({ type: 'array', items: { type: 'object', properties: { r } } }),
     ),
     next: referenceTo('things', ['restrict', 'unset']),
+    h: referenceTo('people', ['restrict', 'unset']).map(
+      (r): Json => ({ type: 'object', properties: { r, v: judged } }),
+    ),
   })
   .chain((all) => fc.subarray(Object.entries(all), { minLength: 2 }))
 
@@ -107,6 +110,7 @@ const operations = (world: Omit<WriteWorld, 'requests'>): fc.Arbitrary<WriteRequ
     rs: fc.array(person, { maxLength: 2 }),
     os: fc.array(fc.record({ r: person }), { maxLength: 2 }),
     next: optional(fc.constantFrom(...THINGS)),
+    h: optional(fc.record({ r: optional(person), v: value }, { requiredKeys: [] })),
   }
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(schema, name)))
   const thing = fc
@@ -212,12 +216,16 @@ function toldBy({ config }: WriteWorld, { line, body = {} }: WriteRequest, store
   const own = find(store, name, id)
   if (name === 'people') return [own?.team, referrers]
   const bodies = (body.documents as Json[] | undefined) ?? [body]
-  const named = [own ?? {}, ...bodies].flatMap((one) => heldBy(schema, one))
+  // What is stored is judged anew only where its own side may change.
+  const isJudgedAnew =
+    method !== 'PATCH' || Object.hasOwn(body, 't') || JSON.stringify(config.collections).includes('"set"')
+  const stored = own && isJudgedAnew ? own : {}
+  const named = [stored, ...bodies].flatMap((one) => heldBy(schema, one))
   const targets = named.map(({ id, definition }) => {
     const target = find(store, definition.collection, id)
     return [id, target?.[thereOf(definition) ?? '']]
   })
-  return [own?.t, own && heldBy(schema, own), targets, referrers]
+  return [own?.t, heldBy(schema, stored), targets, referrers]
 }
 
 const isReferenceRefusal = ({ code, comparable }: Done['answer']): boolean =>

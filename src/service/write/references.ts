@@ -174,13 +174,24 @@ export const judgeReferences = (
         .map(unknownReference)
     : []
 
-/** The references that must be valid when a write takes effect, each once. */
+/**
+ * The references that must be valid when a write takes effect, each once: those that are new, and those in values that
+ * count as new, so that no step more or less tells what was there.
+ */
 export const referencesToHold = (
-  collection: Collection,
+  { fields, hasReferences }: Collection,
   before: JsonObject,
   after: JsonObject,
+  renewed: ReadonlyMap<string, unknown> = NOTHING,
 ): readonly Reference[] =>
-  collection.hasReferences ? eachOnce(findNewReferences(collection.fields, before, after)) : []
+  hasReferences
+    ? eachOnce([
+        ...findNewReferences(fields, before, after),
+        ...collectReferences(fields, Object.fromEntries(renewed)),
+      ])
+    : []
+
+const NOTHING: ReadonlyMap<string, unknown> = new Map()
 
 /** The references to different documents. */
 export const eachOnce = <T extends Reference>(references: readonly T[]): readonly T[] => [

@@ -94,7 +94,7 @@ export function planReplace(
   return {
     steps: [
       // If a referenced document is gone by now, the next attempt reports it.
-      ...referencesToHold(collection, before, after).map(requireReference),
+      ...referencesToHold(collection, before, after, renewed).map(requireReference),
       { in: collection.name, replace: after, version: before._version },
     ],
     agreements: planAgreements(call.service.plan, collection, {

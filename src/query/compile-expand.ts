@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field-type.js'
 import { suggest } from '../schema/names.js'
 import { ConditionFault, elementOf } from './condition.js'
-import { unknownField } from './query-string.js'
+import { isTold, unknownField } from './query-string.js'
 import type { ReadableNames, Reading } from './reading.js'
 
 /** A reference, or an array of them, that is replaced by the documents that it names. */
@@ -43,10 +43,10 @@ export function compileExpand(
       for (let level = 1; rest !== null; level++) {
         const found = findReference(rest, here, following)
         if (!found) {
-          const known = here?.paths() ?? []
           const isField = here?.find(rest) !== undefined
           if (isField) throw new ConditionFault('wrong_type', `${JSON.stringify(path)} holds no references`)
-          faults.push(unknownField('expand', path, suggest(rest, known)))
+          const nearest = isTold(faults) ? suggest(rest, here?.paths() ?? []) : ''
+          faults.push(unknownField('expand', path, nearest))
           return
         }
         if (level > MAX_LEVELS)

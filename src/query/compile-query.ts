@@ -8,7 +8,7 @@ import { buildCondition, ConditionFault, readOperand } from './condition.js'
 import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
 import { compilePage, type Page, type PageLimits } from './paging/page.js'
 import { createProjection, type Projection } from './projection.js'
-import { refuse, unknownField } from './query-string.js'
+import { isTold, refuse, unknownField } from './query-string.js'
 import type { RawFilter, RawQuery } from './raw-query.js'
 import type { Readable, Reading } from './reading.js'
 
@@ -76,7 +76,9 @@ function createReading(readable: Readable): Reading {
     faults,
     find(parameter, path) {
       const field = readable.find(path)
-      if (!field) faults.push(unknownField(parameter, path, suggest(path, readable.paths())))
+      // Finding the nearest of many names takes long.
+      if (!field)
+        faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
       return field
     },
     attempt(parameter, fallback, compile) {

@@ -76,6 +76,9 @@ export function refuse(faults: readonly Fault[]): void {
   throw new ServiceError('invalid_query', detail, { errors: shown })
 }
 
+/** Whether another fault would be told. */
+export const isTold = (faults: readonly Fault[]): boolean => faults.length < MAX_FAULTS
+
 /** Enough faults to correct a query, and few enough to keep the answer short. */
 const MAX_FAULTS = 8
 /** The most faults that `detail` repeats in words. */

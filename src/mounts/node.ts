@@ -6,6 +6,7 @@ import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
 import { isPromise } from '../promises.js'
 import type { Handler, MaybePromise } from '../types.js'
+import { endBehind, leavesBodyUnread } from './end-behind.js'
 import { addToLists } from './list-headers.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
 import { readHeader } from './read-header.js'
@@ -205,14 +206,6 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
   })
 }
 
-/** Whether an answer is sent before the whole body was read: the connection cannot be used again. */
-function leavesBodyUnread(request: IncomingMessage): boolean {
-  return request.readableEnded === false && request.headers !== undefined && hasBody(request)
-}
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-
 function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
   if (response.headersSent || response.destroyed) {
     if (isStream(body)) body.cancel()
@@ -225,9 +218,11 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
   )
   if (typeof body === 'string') all['content-length'] = Buffer.byteLength(body)
   else if (body !== null && !isStream(body)) all['content-length'] = body.length
-  if (response.req !== undefined && leavesBodyUnread(response.req)) all.connection = 'close'
+  const isEarly = response.req !== undefined && leavesBodyUnread(response.req)
+  if (isEarly) all.connection = 'close'
   response.writeHead(status, all)
-  if (body === null || isHead) response.end()
+  if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)
+  else if (body === null || isHead) response.end()
   // A short text goes out with the headers, in one piece.
   else if (!isStream(body) && body.length <= PIECE) response.end(body)
   else void sendBody(response, body)

@@ -352,3 +352,57 @@ describe('a header of 64 kB of blanks that the server lets in', () => {
     expect(headers).not.toHaveProperty('access-control-allow-origin')
   })
 })
+
+describe('an answer that comes before its request has ended', () => {
+  const limited = () =>
+    createTestService({ ...config, limits: { ...config.limits, bodyBytes: 1000 } } as never).handler
+
+  test('reaches who is still sending', async () => {
+    const port = await listen(toNodeHandler(limited()))
+    const part = new Uint8Array(65_536).fill(32)
+    for (let i = 0; i < 8; i++) {
+      let left = 40
+      const body = new ReadableStream({
+        async pull(controller) {
+          await new Promise((resolve) => setImmediate(resolve))
+          if (left-- > 0) controller.enqueue(part)
+          else controller.close()
+        },
+      })
+      const sent = await fetch(`http://127.0.0.1:${port}/articles`, {
+        ...{ method: 'POST', body, headers: { 'content-type': 'application/json' } },
+        duplex: 'half',
+      } as RequestInit)
+      expect(sent.status).toBe(413)
+      expect(sent.headers.get('connection')).toBe('close')
+      expect(await sent.json()).toMatchObject({ code: 'body_too_large' })
+    }
+  })
+
+  test.each([
+    ['says nothing more', 0],
+    ['never ends', 1024 * 1024],
+  ])('is the last of a connection on which somebody %s', async (_, size) => {
+    const port = await listen(toNodeHandler(limited()))
+    const socket = await open(
+      port,
+      'POST /articles HTTP/1.1',
+      'Host: x',
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+      '',
+      '',
+    )
+    socket.on('error', () => {})
+    const chunk = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+    socket.write(`800\r\n${'x'.repeat(2048)}\r\n`)
+    const go = (): void => void (size > 0 && !socket.destroyed && socket.write(chunk, () => setImmediate(go)))
+    go()
+    let text = ''
+    socket.on('data', (data) => {
+      text += data
+    })
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(text).toMatch(/^HTTP\/1\.1 413 .*connection: close/is)
+  })
+})

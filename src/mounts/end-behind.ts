@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Bytes } from '../json/bytes.js'
+
+/** Whether an answer is sent before the whole body was read: the connection cannot be used again. */
+export const leavesBodyUnread = (request: IncomingMessage): boolean =>
+  request.readableEnded === false && request.headers !== undefined && hasBody(request)
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** How long, and how much of, an unread body is taken, in milliseconds and bytes. */
+const LONGEST = 2000
+const MOST = 16 * 1024 * 1024
+
+/**
+ * Sends an answer, and ends it behind what its client still sends, as far as that is neither long nor much. A
+ * connection that is closed while something comes in loses what has gone out (RFC 9112 §9.6): the client would
+ * hear nothing of a refusal.
+ */
+export function endBehind(response: ServerResponse, body: string | Bytes | null): void {
+  const { req: request } = response
+  if (body === null) response.flushHeaders()
+  else response.write(body)
+  let left = MOST
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LONGEST)
+  request
+    .on('data', ({ length }: Uint8Array) => {
+      left -= length
+      if (left < 0) end()
+    })
+    .once('end', end)
+    .once('close', end)
+    .once('error', end)
+    .resume()
+}

@@ -222,6 +222,6 @@ test.each<[string, string, string | null, string | undefined]>([
   const service = { accounts: null, plan: { collections: new Map([['items', items]]) } }
   const [method = '', at = ''] = line.split(' ')
   const asked = { method, path: at, caller: role === null ? null : { id: 'ann', roles: [role] } }
-  const problem = JSON.stringify({ code: 'validation_failed', errors: [{ path }] })
+  const problem = JSON.stringify({ code: 'validation_failed', errors: [{ path, code: 'required' }] })
   expect(findUnknownName(service as never, asked as never, problem)).toBe(name)
 })

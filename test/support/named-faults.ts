@@ -8,9 +8,12 @@ import type { Service } from '../../src/service/call.js'
  * shows or accepts. Told from the rules alone, in the words of the contract and not of the service.
  */
 
+/** Faults of any body, whatever the schema: they repeat its own names, and would tell which are declared if they did not. */
+const OF_ALL: readonly string[] = ['forbidden_name', 'too_deep']
+
 interface Problem {
   readonly code: string
-  readonly errors?: readonly { readonly path: string }[]
+  readonly errors?: readonly { readonly path: string; readonly code: string }[]
 }
 
 interface Asked {
@@ -31,7 +34,8 @@ export function findUnknownName(service: Service, asked: Asked, text: string): s
   if (!collection || !['POST', 'PUT', 'PATCH'].includes(asked.method)) return undefined
   const known = namesKnownTo(service, collection, isRegistration ? null : asked.caller)
   const prefix = parts[1] === 'bulk' ? /^\/documents\/\d+/ : /^/
-  for (const { path } of errors) {
+  for (const { path, code } of errors) {
+    if (OF_ALL.includes(code)) continue
     const [, name = ''] = path.replace(prefix, '').split('/')
     if (collection.fields.some((field) => field.name === name) && !known(name)) return name
   }

@@ -53,7 +53,10 @@ function compileSort(field: Field, direction: string, readable: Readable): SortK
     throw new ConditionFault('wrong_operator', `a field of type ${field.type} has no order`)
   }
   if (!readable.isShownAlways(field)) {
-    throw new ConditionFault('unknown_field', 'is not shown by every grant of yours, so there is no order by it')
+    throw new ConditionFault(
+      'unknown_field',
+      'is not shown by every grant of yours, so there is no order by it',
+    )
   }
   return { field: field.ref, descending }
 }

@@ -5,7 +5,7 @@ import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../fields/names.js'
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
 
 /** Names that match `COLLECTION_NAME` but are reserved. */
-export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth', 'constructor', 'prototype']
+export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth']
 
 /** The name of the collection of accounts. */
 export const USERS = 'users'

@@ -148,8 +148,6 @@ const BAD: readonly (readonly [title: string, config: unknown, path: string])[] 
   ['an unknown setting of a collection', notes({ permision: {} }), '/collections/notes/permision'],
   ...[
     'auth',
-    'constructor',
-    'prototype',
     '_notes',
     '$notes',
     '1st',

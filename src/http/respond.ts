@@ -242,5 +242,5 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
 function refuseMethod(allow: string, observation: Observation | undefined): Answer {
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
   observation?.fail(error.code)
-  return addHeaders(toProblem(error, idOf(observation)), { allow })
+  return addHeaders(toProblem(error, idOf(observation)), { allow, ...NO_STORE })
 }

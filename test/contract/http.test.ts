@@ -388,6 +388,7 @@ describe('headers', () => {
       'GET /auth/me',
       `GET /items/${MISSING}`,
       'GET /items?any=1',
+      'PUT /items',
       'POST /auth/logout',
     ]) {
       expect(await cache(line, { token }), line).toBe('no-store')

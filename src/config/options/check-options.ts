@@ -28,7 +28,7 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   authenticate: [isFunction, 'a function of a request'],
   accounts: [isBoolean, 'true or false'],
   basePath: [
-    (value) => typeof value === 'string' && /^(?:\/[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
+    (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
     'a path like "/api"',
   ],
   cors: [

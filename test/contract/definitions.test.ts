@@ -182,6 +182,17 @@ describe('a definition that cannot work is refused, with its place', () => {
       ['/schema/a/nullable'],
     ],
     ['nullable on items', inItems({ type: 'string', nullable: true }), ['/schema/a/items/nullable']],
+    ['immutable on items', inItems({ type: 'string', immutable: true }), ['/schema/a/items/immutable']],
+    [
+      'immutable inside an array',
+      inItems({ type: 'object', properties: { b: { type: 'json', immutable: true } } }),
+      ['/schema/a/items/properties/b/immutable'],
+    ],
+    [
+      'a choice that normalising changes',
+      { a: { type: 'string', lowercase: true, enum: ['x', 'Y'] } },
+      ['/schema/a/enum/1'],
+    ],
     ['a hash in an array', inItems({ type: 'hash' }), ['/schema/a/items/type']],
     ['a hash in an object', inObject({ type: 'hash' }), ['/schema/a/properties/b/type']],
     [

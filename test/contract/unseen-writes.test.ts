@@ -386,6 +386,7 @@ describe('what is no longer declared', () => {
     ['PATCH', { a: '2' }, { a: '2', o: { x: '1', old: 1 }, gone: 1 }],
     ['PUT', { o: {} }, { o: { old: 1 }, gone: 1 }],
     ['PUT', { a: '2', o: { x: '2' } }, { a: '2', o: { x: '2', old: 1 }, gone: 1 }],
+    ['PUT', { a: '2' }, { a: '2', gone: 1 }],
   ])('%s %j keeps it, and what a newer release has marked', async (method, body, expected) => {
     const marks = { _later: { x: 1 }, _hashes: { pin: 'kept' }, _stamp: 'kept' }
     const service = await both({ a: '1', o: { x: '1', old: 1 }, gone: 1, ...marks })

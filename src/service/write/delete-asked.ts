@@ -3,10 +3,17 @@ import { isId } from '../../filter/filter.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { askHook } from '../hooks.js'
-import { createCount, findDoomed, planReferrers, takeWithDelete, versionFilter } from './find-doomed.js'
+import {
+  createCount,
+  findDoomed,
+  planReferrers,
+  requireFound,
+  takeWithDelete,
+  versionFilter,
+} from './find-doomed.js'
 import { findTarget, type Target } from './find-target.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
-import { type Doomed, findUnset, withoutDoomed } from './unset-references.js'
+import { type Doomed, findUnset, type Holder, withoutDoomed } from './unset-references.js'
 import { askUpdateHook, planReplace } from './update-document.js'
 
 /**
@@ -22,6 +29,8 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
     const done = await findDoomed(call, { collection, stored, count })
     const asked = await askHook(call, { collection, before: stored, after: null })
     const steps = [
+      // One that changes meanwhile may refer elsewhere by then.
+      ...requireFound(done),
       { in: collection.name, remove: versionFilter(stored), expect: 1 },
       ...takeWithDelete(service, collection.name, [stored._id]),
     ]
@@ -31,10 +40,16 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
     const below = service.plan.collections.get(name)
     for (const id of [...versions.keys()].sort()) if (below) await deleteBelow(call, below, id)
   }
-  const holders: (readonly [id: string, collection: Collection])[] = []
-  for await (const found of findUnset(call, doomed, count)) holders.push([found.before._id, found.collection])
-  holders.sort(([a], [b]) => (a < b ? -1 : 1))
-  for (const [id, holder] of holders) await unsetAsked(call, holder, id, doomed)
+  const holders: Holder[] = []
+  for await (const holder of findUnset(call, doomed, count)) holders.push(holder)
+  await store.write(() => ({
+    steps: holders.map(({ collection: { name }, before: { _id, _version } }) => ({
+      ...{ in: name, require: _id, version: _version },
+    })),
+    done: undefined,
+  }))
+  holders.sort(({ before: a }, { before: b }) => (a._id < b._id ? -1 : 1))
+  for (const { collection, before } of holders) await unsetAsked(call, collection, before._id, doomed)
   await store.write(() => ({ ...planReferrers(service.plan, doomed), done: undefined }))
 }
 

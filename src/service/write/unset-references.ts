@@ -59,7 +59,7 @@ export async function planUnset(
 }
 
 /** A document that refers with `unset` to what will be deleted. */
-interface Holder {
+export interface Holder {
   readonly collection: Collection
   readonly before: StoredDocument
 }

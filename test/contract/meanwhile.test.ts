@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import type { HookChange, ServiceOptions, StorageAdapter } from '../../src/index.js'
+import { type AnyConfig, createTestService, type TestService } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
+import { outcomeOf } from './support/accounts.js'
+
+// CONTRACT.md §2, "Concurrency"
+
+/** What others do between two steps of a request counts. */
+
+const storages = useStorages()
+const opened = closeAfterEach()
+
+type Act = () => Promise<unknown>
+
+/** An adapter that lets others act before its next write, or before it is asked for documents of a collection. */
+function interrupted(adapter: StorageAdapter) {
+  let waiting: readonly [at: string, act: Act] | undefined
+  const pass = async (at: string): Promise<void> => {
+    const [place, act] = waiting ?? []
+    if (place !== at) return
+    waiting = undefined
+    await act?.()
+  }
+  const between: StorageAdapter = {
+    ...adapter,
+    async list(collection, query) {
+      await pass(collection)
+      return adapter.list(collection, query)
+    },
+    async write(steps, options) {
+      await pass('write')
+      return adapter.write(steps, options)
+    },
+  }
+  const interrupt = (at: string, act: Act): void => {
+    waiting = [at, act]
+  }
+  return { adapter: between, interrupt }
+}
+
+type Hooks = { readonly [collection: string]: { before(change: HookChange): unknown } }
+
+function open(
+  create: () => StorageAdapter,
+  config: AnyConfig,
+  options: ServiceOptions & { hooks?: Hooks } = {},
+) {
+  const { adapter, interrupt } = interrupted(create())
+  const service = createTestService(config, { ...(options as object), adapter })
+  opened.push(service)
+  return { ...service, interrupt }
+}
+
+const text = { type: 'string' } as const
+const root = { id: 'root', roles: ['root'] }
+const byRoot = { caller: root }
+
+const ACCOUNTS = {
+  users: {
+    schema: {
+      email: { type: 'string', unique: true, required: true, lowercase: true },
+      password: { type: 'hash', required: true },
+      role: text,
+      name: text,
+      isOpen: { type: 'boolean', default: true },
+    },
+    permissions: {
+      '*': { create: { pick: [], set: { role: 'editor' } } },
+      editor: { read: true, update: { where: { isOpen: true }, pick: ['name', 'password'], check: {} } },
+      owner: {
+        read: true,
+        update: { where: { isOpen: false }, set: { password: 'of the rule' }, check: {} },
+      },
+      root: true,
+    },
+  },
+  notes: {
+    schema: { text, mark: text, slug: { type: 'string', unique: true } },
+    permissions: { editor: true, root: true },
+  },
+} as const
+
+const ANN = { email: 'ann@example.com', password: 'a secret' }
+
+describe.each(storages)('in %s,', (_, create) => {
+  const signIn = async () => {
+    const service = open(create, { collections: ACCOUNTS, auth: { roleField: 'role', cost: 10 } })
+    const { token, id } = await service.register(ANN)
+    const note = (await service.send('POST /notes', { ...byRoot, body: { text: 'open' } })).body._id
+    return { ...service, token, id, note }
+  }
+
+  /** Teams, and what goes with them in two ways, with hooks. */
+  function openHooked(hooks: Hooks) {
+    const permissions = { user: true }
+    const refersTo = (onDelete: string) => ({ type: 'reference', collection: 'teams', onDelete })
+    return open(
+      create,
+      {
+        collections: {
+          teams: { schema: { name: text }, permissions },
+          members: { schema: { team: refersTo('cascade') }, permissions },
+          plans: { schema: { team: refersTo('unset'), name: text }, permissions },
+        },
+      },
+      { authenticate: () => ({ id: 'ann' }), hooks },
+    )
+  }
+  const createAll = async ({ send }: Pick<TestService, 'send'>, collection: string, ...bodies: object[]) =>
+    Promise.all(bodies.map(async (body) => (await send(`POST /${collection}`, { body })).body._id as string))
+
+  test('with hooks too, what was moved elsewhere does not go with a delete', async () => {
+    let move: Act | undefined
+    const service = openHooked({
+      teams: {
+        async before({ operation }) {
+          const now = move
+          if (operation === 'delete') move = undefined
+          if (operation === 'delete') await now?.()
+        },
+      },
+    })
+    const [old, next] = await createAll(service, 'teams', {}, {})
+    const [member, other] = await createAll(service, 'members', { team: old }, { team: old })
+    const { send } = service
+    move = () => send(`PATCH /members/${member}`, { body: { team: next } })
+    expect((await send(`DELETE /teams/${old}`)).status).toBe(204)
+    expect((await send(`GET /members/${member}`)).body).toMatchObject({ team: next })
+    expect((await send(`GET /members/${other}`)).status).toBe(404)
+  })
+
+  test('with hooks too, what was moved elsewhere does not change with a delete', async () => {
+    let move: Act | undefined
+    const changed: unknown[] = []
+    const service = openHooked({
+      plans: {
+        async before({ operation, before, after }) {
+          const now = move
+          move = undefined
+          await now?.()
+          if (operation === 'update') changed.push([before.name, after.team])
+        },
+      },
+    })
+    const { send } = service
+    const [old, next] = await createAll(service, 'teams', {}, {})
+    const [, plan] = await createAll(service, 'plans', { team: old, name: 'one' }, { team: old, name: 'two' })
+    let moved: unknown
+    move = async () => {
+      moved = (await send(`PATCH /plans/${plan}`, { body: { team: next } })).body
+    }
+    expect((await send(`DELETE /teams/${old}`)).status).toBe(204)
+    expect((await send(`GET /plans/${plan}`)).body).toEqual(moved)
+    expect(changed.at(-1)).toEqual(['one', undefined])
+  })
+})

@@ -91,6 +91,32 @@ describe.each(storages)('in %s,', (_, create) => {
     return { ...service, token, id, note }
   }
 
+  const TEAMS = {
+    collections: {
+      bans: { schema: { user: text, team: text }, permissions: { root: true } },
+      notes: {
+        schema: { team: text, text },
+        permissions: { root: true, user: { read: { where: { team: { $nin: '$user.banned' } } } } },
+      },
+    },
+    auth: { claims: { banned: { from: 'bans', where: { user: '$user._id' }, take: 'team' } } },
+  }
+
+  test('a batch sees nothing of what came behind a document that its claims lack', async () => {
+    const { send, interrupt } = open(create, TEAMS, { authenticate: () => null })
+    const [note, other] = await Promise.all(
+      ['a', 'b'].map(async (team) => (await send('POST /notes', { ...byRoot, body: { team } })).body._id),
+    )
+    await send('POST /bans', { ...byRoot, body: { user: 'ann', team: 'c' } })
+    interrupt('notes', async () => {
+      await send('POST /bans', { ...byRoot, body: { user: 'ann', team: 'a' } })
+      await send(`PATCH /notes/${note}`, { ...byRoot, body: { text: 'not for ann' } })
+    })
+    const operations = [note, other].map((id) => ({ method: 'GET', path: `/notes/${id}` }))
+    const sent = await send('POST /_batch', { caller: { id: 'ann' }, body: { operations } })
+    expect([sent.status, sent.body.operation]).toEqual([404, 0])
+  })
+
   /** Teams, and what goes with them in two ways, with hooks. */
   function openHooked(hooks: Hooks) {
     const permissions = { user: true }

@@ -1,4 +1,4 @@
-import { and, isId, or } from '../../filter/filter.js'
+import { and, isId, not, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
@@ -16,6 +16,7 @@ import {
   type Store,
   type WriteFailure,
 } from '../store.js'
+import { requireFound } from '../write/find-doomed.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { PendingWrites } from './pending-writes.js'
 
@@ -47,6 +48,8 @@ export class BatchStore implements Store, Stage {
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /** The versions of all documents that were read, by collection and `_id`. */
   readonly #versions = new Map<string, Map<string, number>>()
+  /** What requires that lists have no further documents, by what was asked first. */
+  readonly #lists = new Map<string, WriteStep>()
   /** What was not there for who asked. */
   readonly #absences: WriteStep[] = []
   #isOver = false
@@ -61,9 +64,7 @@ export class BatchStore implements Store, Stage {
 
   /** The steps that require what was read to be unchanged. */
   get conditions(): readonly WriteStep[] {
-    return [...this.#versions].flatMap(([collection, versions]) =>
-      Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),
-    )
+    return [...requireFound(this.#versions), ...this.#lists.values()]
   }
 
   /** The steps that require what was not found to be absent. */
@@ -159,6 +160,12 @@ export class BatchStore implements Store, Stage {
         stored.push(document)
         this.#require(collection, document)
       }
+    if (this.#isWatchful && stored.length !== most) {
+      const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
+      const key = JSON.stringify([collection, filter])
+      const refuse = and([untouched, not(or(known.map(isId)))])
+      if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse })
+    }
     const written = this.pending.written(collection).filter(compileFilter(filter))
     if (written.length === 0) return stored.slice(skip, end ?? undefined)
     const order = compileDocumentOrder(sort)

@@ -91,6 +91,16 @@ describe.each(storages)('in %s,', (_, create) => {
     return { ...service, token, id, note }
   }
 
+  test('a secret is that of the rule under which it is stored', async () => {
+    const { send, interrupt, token, id } = await signIn()
+    interrupt('write', () => send(`PATCH /users/${id}`, { ...byRoot, body: { isOpen: false } }))
+    const body = { name: 'Ann', password: 'of ann' }
+    expect((await send(`PATCH /users/${id}`, { token, body })).body.name).toBe('Ann')
+    const login = async (password: string) =>
+      (await send('POST /auth/login', { body: { ...ANN, password } })).status
+    expect([await login('of ann'), await login('of the rule')]).toEqual([401, 200])
+  })
+
   const TEAMS = {
     collections: {
       bans: { schema: { user: text, team: text }, permissions: { root: true } },

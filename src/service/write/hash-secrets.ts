@@ -42,8 +42,10 @@ export async function hashSecrets(
 ): Promise<ReadonlyMap<string, string | null>> {
   const hashes = new Map<string, string | null>()
   for (const [field, secret] of secrets) {
-    if (secret !== null && !known.has(field)) known.set(field, await hashSecret(call, secret))
-    hashes.set(field, secret === null ? null : (known.get(field) ?? null))
+    // Another attempt may run under another rule, whose `set` gives another secret.
+    const key = `${field} ${secret}`
+    if (secret !== null && !known.has(key)) known.set(key, await hashSecret(call, secret))
+    hashes.set(field, secret === null ? null : (known.get(key) ?? null))
   }
   return hashes
 }

@@ -101,6 +101,17 @@ describe.each(storages)('in %s,', (_, create) => {
     expect([await login('of ann'), await login('of the rule')]).toEqual([401, 200])
   })
 
+  test('the end of all sessions leaves those that have begun since the secret changed', async () => {
+    const { send, interrupt, token } = await signIn()
+    let fresh: string | undefined
+    interrupt('write', async () => {
+      const body = { current: ANN.password, new: 'another one' }
+      fresh = (await send('POST /auth/change-secret', { token, body })).body.token
+    })
+    expect(outcomeOf(await send('POST /auth/logout-all', { token }))).toEqual([401, 'invalid_token'])
+    expect((await send('GET /auth/me', { token: fresh ?? '' })).status).toBe(200)
+  })
+
   const TEAMS = {
     collections: {
       bans: { schema: { user: text, team: text }, permissions: { root: true } },

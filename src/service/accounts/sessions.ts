@@ -99,16 +99,15 @@ export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybeProm
 
 /**
  * Ends all sessions of a user at once. The same write renews the stamp, so that a login under way, which has
- * read the old one, opens no valid session. Throws `overloaded` where others keep writing the user.
+ * read the old one, opens no valid session. Throws `invalid_token` where the session has ended meanwhile, and
+ * `overloaded` where others keep writing the user.
  */
-export const endAllSessions = (
-  store: Store,
-  { users }: AuthPlan,
-  { user: { _id } }: Session,
-): MaybePromise<void> =>
+export const endAllSessions = (store: Store, { users }: AuthPlan, session: Session): MaybePromise<void> =>
   store.write(async () => {
+    const { _id } = session.user
     const user = await store.own(users.name).find(_id)
-    if (!user) return { steps: [], done: undefined }
+    // Another stamp came first: that ended this session, and those that have begun since are not its own to end.
+    if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
     const replace = renewStamp(user, createStamp())
     return {
       steps: [

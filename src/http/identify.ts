@@ -2,8 +2,6 @@ import type { Session } from '../auth/sessions.js'
 import { isStorableText } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
-import { whenReady } from '../promises.js'
-import { callerOf } from '../service/accounts/account.js'
 import { findSession } from '../service/accounts/sessions.js'
 import type { Service } from '../service/call.js'
 import type { Deadline } from '../service/deadline.js'
@@ -54,10 +52,7 @@ export function createIdentify(
       if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
       throw invalidToken()
     }
-    return whenReady(findSession(service, store, auth, token), (session) => ({
-      caller: callerOf(auth, session.user),
-      session,
-    }))
+    return findSession(service, store, auth, token)
   }
 }
 

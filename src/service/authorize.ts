@@ -12,6 +12,8 @@ import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
 export interface Permit {
   readonly collection: Collection
   readonly rules: readonly Rule[]
+  /** The same for who calls now; absent where that stays who it is. */
+  readonly again?: (call: Call) => Permit
 }
 
 /** Who asks, and of which accounts. */
@@ -92,7 +94,7 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
   if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
   if (isBarred) throw idGiven()
-  return { collection, rules }
+  return { collection, rules, again: (own) => permitToCreate(own, collection, isBarred) }
 }
 
 const NO_RULES: readonly Rule[] = []
@@ -106,7 +108,7 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
   const rules = selectWriteRules(collection.permissions[operation], caller)
   trace(call, collection, operation, rules)
   if (rules.length === 0 && caller === null) throw denied(caller)
-  return { collection, rules }
+  return { collection, rules, again: (own) => authorizeWrite(own, collection, operation) }
 }
 
 /** Throws `forbidden` where registration is closed. */

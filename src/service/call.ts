@@ -228,21 +228,6 @@ class RequestCall implements Call {
   }
 }
 
-/**
- * Begins an attempt at a write under some rules. What the caller is through other documents is read anew
- * (CONTRACT.md §5, "Claims").
- */
-export function attempt<T>(
-  call: Call,
-  { collection, rules }: { readonly collection: Collection; readonly rules: readonly Rule[] },
-  plan: (own: Call) => MaybePromise<T>,
-): MaybePromise<T> {
-  if (call.service.plan.claims.size === 0) return plan(call)
-  const own = call.renew()
-  const learning = own.learn([...rules, ...selectReadRules(collection.permissions, own.caller)])
-  return learning ? learning.then(() => plan(own)) : plan(own)
-}
-
 /** Runs work in slices, until the deadline of a call. */
 export const runWithin = <T>(
   { deadline }: Pick<Call, 'deadline'>,

@@ -91,6 +91,36 @@ describe.each(storages)('in %s,', (_, create) => {
     return { ...service, token, id, note }
   }
 
+  test.each([
+    ['whose account was deleted', 'DELETE', undefined, 401],
+    ['whose role was taken', 'PATCH', { role: null }, 404],
+  ])('a further attempt is judged for a caller %s', async (_what, method, body, status) => {
+    const { send, interrupt, token, id, note } = await signIn()
+    for (const write of ['PATCH', 'PUT', 'DELETE']) {
+      const secret = `not for ann: ${write}`
+      interrupt('write', async () => {
+        const taken = await send(`${method} /users/${id}`, { ...byRoot, ...(body ? { body } : {}) })
+        expect(taken.status).toBeLessThan(300)
+        await send(`PATCH /notes/${note}`, { ...byRoot, body: { text: secret } })
+      })
+      const sent = await send(`${write} /notes/${note}`, { token, body: { mark: 'of ann' } })
+      expect(sent.status).toBe(status)
+      expect(sent.text).not.toContain(secret)
+      const stored = await send(`GET /notes/${note}`, byRoot)
+      expect(stored.body).toMatchObject({ text: secret })
+      expect(stored.body).not.toHaveProperty('mark')
+      if (method === 'DELETE') return
+      await send(`PATCH /users/${id}`, { ...byRoot, body: { role: 'editor' } })
+    }
+  })
+
+  test('two changes of one account by itself survive, though each changes who calls', async () => {
+    const { send, interrupt, token, id } = await signIn()
+    interrupt('write', () => send(`PATCH /users/${id}`, { ...byRoot, body: { role: 'root' } }))
+    const sent = await send(`PATCH /users/${id}`, { token, body: { password: 'another one' } })
+    expect([sent.status, sent.body.role]).toEqual([200, 'root'])
+  })
+
   test('a secret is that of the rule under which it is stored', async () => {
     const { send, interrupt, token, id } = await signIn()
     interrupt('write', () => send(`PATCH /users/${id}`, { ...byRoot, body: { isOpen: false } }))

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
 import type * as BatchStore from '../../src/service/batch/batch-store.js'
-import type * as Call from '../../src/service/call.js'
 import type * as Claims from '../../src/service/claims.js'
+import type * as Attempt from '../../src/service/write/rules/attempt.js'
 import { checkClaims } from '../support/claim-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Claims broken on purpose: what guards the real ones has to notice each of them. */
 
-const CALL = '../../src/service/call.js'
+const ATTEMPT = '../../src/service/write/rules/attempt.js'
 const CLAIMS = '../../src/service/claims.js'
 
 type Read = ReturnType<typeof Claims.createClaimReader>
@@ -32,13 +32,13 @@ const change = (break_: (values: NonNullable<Awaited<ReturnType<Read>>>) => Awai
 const mutants: readonly Mutant[] = [
   [
     'claims are kept across attempts',
-    CALL,
+    ATTEMPT,
     async (original) => {
-      const real = (await original()) as typeof Call
-      const attempt: typeof real.attempt = async (call, { collection, rules }, plan) => {
-        await call.learn(rules)
-        await call.learnToRead(collection)
-        return plan(call)
+      const real = (await original()) as typeof Attempt
+      const attempt: typeof real.attempt = async (call, permit, plan) => {
+        await call.learn(permit.rules)
+        await call.learnToRead(permit.collection)
+        return plan(call, permit)
       }
       return { ...real, attempt }
     },

@@ -14,11 +14,12 @@ import { readOwn } from '../../json/own-properties.js'
 import { whenReady } from '../../promises.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import type { Attachment } from '../attachment.js'
+import type { Attachment, InSession } from '../attachment.js'
 import type { Service } from '../call.js'
 import { invalidToken } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
+import { callerOf } from './account.js'
 import { counts } from './verified.js'
 
 /**
@@ -30,24 +31,24 @@ export function findSession(
   store: Store,
   auth: AuthPlan,
   token: string,
-): MaybePromise<Session> {
+): MaybePromise<InSession> {
   if (!isToken(token)) throw invalidToken()
   return resumeSession(service, store, auth, digestToken(token))
 }
 
 /** The same of the session with an id. */
 export function resumeSession(
-  service: Service,
+  { now }: Pick<Service, 'now'>,
   store: Store,
   auth: AuthPlan,
   id: string,
-): MaybePromise<Session> {
+): MaybePromise<InSession> {
   return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
-    const held = stored && readSession(stored, service.now())
+    const held = stored && readSession(stored, now())
     if (!held) throw invalidToken()
     return whenReady(store.own(auth.users.name).find(held.userId), (user) => {
       if (!user || !holds(auth, held, user)) throw invalidToken()
-      return { id, user }
+      return { session: { id, user }, caller: callerOf(auth, user) }
     })
   })
 }
@@ -132,18 +133,17 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
  * Ends the sessions of an account when it is deleted or its secret changes, its delivered tokens when it is
  * deleted, and its verification when its identifier changes.
  */
-export const attachSessions = (
-  { secret, identifier, verified }: AuthPlan,
-  hasDeliveries: boolean,
-): Attachment => ({
+export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachment => ({
   createStamp,
+  resume: (by, store, id) => resumeSession(by, store, auth, id),
   settle(before, fields) {
+    const { identifier, verified } = auth
     const isSame = readOwn(before, identifier.name) === readOwn(fields, identifier.name)
     if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
     return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== verified.name))
   },
   async takeWithUpdate({ store, session }, { _id }, hashes) {
-    if (!hashes.has(secret.name)) return { steps: [] }
+    if (!hashes.has(auth.secret.name)) return { steps: [] }
     const stamp = createStamp()
     if (session?.user._id !== _id) return { stamp, steps: [{ in: SESSIONS, remove: sessionsOf(_id) }] }
     // A session that changes its own secret stays, with the new stamp.

@@ -4,7 +4,6 @@ import { isPromise, whenReady } from '../../promises.js'
 import { stepsTaken, takeFirstSlice } from '../../slices.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import { callerOf } from '../accounts/account.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { createByteBudget } from '../byte-budget.js'
 import { type Call, createCall, type Service } from '../call.js'
@@ -86,9 +85,8 @@ function callNow(
       : createCall(service, { deadline, store, caller, session, shared, isInBatch: true })
   }
   return whenReady(resumeSession(service, store, accounts, session.id), (present) => {
-    if (last.shared && present.user === session.user) return last.renew()
-    const now = callerOf(accounts, present.user)
-    return createCall(service, { deadline, store, caller: now, session: present, shared, isInBatch: true })
+    if (last.shared && present.session.user === session.user) return last.renew()
+    return createCall(service, { deadline, store, ...present, shared, isInBatch: true })
   })
 }
 

@@ -2,7 +2,6 @@ import { digest } from '../../auth/token.js'
 import { ServiceError } from '../../errors.js'
 import type { KnownCaller } from '../../permissions/caller.js'
 import type { ChangePage } from '../../storage.js'
-import { callerOf } from '../accounts/account.js'
 import { resumeSession } from '../accounts/sessions.js'
 import type { Service } from '../call.js'
 import type { TextStream } from '../read/text-stream.js'
@@ -199,8 +198,7 @@ function inTime<T>(answer: Promise<T>, seconds: number): Promise<T> {
 async function identify({ service, store }: Telling, asked: Subscription): Promise<Subscription> {
   const { accounts } = service
   if (!asked.session || !accounts) return asked
-  const session = await resumeSession(service, store, accounts, asked.session.id)
-  return { ...asked, session, caller: callerOf(accounts, session.user) }
+  return { ...asked, ...(await resumeSession(service, store, accounts, asked.session.id)) }
 }
 
 /** A caller and an address may each have a part of the places. */

@@ -7,7 +7,7 @@ import { runSliced, type Slice, type Sliced, takeFirstSlice } from '../../slices
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import { boundBytes } from '../byte-budget.js'
-import { attempt, type Call } from '../call.js'
+import type { Call } from '../call.js'
 import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
 import { invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -16,6 +16,7 @@ import { planAgreements } from './matches.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { eachOnce, findReferable, type Referable, referencesToHold, requireReference } from './references.js'
 import type { Created } from './rules/apply-create.js'
+import { attempt } from './rules/attempt.js'
 import type { Ignoring } from './rules/choose-rule.js'
 import { brokenReferenceFor, conflictFor } from './rules/veil.js'
 import { readFields, type SystemFields } from './stored-document.js'
@@ -40,10 +41,10 @@ export const createBulk = (
   return hooks?.has(permit.collection.name)
     ? hooks.together(
         call,
-        (all) => attempt(all, permit, (own) => createAsked(own, permit, bodies)),
+        (all) => attempt(all, permit, (own, present) => createAsked(own, present, bodies)),
         bodies.length,
       )
-    : call.store.write(() => attempt(call, permit, (own) => planBulk(own, permit, bodies)))
+    : call.store.write(() => attempt(call, permit, (own, present) => planBulk(own, present, bodies)))
 }
 
 /** Creates a document of each body, once its hook was asked, behind those before it. */

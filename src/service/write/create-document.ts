@@ -4,7 +4,7 @@ import { isUuid } from '../../schema/names.js'
 import type { Slice, Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
-import { attempt, type Call, runWithin } from '../call.js'
+import { type Call, runWithin } from '../call.js'
 import { askHook, type Settled, whereHooked } from '../hooks.js'
 import { notFound, unexpected } from '../refusals.js'
 import type { Attempt } from '../store.js'
@@ -12,6 +12,7 @@ import { refuseSecrets } from './hash-secrets.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { findReferable, judgeAll, type Referable } from './references.js'
 import { applyCreate, type Created } from './rules/apply-create.js'
+import { attempt } from './rules/attempt.js'
 import { chooseRule, type Fitting, type Ignoring } from './rules/choose-rule.js'
 import type { SystemFields } from './stored-document.js'
 import { prepareWritten, type Written } from './written.js'
@@ -24,8 +25,8 @@ import { prepareWritten, type Written } from './written.js'
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
   whereHooked(call, permit.collection, (all) =>
     all.store.write(() =>
-      attempt(all, permit, (own) =>
-        planCreate(own, permit, { id: call.service.createId(), isNamed: false }, body),
+      attempt(all, permit, (own, present) =>
+        planCreate(own, present, { id: call.service.createId(), isNamed: false }, body),
       ),
     ),
   )
@@ -63,7 +64,9 @@ async function createUnder(
   // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
   if (!isExpected || (await isTaken())) throw unexpected()
   return call.store.write(async () => {
-    const planned = await attempt(call, permit, (own) => planCreate(own, permit, { id, isNamed: true }, body))
+    const planned = await attempt(call, permit, (own, present) =>
+      planCreate(own, present, { id, isNamed: true }, body),
+    )
     return {
       ...planned,
       async refuse(failure) {

@@ -1,7 +1,7 @@
 import { isId, or } from '../../filter/filter.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import { attempt, type Call } from '../call.js'
+import type { Call } from '../call.js'
 import type { Attempt } from '../store.js'
 import { deleteAsked } from './delete-asked.js'
 import {
@@ -13,6 +13,7 @@ import {
   versionFilter,
 } from './find-doomed.js'
 import { findTarget, type Target } from './find-target.js'
+import { attempt } from './rules/attempt.js'
 import { type Doomed, planUnset } from './unset-references.js'
 
 /**
@@ -24,10 +25,10 @@ import { type Doomed, planUnset } from './unset-references.js'
 export const deleteDocument = (call: Call, target: Target): MaybePromise<void> => {
   const { hooks } = call.service
   if (hooks?.hasBelow(target.collection.name))
-    return hooks.together(call, (all) => attempt(all, target, (own) => deleteAsked(own, target)))
+    return hooks.together(call, (all) => attempt(all, target, deleteAsked))
   return call.store.write(() =>
-    attempt(call, target, async (own) => {
-      const { stored } = await findTarget(own, target)
+    attempt(call, target, async (own, present) => {
+      const { stored } = await findTarget(own, present)
       const count = createCount(own)
       const doomed = await findDoomed(own, { collection: target.collection, stored, count })
       return planRemoval(own, { collection: target.collection, stored, doomed, count })

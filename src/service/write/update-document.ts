@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
-import { attempt, type Call, runWithin } from '../call.js'
+import { type Call, runWithin } from '../call.js'
 import { askHook, type Settled, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store.js'
 import { type Found, findTarget, type Target } from './find-target.js'
@@ -15,6 +15,7 @@ import {
   requireReference,
 } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
+import { attempt } from './rules/attempt.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { conflictFor } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'
@@ -34,7 +35,7 @@ export interface Change {
 export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
   const hashed = new Map<string, string>()
   return whereHooked(call, target.collection, (all) =>
-    all.store.write(() => attempt(all, target, (own) => planUpdate(own, target, change, hashed))),
+    all.store.write(() => attempt(all, target, (own, present) => planUpdate(own, present, change, hashed))),
   )
 }
 

@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import { type Call, createCall } from '../../call.js'
 
-/** The permits under which something was attempted. */
+/** The permits under which something was attempted with a session. */
 const used = new WeakSet<Permit>()
 
 /**
@@ -18,6 +18,7 @@ export function attempt<P extends Permit, T>(
   permit: P,
   plan: (own: Call, permit: P) => MaybePromise<T>,
 ): MaybePromise<T> {
+  if (!call.session) return attemptBy(call, permit, plan)
   if (used.has(permit))
     return whenReady(resume(call), (own) =>
       attemptBy(own, own === call ? permit : { ...permit, ...permit.again?.(own) }, plan),

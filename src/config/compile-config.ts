@@ -13,7 +13,7 @@ import { holdsReference } from '../schema/references.js'
 import type { IndexPlan } from '../storage.js'
 import type { CollectionConfig, Config, Limits } from '../types.js'
 import { checkRequireVerified } from './check-verification.js'
-import { findClaimTypes } from './claims/claim-types.js'
+import { findClaimFields } from './claims/claim-fields.js'
 import { compileClaims } from './claims/compile-claims.js'
 import { warnOfClaims } from './claims/warn-of-claims.js'
 import { warnOfRules } from './claims/warn-of-rules.js'
@@ -51,7 +51,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const faults: ConfigFault[] = [...(options.faults ?? []), ...misshapen]
   const report = reportTo(faults)
   const { collections: written = {}, auth = {} } = config
-  const claims = findClaimTypes(config)
+  const claims = findClaimFields(config)
   const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure, claims })
 
   checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, report.at('collections'))

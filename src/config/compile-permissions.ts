@@ -1,6 +1,4 @@
-import type { Field } from '../fields/field-type.js'
 import { readOwn } from '../json/own-properties.js'
-import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import {
   ALL_PROPERTIES,
@@ -17,15 +15,11 @@ import {
 import { claimIn, findVariables } from '../query/variable.js'
 import { ANYWHERE, isAnywhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
 import { isFieldName, isSystemField, suggest } from '../schema/names.js'
-import { normaliseProperties } from '../schema/normalise.js'
-import type { BodyValidator } from '../schema/validator.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
-import { judgeClaimsInSet } from './claims/judge-set.js'
+import { judgeSet, type SetScope } from './judge-set.js'
 
 /** What the names and values of a rule are checked against. */
-export interface RuleScope extends WhereScope {
-  readonly fields: readonly Field[]
-  readonly validate: BodyValidator
+export interface RuleScope extends WhereScope, SetScope {
   readonly additionalProperties: boolean
   readonly roleField: string | null
   /** The field that the service alone writes. */
@@ -135,27 +129,13 @@ const compileWhere = (where: WhereConfig | undefined, scope: RuleScope, place: C
 function compileSet(set: JsonObject, scope: RuleScope, report: ConfigReport): ReadonlyMap<string, unknown> {
   for (const [name, value] of Object.entries(set)) {
     const ofName = judgeName('set', name, 'create', scope)
-    const messages = [
-      ...(ofName === undefined ? judgeLiteral(name, value, scope) : [ofName]),
-      ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? []),
-      ...judgeClaimsInSet(
-        scope.fields.find((field) => field.name === name),
-        value,
-        scope,
-      ),
-    ]
+    const messages =
+      ofName === undefined
+        ? judgeSet(name, value, scope)
+        : [ofName, ...findVariables(value).flatMap((variable) => scope.judgeVariable(variable) ?? [])]
     for (const message of messages) report.at(name).fault(message)
   }
   return new Map(Object.entries(set))
-}
-
-/** Why a value without variables does not fit its field. */
-function judgeLiteral(name: string, value: unknown, { fields, validate }: RuleScope): readonly string[] {
-  if (findVariables(value).length > 0) return []
-  const at = toPointerPart(name)
-  return validate(normaliseProperties(fields, { [name]: value }), { limit: Number.POSITIVE_INFINITY })
-    .filter(({ path }) => path === at || path.startsWith(`${at}/`))
-    .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
 }
 
 /** Why a rule may not name a property; `undefined` where it may. */

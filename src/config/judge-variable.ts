@@ -1,9 +1,11 @@
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
-import { isVariable, type JudgeVariable, NOW, userPathOf, type VariableForm } from '../query/variable.js'
+import { elementOf } from '../query/condition.js'
+import { isVariable, type JudgeVariable, userPathOf, type VariableForm } from '../query/variable.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
+import { canHold, describeMisfit } from './can-hold.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
@@ -16,27 +18,44 @@ export function createVariableJudge(
   options: {
     readonly hasAuthenticate: boolean
     readonly isUnsure: IsUnsure
-    readonly claims: { has(name: string): boolean }
+    /** The claims, as the fields of callers that they are. */
+    readonly claims: ReadonlyMap<string, Field>
   },
 ): JudgeVariable {
   const fields = [...collectPaths(compileFields(users ?? {})), ...SYSTEM_FIELD_PLANS]
   const known = new Map(fields.map((field) => [field.path, field]))
   const isUnsure = isUnsurePath(known)
-  return (variable, form) => {
+  /** The field whose values a variable has; `null` where nothing is known of it. */
+  const fieldOf = (path: string): Field | null | undefined => {
+    const [head = ''] = path.split('.')
+    if (path === '_id' || options.claims.has(path)) return options.claims.get(path) ?? known.get(path)
+    if (isUnsureClaim(options.isUnsure, head) || options.hasAuthenticate) return null
+    if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return null
+    return known.get(path)
+  }
+  return (variable, form, targets = []) => {
     const path = userPathOf(variable)
     if (!isVariable(variable) || path === '') {
       return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"`
     }
-    if (variable === NOW || path === '_id') return judgeForm(variable, form, ['single'])
-    if (path === undefined) return undefined
-    const [head = ''] = path.split('.')
-    if (options.claims.has(head)) return path === head ? judgeForm(variable, form, ['list']) : PART
-    if (isUnsureClaim(options.isUnsure, head)) return undefined
-    if (options.hasAuthenticate) return undefined
-    if (options.isUnsure(`/collections/${USERS}/schema`) || isUnsure(path)) return undefined
-    const field = known.get(path)
-    if (field) return judgeForm(variable, form, formsOf(field))
-    return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path, [...known.keys()])}`
+    const [head = ''] = (path ?? '').split('.')
+    if (options.claims.has(head) && path !== head) return PART
+    // The time is what every creation has.
+    const field = path === undefined ? known.get('createdAt') : fieldOf(path)
+    if (field === null) return undefined
+    if (field) {
+      const held = form === 'list' ? elementOf(field) : field
+      // A claim is set nowhere but in an array, though JSON has room for one.
+      const isOnlyForLists = form === undefined && options.claims.has(head)
+      const takes = (target: Field): boolean =>
+        canHold(target, held) && (target.items !== null || !isOnlyForLists)
+      const isMisfit = targets.length > 0 && !targets.some(takes)
+      return (
+        judgeForm(variable, form, formsOf(field)) ??
+        (isMisfit ? `${variable} ${describeMisfit(held, targets)}` : undefined)
+      )
+    }
+    return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path ?? '', [...known.keys()])}`
   }
 }
 
@@ -49,9 +68,11 @@ const PART = 'a claim holds single values, which have no fields'
 /** The judge of the variables in claims: what others say of a caller cannot depend on itself. */
 export const withoutClaims =
   (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
-  (variable, form) => {
+  (variable, form, fields) => {
     const [head = ''] = (userPathOf(variable) ?? '').split('.')
-    return claims.has(head) ? `${variable} is a claim, and a claim cannot use one` : judge(variable, form)
+    return claims.has(head)
+      ? `${variable} is a claim, and a claim cannot use one`
+      : judge(variable, form, fields)
   }
 
 function formsOf({ fieldType, items }: Field): readonly VariableForm[] {

@@ -1,3 +1,4 @@
+import type { Field } from '../fields/field-type.js'
 import type { Scalar } from '../filter/filter.js'
 import { isStorable } from '../json/domain.js'
 import { isObject, readOwn } from '../json/own-properties.js'
@@ -32,8 +33,15 @@ export interface Binding {
 /** The form that an operand must have, or that a variable's value has. */
 export type VariableForm = 'single' | 'list'
 
-/** Why a variable has no value, or none of the required form; `undefined` where it has one. */
-export type JudgeVariable = (variable: string, form?: VariableForm) => string | undefined
+/**
+ * Why a variable has no value, none of the required form, or none that one of these fields can hold; `undefined` where it
+ * has one. Without a field, where none is known.
+ */
+export type JudgeVariable = (
+  variable: string,
+  form?: VariableForm,
+  fields?: readonly Field[],
+) => string | undefined
 
 /** The variable of the time. */
 export const NOW = '$now'

@@ -6,11 +6,10 @@ import { isObject } from '../json/own-properties.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest } from '../schema/names.js'
 import type { JsonObject, OperatorName } from '../types.js'
-import { type ClaimTypes, canHoldClaim } from './claims/claim-types.js'
 import { ANY_WAY, joinWays, type Ways, waysOf } from './claims/demands.js'
 import { buildCondition, ConditionFault, elementOf, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, operatorOf, takes } from './operators.js'
-import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable, NOW } from './variable.js'
+import { type Binding, bindValue, claimIn, findVariables, type JudgeVariable } from './variable.js'
 
 /** A filter of the configuration: fixed, or bound to a caller and a time. */
 export type Where =
@@ -53,7 +52,7 @@ export const narrowWhere = (where: Where, other: Where): Where => join([other, w
 export interface WhereScope {
   readonly paths: ReadonlyMap<string, Field>
   readonly judgeVariable: JudgeVariable
-  readonly claims: ClaimTypes
+  readonly claims: { has(name: string): boolean }
   readonly parsePattern: ParsePattern
   /** Whether the type of the values at a path is unknown, because its definition has a fault. */
   readonly isUnsure: (path: string) => boolean
@@ -150,7 +149,7 @@ function parseCondition(
   report: ConfigReport,
 ): Where {
   const messages = isOperator(operator)
-    ? judgeCondition(fields, operator, operand, scope)
+    ? judgeCondition(fields, operator, operand, scope.judgeVariable)
     : [unknownOperator(operator).message]
   for (const message of messages) report.fault(message)
   const [field] = fields
@@ -180,18 +179,19 @@ function judgeCondition(
   fields: readonly Field[],
   operator: OperatorName,
   operand: unknown,
-  { judgeVariable, claims }: WhereScope,
+  judgeVariable: JudgeVariable,
 ): readonly string[] {
   const form = isList(operator) && !Array.isArray(operand) ? 'list' : 'single'
+  const elements = fields.map(elementOf).filter(({ fieldType }) => fieldType.isScalar)
   const ofVariables = variablesOf(operator, operand).flatMap(
-    (variable) => judgeVariable(variable, form) ?? [],
+    (variable) => judgeVariable(variable, form, elements) ?? [],
   )
   const parts: readonly unknown[] =
     isList(operator) && Array.isArray(operand) && operand.length > 0
       ? operand.map((part) => [part])
       : [operand]
   const ofParts = parts.flatMap((part) => {
-    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part, claims)))
+    const faults = fields.map((field) => findFault(() => tryCondition(field, operator, part)))
     const [first] = faults
     return first !== undefined && !faults.includes(undefined) ? [first] : []
   })
@@ -209,24 +209,19 @@ function findFault(attempt: () => void): string | undefined {
 }
 
 /** An operand that the field never takes is a fault of the configuration, for every caller. */
-function tryCondition(field: Field, operator: OperatorName, operand: unknown, claims: ClaimTypes): void {
+function tryCondition(field: Field, operator: OperatorName, operand: unknown): void {
   if (variablesOf(operator, operand).length === 0) {
     buildCondition(field, operator, operand)
     return
   }
   const value: unknown = isList(operator) && Array.isArray(operand) ? operand[0] : operand
   if (typeof value !== 'string') throw new ConditionFault('wrong_type', 'must be a single value')
-  buildCondition(field, '$in', value === NOW ? [A_TIME] : [])
-  const claim = claimIn(claims, value)
-  if (claim !== undefined && !canHoldClaim(elementOf(field), claims.get(claim) ?? null))
-    throw new ConditionFault('wrong_type', `the field holds ${elementOf(field).type} values, unlike ${value}`)
+  buildCondition(field, '$in', [])
   // Ordering operators need a type with an order, for every caller.
   const { operand: kind } = operatorOf(operator)
   if (kind === 'flag') throw new ConditionFault('wrong_type', 'must be true or false')
   if (kind === 'ordered' && !elementOf(field).fieldType.isOrdered) buildCondition(field, operator, true)
 }
-
-const A_TIME = '2026-01-01T00:00:00.000Z'
 
 /** Binds a condition; `undefined` where the caller lacks a variable, or has it in an unfit form. */
 function bindCondition(

@@ -109,13 +109,13 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   'a type of values': [
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
+    'config/can-hold.ts',
     'filter/compare.ts',
     'insight/diff/model/universe.ts',
     'insight/diff/solver/candidates.ts',
     'insight/matrix/anonymous.ts',
     'openapi/parameters.ts',
     'openapi/schemas/value-schema.ts',
-    'query/claims/claim-types.ts',
     'testing/adapter/check/edge-values.ts',
   ],
   'a comparison': [

@@ -4,7 +4,6 @@ import { compileField } from '../../filter/compare.js'
 import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
-import type { ClaimTypes } from '../../query/claims/claim-types.js'
 import type { JudgeVariable } from '../../query/variable.js'
 import { parseWhere } from '../../query/where.js'
 import { suggest, USERS } from '../../schema/names.js'
@@ -61,7 +60,7 @@ function compileClaim(
   return read && { name, from, where: compiled, take: read }
 }
 
-const NO_CLAIMS: ClaimTypes = new Map()
+const NO_CLAIMS = new Set<string>()
 
 /** The value that a document gives to a claim; a value that is not of the declared type counts as missing. */
 function compileTake(take: string, { fields }: Collection, place: ConfigReport): Claim['take'] | undefined {

@@ -3,7 +3,6 @@ import { matches } from '../../filter/matches.js'
 import { compilePath, isObject } from '../../json/own-properties.js'
 import { createReport } from '../../json/report.js'
 import type { Asking } from '../../permissions/caller.js'
-import type { ClaimTypes } from '../../query/claims/claim-types.js'
 import { isOperator, OPTIONS } from '../../query/operators.js'
 import { type Binding, bindValue, findVariables } from '../../query/variable.js'
 import { bindWhere, parseWhere, type WhereScope } from '../../query/where.js'
@@ -13,7 +12,7 @@ import type { Condition, JudgedComparison } from './explanation.js'
 /** A document, and who is judged on it. */
 export interface Judging {
   readonly collection: Collection
-  readonly claims: { keys(): Iterable<string> }
+  readonly claims: WhereScope['claims']
   readonly asking: Asking
   readonly document: JsonObject
 }
@@ -102,8 +101,7 @@ const bindOperand = (
 const UNHEARD = createReport<[message: string]>(() => true)
 
 const scopeOf = ({ paths, parsePattern }: Collection, claims: Judging['claims']): WhereScope => ({
-  ...{ paths, parsePattern, judgeVariable: () => undefined, isUnsure: () => false },
-  claims: new Map(Array.from(claims.keys(), (name): [string, null] => [name, null])) satisfies ClaimTypes,
+  ...{ paths, parsePattern, claims, judgeVariable: () => undefined, isUnsure: () => false },
 })
 
 /** The fields that a condition names, in its order, each once. */

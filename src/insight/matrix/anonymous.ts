@@ -1,4 +1,4 @@
-import { findClaimTypes } from '../../config/claims/claim-types.js'
+import { findClaimFields } from '../../config/claims/claim-fields.js'
 import type { ServicePlan } from '../../config/plan.js'
 import { type ComparableType, isNothing, type Scalar } from '../../filter/filter.js'
 import type { Rule } from '../../permissions/grants.js'
@@ -20,7 +20,7 @@ const SAMPLES: { readonly [type in ComparableType]: Scalar } = {
 export function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan): Binding {
   const now = SAMPLES.timestamp as string
   const plain: Binding = { user: null, now }
-  const types = findClaimTypes(config)
+  const fields = findClaimFields(config)
   return {
     ...plain,
     claims: {
@@ -32,7 +32,9 @@ export function bindAnonymous(config: Partial<Config>, { claims }: ServicePlan):
           bindWhere(claim.where, plain, () => {
             isLacking = true
           })
-        return isLacking ? undefined : { values: [SAMPLES[types.get(name) ?? 'string']], isWhole: true }
+        const type = fields.get(name)?.items?.fieldType
+        const sample = SAMPLES[type?.isScalar ? type.valueType : 'string']
+        return isLacking ? undefined : { values: [sample], isWhole: true }
       },
     },
   }

@@ -1,0 +1,36 @@
+import { compileFields } from '../../fields/compile-fields.js'
+import type { Field } from '../../fields/field-type.js'
+import { fieldTypeOf } from '../../fields/field-types.js'
+import { isFieldName } from '../../schema/names.js'
+import type { Config, FieldDefinition } from '../../types.js'
+import { UNSURE } from '../shape/settle-shape.js'
+
+/**
+ * The claims as the fields of callers that they are, as far as their types are known before anything is compiled:
+ * rules are checked against them.
+ */
+export const findClaimFields = ({ collections, auth }: Partial<Config>): ReadonlyMap<string, Field> =>
+  new Map(
+    compileFields(
+      Object.fromEntries(
+        Object.entries(auth?.claims ?? {})
+          // Another name is a fault already.
+          .filter(([name]) => isFieldName(name))
+          .map(([name, { from, take }]) => [
+            name,
+            { type: 'array', items: takenFrom(collections, from, take) },
+          ]),
+      ),
+    ).map((field) => [field.name, field]),
+  )
+
+function takenFrom(
+  collections: Config['collections'] | undefined,
+  from: string,
+  take: string,
+): FieldDefinition {
+  if (take === '_id') return { type: 'string' }
+  const schema = collections && Object.hasOwn(collections, from) ? collections[from]?.schema : undefined
+  const definition = schema && Object.hasOwn(schema, take) ? schema[take] : undefined
+  return definition && fieldTypeOf(definition.type).isScalar ? definition : UNSURE
+}

@@ -1,0 +1,55 @@
+import { compileFields } from '../fields/compile-fields.js'
+import type { Field } from '../fields/field-type.js'
+import { isObject } from '../json/own-properties.js'
+import { readPointer, toPointerPart } from '../json/pointer.js'
+import { findVariables, type JudgeVariable } from '../query/variable.js'
+import { normaliseProperties } from '../schema/normalise.js'
+import type { BodyValidator } from '../schema/validator.js'
+import type { JsonObject } from '../types.js'
+import { UNSURE } from './shape/settle-shape.js'
+
+/** What the values of a `set` are checked against. */
+export interface SetScope {
+  readonly fields: readonly Field[]
+  readonly validate: BodyValidator
+  readonly judgeVariable: JudgeVariable
+}
+
+/** Why a property can never be set to a value: for each variable in it, and for the rest of it. */
+export function judgeSet(name: string, value: unknown, scope: SetScope): readonly string[] {
+  const declared = scope.fields.filter((field) => field.name === name)
+  const fields = declared.length > 0 ? declared : UNDECLARED
+  return [...judgeVariables(fields, value, scope.judgeVariable), ...judgeLiterals(name, value, scope)]
+}
+
+/** What no schema declares can be anything. */
+const UNDECLARED = compileFields({ any: { type: 'json' } })
+
+/** `fields` has the field of the value, and nothing where its type is unknown. */
+function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVariable): readonly string[] {
+  const known = fields.filter(({ definition }) => definition !== UNSURE)
+  if (!Array.isArray(value) && !isObject(value))
+    return findVariables(value).flatMap((variable) => judge(variable, undefined, known) ?? [])
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const inside = known.flatMap(
+      ({ items, properties }) => items ?? properties.find((property) => property.name === name) ?? UNDECLARED,
+    )
+    return judgeVariables(inside, inner, judge)
+  })
+}
+
+/** Why what is written in a value does not fit its field, whatever its variables are. */
+function judgeLiterals(name: string, value: unknown, { fields, validate }: SetScope): readonly string[] {
+  const at = toPointerPart(name)
+  const sample: JsonObject = { [name]: value }
+  const hasVariables = findVariables(value).length > 0
+  return validate(normaliseProperties(fields, sample), { limit: Number.POSITIVE_INFINITY })
+    .filter(({ path, code }) => {
+      if (path !== at && !path.startsWith(`${at}/`)) return false
+      if (!hasVariables || code === 'unknown_property') return true
+      // With a variable it may be a part, which is put over what there is.
+      const found = readPointer(sample, path)
+      return code !== 'required' && (typeof found !== 'string' || findVariables(found).length === 0)
+    })
+    .map(({ path, message }) => `is not a value of the field: ${path.slice(at.length)} ${message}`)
+}

@@ -1,6 +1,7 @@
 import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
+import { findVariables } from '../query/variable.js'
 import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
@@ -18,7 +19,11 @@ export function checkDefaults(fields: readonly Field[], validate: BodyValidator,
   const visit = (field: Field, place: Place): void => {
     const { properties, items } = field
     const written = field.defaultAt(null)
-    if (written !== undefined) {
+    const [variable] = findVariables(written)
+    if (variable !== undefined) {
+      const allowed = 'a default is a value, or "$now" for a timestamp'
+      place.report.at('default').fault(`${JSON.stringify(variable)} is not a value: ${allowed}`)
+    } else if (written !== undefined) {
       const sample = normaliseProperties(fields, place.wrap(written))
       for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
         if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue

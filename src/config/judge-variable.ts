@@ -2,7 +2,14 @@ import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compi
 import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
 import { elementOf } from '../query/condition.js'
-import { isVariable, type JudgeVariable, userPathOf, type VariableForm } from '../query/variable.js'
+import {
+  isVariable,
+  type JudgeVariable,
+  NOW,
+  USER,
+  userPathOf,
+  type VariableForm,
+} from '../query/variable.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
 import { canHold, describeMisfit } from './can-hold.js'
@@ -35,9 +42,7 @@ export function createVariableJudge(
   }
   return (variable, form, targets = []) => {
     const path = userPathOf(variable)
-    if (!isVariable(variable) || path === '') {
-      return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"`
-    }
+    if (!isVariable(variable) || path === '') return describeUnknown(variable)
     const [head = ''] = (path ?? '').split('.')
     if (options.claims.has(head) && path !== head) return PART
     // The time is what every creation has.
@@ -62,6 +67,12 @@ export function createVariableJudge(
 /** Whether a claim of this name was left out for a fault. */
 const isUnsureClaim = (isUnsure: IsUnsure, name: string): boolean =>
   ['from', 'where', 'take'].some((attribute) => isUnsure(`/auth/claims${toPointerPart(name)}/${attribute}`))
+
+function describeUnknown(variable: string): string {
+  const meant = variable.replace(/^[^.]*\./, USER)
+  const near = suggest(variable, isVariable(meant) ? [NOW, meant] : [NOW])
+  return `${JSON.stringify(variable)} is not a variable; there are "$now" and "$user.<field>"${near}`
+}
 
 const PART = 'a claim holds single values, which have no fields'
 

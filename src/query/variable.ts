@@ -54,13 +54,9 @@ export const USER_ID = `${USER}_id`
 export const isVariable = (value: unknown): value is string =>
   typeof value === 'string' && (value === NOW || value.startsWith(USER))
 
-/** Whether a text looks like a variable but is not one. */
-export const resemblesVariable = (text: string): boolean =>
-  !isVariable(text) && /^\$(?:users?|now|me)\b/i.test(text)
-
-/** All variables in a value, at any depth, and texts that resemble one. */
+/** All variables in a value, at any depth, and texts that look like one. */
 export function findVariables(value: unknown): readonly string[] {
-  if (typeof value === 'string') return isVariable(value) || resemblesVariable(value) ? [value] : []
+  if (typeof value === 'string') return /^\$[a-z_]/i.test(value) ? [value] : []
   if (Array.isArray(value)) return value.flatMap(findVariables)
   return isObject(value) ? Object.values(value).flatMap(findVariables) : []
 }

@@ -230,6 +230,13 @@ describe('what looks like a variable and is none keeps the service from starting
     '$now.date',
     '$me',
     '$me.team',
+    '$usr.team',
+    '$nwo',
+    '$nowhere',
+    '$usera',
+    '$CURRENT_USER',
+    '$auth.uid',
+    '$_id',
   ])('%s', (text) => {
     expect(faultsOf({ user: { read: { where: { team: text } } } })).toEqual([`${at}/read/where/team`])
     expect(faultsOf({ user: { read: { where: { team: { $ne: text } } } } })).toEqual([
@@ -247,7 +254,7 @@ describe('what looks like a variable and is none keeps the service from starting
     ])
   })
 
-  test.each(['$nowhere', '$usera', '$100', '$', 'user.team', '$mean', ' $now', 'a $user.team'])(
+  test.each(['$100', '$5', '$', '$$now', '$.team', 'user.team', ' $now', 'a $user.team'])(
     'but not text with a dollar: %j',
     (text) => {
       expect(
@@ -256,8 +263,67 @@ describe('what looks like a variable and is none keeps the service from starting
     },
   )
 
-  test('but not a pattern', () => {
+  test('but not a pattern', async () => {
     expect(faultsOf({ user: { read: { where: { team: { $regex: '$user' } } } } })).toEqual([])
+    const reach = { user: { read: { where: { team: { $regex: '^\\$ref$' } } } } }
+    const { list } = createTestService(
+      { collections: { things: { schema, permissions: reach } } },
+      { authenticate: () => null, documents: { things: [{ team: '$ref' }, { team: '$refs' }] } },
+    )
+    expect(await list('/things', 'team', { caller: auditor })).toEqual(['$ref'])
+  })
+
+  test.each<[text: string, meant: string | undefined]>([
+    ['$usr.team', '"$user.team"'],
+    ['$User.team', '"$user.team"'],
+    ['$nwo', '"$now"'],
+    ['$CURRENT_USER', undefined],
+  ])('and it says what may be meant: %s', (text, meant) => {
+    const create = () =>
+      createTestService(
+        { collections: { things: { schema, permissions: { user: { read: { where: { team: text } } } } } } },
+        { authenticate: () => null },
+      )
+    expect(create).toThrow(ConfigError)
+    if (meant) expect(create).toThrow(`did you mean ${meant}?`)
+    else expect(create).not.toThrow('did you mean')
+  })
+
+  test('in a claim', () => {
+    const claims = { own: { from: 'things', where: { team: '$usr.team' }, take: 'name' } }
+    expect(() =>
+      createTestService(
+        { collections: { things: { schema, permissions: {} } }, auth: { claims } },
+        { authenticate: () => null },
+      ),
+    ).toThrow('/auth/claims/own/where/team')
+  })
+
+  test.each<[definition: object, isFault: boolean]>([
+    [{ type: 'string', default: '$user._id' }, true],
+    [{ type: 'string', default: '$now' }, true],
+    [{ type: 'string', default: '$nwo' }, true],
+    [{ type: 'reference', collection: 'things', default: '$user._id' }, true],
+    [{ type: 'array', items: { type: 'string' }, default: ['a', '$user.team'] }, true],
+    [{ type: 'json', default: { at: '$now' } }, true],
+    [{ type: 'timestamp', default: '$user.at' }, true],
+    [{ type: 'timestamp', default: '$now' }, false],
+    [{ type: 'string', default: '$5' }, false],
+    [{ type: 'json', default: { $now: 'a' } }, false],
+  ])('in a default: %j', (definition, isFault) => {
+    const faults: string[] = []
+    for (const [field, at] of [
+      [definition, 'x/default'],
+      [{ type: 'object', properties: { x: definition } }, 'x/properties/x/default'],
+    ]) {
+      try {
+        createTestService({ collections: { things: { schema: { x: field }, permissions: {} } } })
+      } catch (thrown) {
+        if (!(thrown instanceof ConfigError)) throw thrown
+        faults.push(...thrown.faults.map(({ path }) => path))
+      }
+      expect(faults.splice(0)).toEqual(isFault ? [`/collections/things/schema/${at}`] : [])
+    }
   })
 
   test.each(['$user.missing', '$user.password', '$user.toString', '$user.__proto__', '$user.email.x'])(

@@ -1,3 +1,5 @@
+import type { Filter } from '../filter/filter.js'
+import { isEqualJson } from '../json/equality.js'
 import { readOwn } from '../json/own-properties.js'
 import type { ConfigReport } from '../json/report.js'
 import {
@@ -13,7 +15,7 @@ import {
   type Rule,
 } from '../permissions/grants.js'
 import { claimIn, findVariables } from '../query/variable.js'
-import { ANYWHERE, isAnywhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
+import { ANYWHERE, bindWhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
 import { isFieldName, isSystemField, suggest } from '../schema/names.js'
 import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
 import { judgeSet, type SetScope } from './judge-set.js'
@@ -157,6 +159,22 @@ function judgeName(
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }
 
+/** What the service gives every document. */
+const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
+
+/** Whether a condition plainly holds for every document, whoever asks. */
+const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
+
+function isAlways(filter: Filter): boolean {
+  if (filter.kind === 'present') return ALWAYS_THERE.includes(filter.field.path)
+  if (filter.kind === 'and') return filter.filters.every(isAlways)
+  if (filter.kind !== 'or') return false
+  const others = filter.filters
+  return others.some(
+    (one) => isAlways(one) || (one.kind === 'not' && others.some((other) => isEqualJson(one.filter, other))),
+  )
+}
+
 /** Whether everyone may do everything with every document and property, however the grants express it. */
 export const isOpenToEveryone = (
   table: CompiledPermissions,
@@ -164,7 +182,7 @@ export const isOpenToEveryone = (
 ): boolean =>
   OPERATIONS.every((operation) => {
     const rule = table[operation].get(EVERYONE)
-    if (!rule || !isAnywhere(rule.where) || !isAnywhere(rule.check)) return false
+    if (!rule || !holdsAlways(rule.where) || !holdsAlways(rule.check)) return false
     const includesAll = fields.every(
       ({ name, type }) =>
         includesProperty(rule.properties, name) || (type === 'hash' && operation === 'read'),

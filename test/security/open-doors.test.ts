@@ -40,6 +40,33 @@ describe('a door that is open to everyone is refused in production, however it i
     ['an empty check', { ...open, create: { check: {} }, update: { check: {} } }],
     ['groups of nothing', { ...open, read: { where: { $and: [{}] } }, update: { check: { $or: [{}] } } }],
     ['one of several groups is empty', { ...open, delete: { where: { $or: [{ a: 'x' }, {}] } } }],
+    ['an empty group beside the caller', { ...open, delete: { where: { $or: [{ a: '$user._id' }, {}] } } }],
+    ['an _id that exists', { ...open, read: { where: { _id: { $exists: true } } } }],
+    ['an _id that is not missing', { ...open, read: { where: { _id: { $ne: null } } } }],
+    ['an _id that is none of nothing', { ...open, read: { where: { _id: { $nin: [null] } } } }],
+    [
+      'times that exist',
+      { ...open, update: { where: { createdAt: { $exists: true }, $and: [{ updatedAt: { $ne: null } }] } } },
+    ],
+    [
+      'a time in one of several groups',
+      { ...open, create: { check: { $or: [{ a: 'x' }, { createdAt: { $exists: true } }] } } },
+    ],
+    [
+      'a field that is there or not',
+      { ...open, read: { where: { $or: [{ a: { $exists: true } }, { a: null }] } } },
+    ],
+    [
+      'a value or any other',
+      { ...open, delete: { where: { $or: [{ b: 1 }, { a: 'x' }, { a: { $ne: 'x' } }] } } },
+    ],
+    [
+      'a value or any other, beside the caller',
+      {
+        ...open,
+        delete: { where: { $or: [{ a: '$user._id' }, { b: 1 }, { b: { $ne: 1 } }] } },
+      },
+    ],
   ])('%s', (_, grant) => {
     expect(faultsOf(everyone(grant), true)).toEqual([DOOR])
     expect(faultsOf(everyone(grant), false)).toEqual([])
@@ -86,6 +113,19 @@ describe('a door is not open', () => {
     ['where deleting has a condition', { ...open, delete: { where: { a: 'x' } } }],
     ['where creations are checked', { ...open, create: { check: { b: { $lt: 5 } } } }],
     ['where updates are checked', { ...open, update: { check: { b: { $lt: 5 } } } }],
+    ['where a field must exist', { ...open, read: { where: { a: { $exists: true } } } }],
+    ['where the creator must exist', { ...open, read: { where: { createdBy: { $ne: null } } } }],
+    ['where an _id must not exist', { ...open, read: { where: { _id: { $exists: false } } } }],
+    ['where an _id is another', { ...open, read: { where: { _id: { $ne: 'x' } } } }],
+    [
+      'where one of two groups fits',
+      { ...open, read: { where: { $or: [{ a: 'x' }, { a: { $ne: 'y' } }] } } },
+    ],
+    ['where both groups must fit', { ...open, read: { where: { $and: [{ a: 'x' }, { a: { $ne: 'x' } }] } } }],
+    [
+      'where nobody is the caller or any other',
+      { ...open, read: { where: { $or: [{ a: '$user._id' }, { a: { $ne: '$user._id' } }] } } },
+    ],
     ['where a condition depends on the time', { ...open, read: { where: { createdAt: { $lte: '$now' } } } }],
   ])('%s', (_, grant) => {
     expect(faultsOf(everyone(grant), true)).toEqual([])

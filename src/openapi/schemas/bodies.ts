@@ -32,7 +32,7 @@ export function describeBody(scope: Scope, body: Body): JsonSchema | undefined {
     ({ name }) => always.includes(name) || rules.some((rule) => takes(collection, rule, name)),
   )
   const fields =
-    use === 'create' ? offered : offered.filter((field) => isChangeable(scope, collection, field))
+    use === 'create' ? offered : offered.filter((field) => isChangeable(scope, collection, field, use))
   const refused = offered.filter((field) => !fields.includes(field)).map(({ name }) => name)
   const { properties, ...open } = describeUndeclared(scope, { collection, rules, refused })
   // A name of which the reader knows nothing else cannot be left out by its name.
@@ -106,20 +106,18 @@ const isKnown = (scope: Scope, collection: Collection, name: string): boolean =>
   scope.rights(collection).create.some((rule) => takes(collection, rule, name))
 
 /** Whether an update may name a field without a fault, whatever is stored. */
-function isChangeable(scope: Scope, collection: Collection, field: Field): boolean {
+function isChangeable(scope: Scope, collection: Collection, field: Field, use: BodyUse): boolean {
   if (field.definition.immutable) return false
   if (!holdsImmutable(field)) return true
-  // Where the reader may not see it, naming it is a fault; where it is missing, what is immutable inside would be set.
+  // Where the reader may not see it, naming it is a fault; where it is missing, what is immutable inside cannot be given.
   const { read } = scope.rights(collection)
   const isShown = read.every(({ properties }) => includesProperty(properties, field.name))
-  return (scope.reader === undefined || isShown) && (field.definition.required || !fillsImmutable(field))
+  return (scope.reader === undefined || isShown) && (isNeeded(field, use) || !needsImmutable(field))
 }
 
-const fillsImmutable = ({ properties }: Field): boolean =>
+const needsImmutable = ({ properties }: Field): boolean =>
   properties.some(
-    (field) =>
-      (field.definition.immutable && (field.definition.required || 'default' in field.definition)) ||
-      fillsImmutable(field),
+    (field) => (field.definition.immutable && field.definition.required) || needsImmutable(field),
   )
 
 /** A reference to the schema of a body; `undefined` where the reader has no right, or no body is ever valid. */

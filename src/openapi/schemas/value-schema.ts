@@ -1,6 +1,7 @@
 import type { Field } from '../../fields/field-type.js'
 import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import type { JsonSchema } from '../../json/json-schema.js'
+import { holdsImmutable } from '../../schema/changes.js'
 import { printEcma } from './print-ecma.js'
 import { describeNumber, describeSecret, describeText, describeTime } from './scalars.js'
 
@@ -28,9 +29,11 @@ export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   const { use } = options
   const schema = describeType(field, options)
   const isRemovable = use === 'patch' ? definition.required !== true : definition.nullable === true
-  const isNullable = isRemovable && use !== 'answer' && type !== 'json'
+  // What is immutable inside cannot be removed.
+  const isKept = isUpdate(use) && holdsImmutable(field)
+  const isNullable = isRemovable && !isKept && use !== 'answer' && type !== 'json'
   const described = isNullable ? { anyOf: [schema, { type: 'null' }] } : schema
-  const texts = [definition.description, fillsDefaults(use) ? tellDefault(field) : undefined]
+  const texts = [definition.description, fillsDefaults(use) && !isKept ? tellDefault(field) : undefined]
   const description = texts.filter((text) => text !== undefined).join(' ')
   return description === '' ? described : { description, ...described }
 }
@@ -101,9 +104,13 @@ function describeObject(fields: readonly Field[], options: ValueOptions): JsonSc
 const isUpdate = (use: Use): boolean => use === 'replace' || use === 'patch'
 
 /** Whether a value is at fault without a field. */
-export const isNeeded = ({ definition, defaultAt }: Field, use: Use): boolean =>
-  use !== 'answer' &&
-  definition.required === true &&
-  !(fillsDefaults(use) && defaultAt(SOME_TIME) !== undefined)
+export function isNeeded(field: Field, use: Use): boolean {
+  const { definition, defaultAt, properties } = field
+  // Of what it does not name, a PUT keeps what is immutable, and no default fills the rest.
+  const isKept = use === 'replace' && definition.immutable !== true && holdsImmutable(field)
+  const isFilled = fillsDefaults(use) && !isKept && defaultAt(SOME_TIME) !== undefined
+  if (definition.required === true) return use !== 'answer' && !isFilled
+  return isKept && properties.some((one) => !one.definition.immutable && isNeeded(one, use))
+}
 
 const SOME_TIME = '2000-01-01T00:00:00.000Z'

@@ -33,6 +33,8 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(
     { type: 'string', enum: ['draft', 'done'] },
     { type: 'string', index: true },
+    { type: 'string', lowercase: true, pattern: '^[^x]*$' },
+    { type: 'string', lowercase: true, trim: true, pattern: '[^\\d]' },
     { type: 'string', unique: true, maxLength: 500, lowercase: true },
     { type: 'integer' },
     { type: 'integer', minimum: 0, maximum: 5 },

@@ -1,6 +1,8 @@
 import { MAX_INDEXED_BYTES } from '../../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../../fields/types/hash.js'
+import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import type { JsonSchema } from '../../json/json-schema.js'
+import { printEcma, unlower } from './print-ecma.js'
 
 /** Any text that can be stored. */
 export const TEXT: JsonSchema = { type: 'string', pattern: '^[^\\x00]*$' }
@@ -46,16 +48,17 @@ interface Normalised {
 /** Text as a client may give it: what is judged after it was normalised is described as it is before. */
 export function describeText(
   { maxBytes, ...keywords }: JsonSchema,
-  own: string | undefined,
+  own: Pattern | undefined,
   { trim, lowercase }: Normalised,
 ): JsonSchema {
   const { minLength, maxLength, format } = keywords
   const isLimited = maxLength !== undefined || maxBytes !== undefined
   const patterns = [
     // What has a format, or is one of several, is without NUL.
-    ...(format === undefined && !('enum' in keywords) ? [domainOf(lowercase === true && isLimited)] : []),
+    ...(format === undefined && !('enum' in keywords) ? [domainOf(lowercase === true, isLimited, own)] : []),
     ...(trim && typeof minLength === 'number' && minLength > 0 ? [trimmedFrom(minLength)] : []),
-    ...(own === undefined ? [] : [own]),
+    ...(trim && own ? [TRIMMED] : []),
+    ...(own ? [printEcma(lowercase ? unlower(own) : own)] : []),
   ]
   const [first, ...others] = patterns
   return {
@@ -66,8 +69,14 @@ export function describeText(
   }
 }
 
-/** In lower case, U+0130 alone becomes longer. */
-const domainOf = (mayGrow: boolean): string => (mayGrow ? '^[^\\x00\\u0130]*$' : '^[^\\x00]*$')
+/** In lower case, U+0130 alone becomes longer; it and U+212A alone get letters of ASCII. */
+function domainOf(isLowered: boolean, isLimited: boolean, own: Pattern | undefined): string {
+  if (!isLowered || !(isLimited || own)) return '^[^\\x00]*$'
+  return own ? '^[^\\x00\\u0130\\u212a]*$' : '^[^\\x00\\u0130]*$'
+}
+
+/** Text without white space around it: what a pattern would find there is removed. */
+const TRIMMED = '^(?:\\S(?:[\\s\\S]*\\S)?)?$'
 
 /** Text that keeps so many characters once the white space around it is gone. */
 const trimmedFrom = (length: number): string => (length === 1 ? '\\S' : `\\S[\\s\\S]{${length - 2},}\\S`)

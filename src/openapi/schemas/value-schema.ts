@@ -58,10 +58,10 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
     case 'string': {
       if (definition.type === 'reference') return describeReference(field)
       const source = fieldType.patternOf?.(definition)
-      const own = source === undefined ? undefined : printEcma(parsePattern(source, { ignoreCase: false }))
-      if (isAnswer) return own === undefined ? keywords : { ...keywords, pattern: own }
+      const pattern = source === undefined ? undefined : parsePattern(source, { ignoreCase: false })
+      if (isAnswer) return pattern ? { ...keywords, pattern: printEcma(pattern) } : keywords
       const limit = indexed.has(path) && fieldType.isScalar && fieldType.isUnbounded ? { maxBytes: true } : {}
-      return describeText({ ...keywords, ...limit }, own, definition.type === 'string' ? definition : {})
+      return describeText({ ...keywords, ...limit }, pattern, definition.type === 'string' ? definition : {})
     }
     case 'timestamp':
       return isAnswer ? { type: 'string', format: 'date-time' } : describeTime(keywords)

@@ -2,6 +2,7 @@ import type { Session } from '../auth/sessions.js'
 import { isStorableText } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
+import { isCreator } from '../schema/names.js'
 import { findSession } from '../service/accounts/sessions.js'
 import type { Service } from '../service/call.js'
 import type { Deadline } from '../service/deadline.js'
@@ -84,14 +85,14 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
 
 /**
  * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
- * for an id or a role that some storages cannot hold, so that all of them answer alike.
+ * for an id or a role that some storages cannot hold or index, so that all of them answer alike.
  */
 function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
   if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
   // Each property is read once: a getter could give another value after the check.
   const { id, roles, ...fields } = caller
-  if (!isStorable(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}`)
+  if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
   if (roles === undefined) return fromHost({ ...fields, id })
   if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
     throw new TypeError(`the "roles" of a caller must be an array, each of them ${STORABLE}`)

@@ -48,6 +48,7 @@ describe.each(useStorages())('a caller on the word of a host: %s', (_, createAda
     ['an id with another half', { id: 'a\udc00b' }],
     ['an id that is not a string', { id: 7 }],
     ['an id that is an instance of String', { id: Object('ann') }],
+    ['an id of 1,025 bytes', { id: `${'é'.repeat(512)}a` }],
     ['a role with NUL', { id: 'ann', roles: ['editor', 'a\u0000'] }],
     ['a role with half a pair', { id: 'ann', roles: ['\udfff'] }],
     ['a role that is not a string', { id: 'ann', roles: ['editor', 7] }],
@@ -70,6 +71,19 @@ describe.each(useStorages())('a caller on the word of a host: %s', (_, createAda
       }
     }
     expect(asked).toEqual([])
+  })
+
+  test('an id of 1,024 bytes is one like any other', async () => {
+    const service = createTestService(config, { adapter: createAdapter(), authenticate: () => null })
+    opened.push(service)
+    const id = Array.from({ length: 512 }, (_, i) => String.fromCharCode(0x80 + ((i * i * 31) % 1900))).join(
+      '',
+    )
+    const caller = { id }
+    const { body } = await service.send('POST /notes', { body: { text: 'x' }, caller })
+    expect(body.createdBy).toBe(id)
+    expect(await service.list('/notes', 'text', { caller })).toEqual(['x'])
+    expect((await service.send(`DELETE /notes/${body._id}`, { caller })).status).toBe(204)
   })
 
   test('what else a caller holds may be anything, and counts where a field could hold it', async () => {

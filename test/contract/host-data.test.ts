@@ -94,6 +94,7 @@ describe('documents of a host that are no JSON keep the service from starting', 
     ['text that is an object', { name: new String('a') }, '/things/0/name'],
     ['a map for an object', { inner: new Map([['data', 1]]) }, '/things/0/inner'],
     ['a set for an array', { list: new Set([1]) }, '/things/0/list'],
+    ['a creator of more bytes than any caller has', { createdBy: 'x'.repeat(1025) }, '/things/0/createdBy'],
   ])('%s', async (_, document, path) => {
     expect(await refusedAt({ things: [document] })).toEqual([path])
   })

@@ -5,7 +5,7 @@ import { findUnstorable, isStorable } from '../../json/domain.js'
 import { isObject } from '../../json/own-properties.js'
 import { type BodyReport, reportFirst } from '../../json/report.js'
 import { keepProperties } from '../../permissions/write-rules.js'
-import { isUuid, suggest } from '../../schema/names.js'
+import { isCreator, isUuid, suggest } from '../../schema/names.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
@@ -152,7 +152,7 @@ const SYSTEM_FIELDS: {
   createdAt: TIME,
   updatedAt: TIME,
   createdBy: [
-    (value) => (typeof value === 'string' || value === null ? value : undefined),
-    'must be the _id of a user, or null',
+    (value) => (value === null || isCreator(value) ? value : undefined),
+    'must be the _id of a user, of at most 1,024 bytes, or null',
   ],
 }

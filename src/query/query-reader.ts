@@ -4,6 +4,7 @@ import { freezeDeep } from '../json/freeze-deep.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
 import { compileQuery, type Query } from './compile-query.js'
+import { writeOthers } from './paging/link.js'
 import { parseQueryString } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
 import type { Readable } from './reading.js'
@@ -74,15 +75,6 @@ export function createQueryReader(limits: Limits): ReadQuery {
     return query
   }
 }
-
-/** A query may contain some characters unencoded that could end the target of a link. */
-const writeOthers = (text: string): string =>
-  text
-    .replace(/["#<>\\^`{|}]/g, encodeURIComponent)
-    .split('&')
-    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
-    .map((part) => `${part}&`)
-    .join('')
 
 /** Freezes what is kept: storage may keep what it computes for a filter that cannot change. */
 function freezeAll(query: LinkedQuery): LinkedQuery {

@@ -3,6 +3,7 @@ import { type Fault, ServiceError } from '../errors.js'
 import type { Limits } from '../types.js'
 import { unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
+import { countAsked } from './paging/link.js'
 import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
@@ -25,7 +26,7 @@ export function parseQueryString(
   limits: Pick<Limits, 'queryBytes'>,
 ): RawQuery {
   if (text === '') return EMPTY
-  if (text.length > limits.queryBytes) {
+  if (text.length > limits.queryBytes && countAsked(text) > limits.queryBytes) {
     throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
   }
   return parse(text, allowed)

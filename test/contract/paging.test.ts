@@ -310,11 +310,39 @@ describe('a link', () => {
     expect(means).toEqual(['after', 'after', 'skip', 'skip', undefined])
   })
 
-  test('is never longer than a query may be', async () => {
-    const query = 'q[s][$ne]=abcdefghijklmnopqrstuvwxyz&limit=1'
+  test.each([
+    ['as long as a query may be', 'q[s][$ne]=abcdefghijklmnopqrstuvwxyz&limit=1'],
+    ['with what links encode', 'q[s][$ne]=x{{{{||||^^^^}}}}&limit=1'],
+    ['with what was encoded before', 'q[s][$ne]=x%7B%7b%5E{|}%7D%22&limit=1'],
+    ['with a place before others', 'skip=0&q[s][$ne]=abcdefghijklmnopqrstuvwxyz&limit=1'],
+  ])('leads to the end where its query is %s', async (_, query) => {
+    const { handler } = await open({ limits: { queryBytes: query.length } })
+    const get = (target: string) => handler(new Request(`http://service.test${target}`))
+    const whole = await (await get('/items')).json()
+    const found: unknown[] = []
+    for (let next: string | undefined = `/items?${query}`; next !== undefined; ) {
+      const answer = await get(next)
+      expect(answer.status).toBe(200)
+      found.push(...(await answer.json()))
+      next = /<([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1]
+    }
+    expect(found).toEqual(whole)
+  })
+
+  test.each([
+    ['', 200],
+    ['x', 414],
+    ['&skip=1234567890123456', 200],
+    ['x&skip=1', 414],
+    ['skip=1', 414],
+    ['&skip=12345678901234567', 414],
+    ['&skip=1&skip=1', 414],
+    ['&skip=1&limit=1', 414],
+    ['&after=1', 414],
+  ])('alone is longer than a query may be, by its skip: %s', async (more, status) => {
+    const query = 'limit=1&q[s]=abc'
     const service = await open({ limits: { queryBytes: query.length } })
-    const next = nextOf(await service.send(`GET /items?${query}`))
-    if (next !== undefined) expect((await service.send(`GET ${next}`)).status).toBe(200)
+    expect((await service.send(`GET /items?${query}${more}`)).status).toBe(status)
   })
 })
 

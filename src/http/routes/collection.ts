@@ -44,9 +44,8 @@ function headPage(
   const base = `${prefix}/${name}`
   if (kept?.link?.prefix === base) return { ...headers, link: kept.link.header }
   const { queryBytes } = call.service.plan.limits
-  const places = [`after=${writeCursor(sort, next.last, next.passed)}`, `skip=${next.passed}`]
-  const place = places.find(({ length }) => others.length + length <= queryBytes)
-  if (place === undefined) return headers
+  const after = `after=${writeCursor(sort, next.last, next.passed)}`
+  const place = others.length + after.length <= queryBytes ? after : `skip=${next.passed}`
   const link = `<${base}?${others}${place}>; rel="next"`
   if (kept) kept.link = { prefix: base, header: link }
   return { ...headers, link }

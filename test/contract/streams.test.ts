@@ -143,6 +143,40 @@ describe.each(storages)('a list without a limit, in %s,', (_, create) => {
     },
   )
 
+  test.each(['sort[n]=1', 'sort[n]=-1', 'sort[n]=1&limit=2000', 'sort[m]=1'])(
+    'shows nothing twice, however it moves meanwhile: %s',
+    async (sort) => {
+      const adapter = create()
+      const service = await open(adapter, {
+        things: things.map((thing) => ({ ...thing, s: 'x' })),
+        people: [],
+      })
+      const reader = readerOf(await ask(service, listOf(sort)))
+      const decoder = new TextDecoder()
+      let text = ''
+      for (let step = 0; ; step++) {
+        const { done, value } = await reader.read()
+        if (done) break
+        text += decoder.decode(value)
+        const n = sort.includes('-1') ? -1 - step : 5000 + step
+        const field = { path: '_id', type: 'string', each: false } as const
+        const steps = Array.from({ length: 40 }, (_, i) => {
+          const _id = idOf(1 + (((step * 40 + i) * 13) % SIZE))
+          const moved = { ...thingOf(n), n, m: n, s: 'x', _id, _version: 1, createdAt: LONG_AGO }
+          const filter = { kind: 'eq', field, value: _id } as const
+          return [
+            { in: 'things', remove: filter },
+            { in: 'things', insert: moved as StoredDocument },
+          ]
+        })
+        expect(await adapter.write(steps.flat(), {})).toMatchObject({ ok: true })
+      }
+      const ids = (JSON.parse(text) as { readonly _id: string }[]).map(({ _id }) => _id)
+      expect(ids.length - new Set(ids).size).toBe(0)
+      expect(ids.length).toBe(sort.includes('limit') ? 2000 : Math.min(ids.length, SIZE))
+    },
+  )
+
   test('asked for by HEAD reads no further, and leaves nothing behind', async () => {
     const seen = observe(create())
     const service = await open(seen.adapter)

@@ -102,17 +102,20 @@ function readNext(reader: Reader, walk: Walk, size: number): MaybePromise<Start>
   }))
 }
 
-/** The walk behind some documents of it; `undefined` where there are none, or no more are asked for. */
-function goOn(walk: Walk, { documents, isWhole }: Start): Walk | undefined {
+/** The walk behind some documents of it, of which some are new; `undefined` where there are no more, or none is asked for. */
+function goOn(walk: Walk, { documents, isWhole }: Start, fresh: number): Walk | undefined {
   const last = documents.at(-1)
-  if (isWhole || !last) return undefined
-  const limit = walk.limit === null ? null : walk.limit - documents.length
+  if (!last || (isWhole && fresh === documents.length)) return undefined
+  const limit = walk.limit === null ? null : walk.limit - fresh
   return { ...walk, limit, skip: 0, after: placeOf(walk.sort, last, 0) }
 }
 
+/** Fields that never change: who goes on by them meets no document twice. */
+const FIXED: readonly string[] = ['_id', 'createdAt', 'createdBy']
+
 /**
- * Reads all documents of a walk, in batches. Where an index gives the order, it goes on by key behind `start`,
- * and nothing is held in between; otherwise the storage has to sort everything first.
+ * Reads all documents of a walk, in batches. Where an index gives the order, it goes on by key behind `start`, and
+ * nothing is held in between but the ids of those that may move; otherwise the storage has to sort everything first.
  */
 export async function* readBatches(
   reader: Reader,
@@ -125,11 +128,14 @@ export async function* readBatches(
     yield* reader.stream({ range, filter, sort, skip, limit, bytes: BATCH_BYTES })
     return
   }
+  const seen = sort.every(({ field }) => FIXED.includes(field.path)) ? undefined : new Set<string>()
   let found = start
   let size = BATCH
   for (let place: Walk | undefined = walk; ; found = await readNext(reader, place, size)) {
-    if (found.documents.length > 0) yield found.documents
-    place = goOn(place, found)
+    const { documents } = found
+    const fresh = seen ? documents.filter(({ _id }) => seen.size < seen.add(_id).size) : documents
+    if (fresh.length > 0) yield fresh
+    place = goOn(place, found, fresh.length)
     if (!place) return
     // Where documents are large, the ids of many more are of no use.
     size = found.rest.length > 0 ? found.documents.length : Math.min(BATCH, 2 * size)

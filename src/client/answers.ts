@@ -10,6 +10,8 @@ export interface Answer {
 /** What a request sends, and what its answer has to be. */
 export interface Asked {
   readonly signal?: AbortSignal | undefined
+  /** Ends with the request, which is given up where no answer begins for as long as a stream may be silent. */
+  readonly connection?: AbortController
   readonly headers?: { readonly [name: string]: string | undefined }
   readonly body?: unknown
   /** Whether a body has the expected form. */

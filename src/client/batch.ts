@@ -25,6 +25,6 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
   // Spreading also visits holes.
   const operations = Array.isArray(listed) ? [...listed] : []
   if (operations.length === 0 || !operations.every((operation) => made.has(operation)))
-    throw new TypeError('a batch is a list of one or more operations that its own function has made')
+    throw new TypeError('a batch is a list of its own operations')
   return operations
 }

@@ -1,4 +1,4 @@
-import { ClientError, isClientError } from './client-error.js'
+import { isClientError } from './client-error.js'
 
 /** An event as the service sends it. */
 interface Sent {
@@ -11,42 +11,29 @@ interface Sent {
 /** The milliseconds after which a stream that is silent has lost its service: that sends a comment every 15 s. */
 const SILENCE = 45_000
 
+/** Calls `give` where work takes as long as a stream may be silent, or another time. */
+export async function watch<T>(work: Promise<T>, give: () => void, milliseconds = SILENCE): Promise<T> {
+  const timer = setTimeout(give, milliseconds)
+  try {
+    return await work
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** The milliseconds before the next attempt: half a second, doubled with each failure, at most half a minute. */
 const pauseAfter = (failures: number): number =>
   Math.min(30_000, 500 * 2 ** failures) * (0.5 + Math.random() / 2)
 
-const wait = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, milliseconds)
-    signal?.addEventListener('abort', finish)
-    if (signal?.aborted) finish()
-  })
-
-/** Whether an attempt that failed will fail again: the service answered, and means it. */
-const isRefused = (thrown: unknown): boolean =>
-  isClientError(thrown) && thrown.status < 500 && thrown.status !== 429
-
-/** Tries until there is a result or a refusal, with growing pauses. Throws when the signal aborts. */
-export async function persist<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  for (let failures = 0; ; failures++) {
-    try {
-      return await attempt()
-    } catch (thrown) {
-      if (isRefused(thrown) || signal?.aborted) throw thrown
-      const asked = isClientError(thrown) ? thrown.retryAfter : undefined
-      await wait(Math.max(pauseAfter(failures), (asked ?? 0) * 1000), signal)
-      signal?.throwIfAborted()
-    }
-  }
+/** A controller that aborts with a signal too. */
+function follow(signal: AbortSignal | undefined): AbortController {
+  const own = new AbortController()
+  signal?.addEventListener('abort', () => own.abort(), { signal: own.signal })
+  return own
 }
 
-/** Reads the events of one answer. */
-async function* readEvents(response: Response): AsyncGenerator<Sent, void, undefined> {
+/** Reads the events of an answer. */
+export async function* readEvents(response: Response): AsyncGenerator<Sent, void, undefined> {
   const reader = response.body?.getReader()
   if (!reader) return
   const decoder = new TextDecoder()
@@ -54,8 +41,7 @@ async function* readEvents(response: Response): AsyncGenerator<Sent, void, undef
   let text = ''
   try {
     for (;;) {
-      const timer = setTimeout(give, SILENCE)
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
+      const { done, value } = await watch(reader.read(), give)
       if (done) return
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
@@ -72,33 +58,35 @@ async function* readEvents(response: Response): AsyncGenerator<Sent, void, undef
 }
 
 /**
- * The events of a stream, over as many connections as it takes; each goes on behind the last event. Ends with the
- * signal. `open` rejects with `ClientError` where it is refused.
+ * What `connect` gives, over as many connections as it takes, with growing pauses. Ends with the signal; throws
+ * `ClientError` where the service refuses.
  */
-export async function* follow(
-  open: (lastEventId: string | undefined) => Promise<Response>,
+export async function* persist<T>(
+  connect: (connection: AbortController) => AsyncGenerator<T, void, undefined>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Sent, void, undefined> {
-  let last: string | undefined
-  for (let failures = 0; ; failures++) {
+): AsyncGenerator<T, void, undefined> {
+  for (let failures = 0; !signal?.aborted; failures++) {
+    const connection = follow(signal)
+    let asked = 0
     try {
-      for await (const sent of readEvents(await persist(() => open(last), signal))) {
+      for await (const given of connect(connection)) {
         failures = 0
-        // Asked again, the service says why.
-        last = sent.event === 'end' ? undefined : sent.id
-        if (last) yield sent
+        yield given
       }
     } catch (thrown) {
-      if (signal?.aborted) return
-      if (isClientError(thrown)) throw thrown
+      if (isClientError(thrown)) {
+        if (thrown.status < 500 && thrown.status !== 429 && !signal?.aborted) throw thrown
+        asked = (thrown.retryAfter ?? 0) * 1000
+      }
+    } finally {
+      connection.abort()
     }
-    await wait(pauseAfter(failures), signal)
     if (signal?.aborted) return
+    const pause = follow(signal)
+    await watch(
+      new Promise((resolve) => pause.signal.addEventListener('abort', resolve)),
+      () => pause.abort(),
+      Math.max(pauseAfter(failures), asked),
+    )
   }
-}
-
-/** An answer that is a stream of events. */
-export function expectEvents(response: Response): Response {
-  if (/^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')) return response
-  throw new ClientError(response, undefined)
 }

@@ -10,26 +10,25 @@ export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record
  * The error of an answer without a result. Where no answer arrives, the error of `fetch` is thrown instead.
  */
 export class ClientError extends Error {
-  readonly status: number
+  declare readonly status: number
   /** Stable; `unexpected_answer` for an answer that is not the service's. */
-  readonly code: ClientErrorCode
+  declare readonly code: ClientErrorCode
   /** A description for people. */
-  readonly detail: string
+  declare readonly detail: string
   /** The faults of a body or a query. */
-  readonly errors: readonly Fault[]
+  declare readonly errors: readonly Fault[]
   /** The index of the operation that was refused, and with it the whole batch. */
-  readonly operation: number | undefined
+  declare readonly operation: number | undefined
   /** The id under which the service's log has more. */
-  readonly requestId: string | undefined
+  declare readonly requestId: string | undefined
   /** Seconds after which another attempt makes sense. */
-  readonly retryAfter: number | undefined
+  declare readonly retryAfter: number | undefined
   readonly [CLIENT_ERROR] = true
 
   /** `problem` is the body of the answer, of any form. */
   constructor(response: Response, problem: unknown) {
-    const { code, detail, errors, operation, requestId } = (
-      typeof problem === 'object' && problem !== null ? problem : {}
-    ) as { readonly [name: string]: unknown }
+    const { code, detail, errors, operation, requestId }: { readonly [name: string]: unknown } =
+      Object(problem)
     const isOurs = !response.ok && typeof code === 'string'
     const text = isOurs
       ? String(detail)

@@ -10,6 +10,7 @@ import {
 } from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import type { CallOptions } from './call-options.js'
+import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
@@ -60,15 +61,15 @@ export type {
  */
 export function createClient<C = unknown>(
   target: string | URL | HandlerTarget<C>,
-  options: ClientOptions = {},
+  { fetch: reachOut, token, headers: fixed }: ClientOptions = {},
 ): Client<C> {
   const etags = new WeakMap<object, string>()
   const base = typeof target === 'function' ? 'http://localhost' : String(target).replace(/\/+$/, '')
 
   async function reach(method: string, path: string, asked: Asked): Promise<Response> {
-    const { signal = null, body } = asked
+    const { connection, signal = connection?.signal ?? null, body } = asked
     signal?.throwIfAborted()
-    const headers = new Headers(options.headers)
+    const headers = new Headers(fixed)
     if (client.token !== undefined && !asked.isPublic) headers.set('authorization', `Bearer ${client.token}`)
     for (const [name, value] of Object.entries(asked.headers ?? {})) if (value) headers.set(name, value)
     const init: RequestInit = { method, headers, signal }
@@ -76,9 +77,11 @@ export function createClient<C = unknown>(
       headers.set('content-type', 'application/json')
       init.body = JSON.stringify(body, refuseLoss)
     }
-    return typeof target === 'function'
-      ? target(new Request(base + path, init))
-      : (options.fetch ?? fetch)(base + path, init)
+    const reached =
+      typeof target === 'function'
+        ? target(new Request(base + path, init))
+        : (reachOut ?? fetch)(base + path, init)
+    return watch(reached, () => connection?.abort())
   }
 
   async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
@@ -98,25 +101,22 @@ export function createClient<C = unknown>(
     return { body: answered, headers: response.headers }
   }
 
-  /** Without the token, unless `asked` says otherwise. */
-  const account = (way: string, body: unknown, asked?: Asked): Promise<Answer> =>
-    ask('POST', `/auth/${way}`, { isPublic: true, isRight: isDone, ...asked, body })
+  /** Asks with a body, and takes the token of a session that the answer begins. */
+  const account =
+    (way: string, isRight: Asked['isRight'] = isDone, isPublic = true) =>
+    async (body: unknown, asked?: CallOptions) => {
+      const answer = await ask('POST', `/auth/${way}`, { ...asked, isPublic, isRight, body })
+      if (!isSignedIn(answer.body)) return
+      client.token = answer.body.token
+      return answer.body
+    }
 
-  async function signIn(way: string, body: unknown, asked?: Asked) {
-    const { body: answered } = await account(way, body, { isRight: isSignedIn, ...asked })
-    if (!isSignedIn(answered)) return
-    client.token = answered.token
-    return answered
-  }
-
-  async function tell(way: string, body: unknown, asked?: Asked): Promise<void> {
-    await account(way, body, asked)
-  }
-
-  async function signOut(way: string, asked?: CallOptions): Promise<void> {
-    await ask('POST', `/auth/${way}`, asked)
-    client.token = undefined
-  }
+  const signOut =
+    (way: string) =>
+    async (asked?: CallOptions): Promise<void> => {
+      await ask('POST', `/auth/${way}`, asked)
+      client.token = undefined
+    }
 
   /** The result of a request; it remembers the state in which it was read. */
   function take(request: DocumentRequest, document: Answer['body'], etag?: string | null): Answer['body'] {
@@ -149,13 +149,14 @@ export function createClient<C = unknown>(
     const path = pathOf(name)
     const requests = createRequests(name, etags)
 
-    const list = (query: string, asked?: { readonly signal?: AbortSignal | undefined }): Promise<Answer> =>
-      ask('GET', join(path, query), { signal: asked?.signal, isRight: Array.isArray })
+    const list = (query: string, asked?: Asked): Promise<Answer> =>
+      ask('GET', join(path, query), { ...asked, isRight: Array.isArray })
 
-    const open = async (query: string, last: string | undefined, signal: AbortSignal | undefined) => {
-      const asked = { signal, headers: { 'last-event-id': last } }
+    const open = async (query: string, last: string | undefined, connection: AbortController) => {
+      const asked = { connection, headers: { 'last-event-id': last } }
       const response = await reach('GET', join(`${path}/changes`, query), asked)
-      if (!response.ok) await read(response, { signal })
+      const isStream = /^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')
+      if (!isStream) await read(response, { isRight: () => false })
       return response
     }
 
@@ -205,26 +206,20 @@ export function createClient<C = unknown>(
   }
 
   const client = {
-    token: options.token,
+    token,
     collection,
     batch,
     auth: {
-      register: (body: object, asked?: CallOptions) =>
-        signIn('register', body, {
-          ...asked,
-          isRight: (answered, status) => status === 202 || isSignedIn(answered),
-        }),
-      login: (body: object, asked?: CallOptions) => signIn('login', body, asked),
-      logout: (asked?: CallOptions) => signOut('logout', asked),
-      logoutAll: (asked?: CallOptions) => signOut('logout-all', asked),
-      changeSecret: (body: object, asked?: CallOptions) =>
-        signIn('change-secret', body, { ...asked, isPublic: false }),
-      requestReset: (body: object, asked?: CallOptions) => tell('request-reset', body, asked),
-      reset: (body: object, asked?: CallOptions) => signIn('reset', body, asked),
-      requestVerification: (body: object, asked?: CallOptions) => tell('request-verification', body, asked),
-      verify: (body: object, asked?: CallOptions) => tell('verify', body, asked),
-      changeIdentifier: (body: object, asked?: CallOptions) =>
-        tell('change-identifier', body, { ...asked, isPublic: false }),
+      register: account('register', (body, status) => status === 202 || isSignedIn(body)),
+      login: account('login', isSignedIn),
+      logout: signOut('logout'),
+      logoutAll: signOut('logout-all'),
+      changeSecret: account('change-secret', isSignedIn, false),
+      requestReset: account('request-reset'),
+      reset: account('reset', isSignedIn),
+      requestVerification: account('request-verification'),
+      verify: account('verify'),
+      changeIdentifier: account('change-identifier', isDone, false),
       sessions: async (asked?: CallOptions) =>
         (await ask('GET', '/auth/sessions', { ...asked, isRight: Array.isArray })).body,
       async endSession(id: string, asked?: CallOptions) {

@@ -23,7 +23,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     return `${path}/${encodeURIComponent(id)}`
   }
 
-  const stateOf = (document: Addressed) => (typeof document === 'string' ? undefined : etags.get(document))
+  const stateOf = (document: Addressed) => etags.get(Object(document))
 
   const change =
     (method: DocumentRequest['method']) =>
@@ -35,7 +35,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     get(document: Addressed, { ifUnchanged }: ConditionOptions = {}): DocumentRequest {
       const ifMatch = ifUnchanged ? stateOf(document) : undefined
       if (ifUnchanged && ifMatch === undefined)
-        throw new TypeError('ifUnchanged takes a document that get, create, update or replace returned')
+        throw new TypeError('ifUnchanged takes a document that was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
     create: (body: object, { id }: CreateOptions = {}): DocumentRequest =>

@@ -1,4 +1,4 @@
-import { expectEvents, follow, persist } from './changes.js'
+import { persist, readEvents } from './changes.js'
 import { applyEvent, compileOrder, type LiveList } from './live-list.js'
 import { writeQuery } from './write-query.js'
 
@@ -13,53 +13,53 @@ interface LiveAsked extends Asked {
 }
 
 /** Asks for a stream behind an event. */
-type Open = (
-  query: string,
-  lastEventId: string | undefined,
-  signal: AbortSignal | undefined,
-) => Promise<Response>
+type Open = (query: string, lastEventId: string | undefined, connection: AbortController) => Promise<Response>
 
 /** Asks for a list. */
 type List = (
   query: string,
-  asked: Asked,
+  asked: { readonly connection: AbortController },
 ) => Promise<{ readonly body: LiveList['documents']; readonly headers: Headers }>
 
 /** The calls that follow a list. */
 export function createFollowing(open: Open, list: List) {
   const events = (asked: Asked) => {
-    const { signal } = asked
     const query = writeQuery(asked)
-    return follow(async (last) => expectEvents(await open(query, last, signal)), signal)
+    let last: string | undefined
+    return persist(async function* (connection) {
+      for await (const sent of readEvents(await open(query, last, connection))) {
+        // Asked again, the service says why.
+        last = sent.event === 'end' ? undefined : sent.id
+        if (last) yield sent
+      }
+    }, asked.signal)
   }
   return {
     async *changes(asked: Asked = {}) {
       for await (const { event, data } of events(asked))
-        yield event === 'reset'
-          ? { event }
-          : event === 'leave'
-            ? { event, ...data }
-            : { event, document: data }
+        yield event === 'enter' || event === 'change' ? { event, document: data } : { event, ...data }
     },
     async *live({ q, sort, limit, signal }: LiveAsked = {}) {
       const order = compileOrder(sort)
-      const fetchAll = async (): Promise<LiveList> => {
-        const { body, headers } = await persist(
-          () => list(writeQuery({ q, sort, limit }), { signal }),
-          signal,
-        )
-        const isCut = headers.has('link') || body.length === limit
-        return { documents: body, most: isCut ? body.length : (limit ?? Number.POSITIVE_INFINITY) }
+      const query = writeQuery({ q, sort, limit })
+      const fetchAll = async (): Promise<LiveList | undefined> => {
+        const answers = persist(async function* (connection) {
+          yield await list(query, { connection })
+        }, signal)
+        for await (const { body, headers } of answers)
+          return {
+            documents: body,
+            most: limit ?? body.length,
+            isKnown: limit !== undefined || headers.has('link'),
+          }
+        return undefined
       }
       let present: LiveList | undefined
-      try {
-        for await (const { event, data } of events({ q, signal })) {
-          const told = event === 'leave' ? data : { _id: data._id, document: data }
-          present = (event !== 'reset' && present && applyEvent(present, told, order)) || (await fetchAll())
-          yield present.documents
-        }
-      } catch (thrown) {
-        if (!signal?.aborted) throw thrown
+      for await (const { event, data } of events({ q, signal })) {
+        present =
+          (event !== 'reset' && present && applyEvent(present, data, event === 'leave', order)) ||
+          (await fetchAll())
+        if (present) yield present.documents
       }
     },
   }

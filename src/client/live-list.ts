@@ -3,21 +3,22 @@ export interface Listed {
   readonly _id: string
 }
 
-/** A list in its order, and how many documents it holds at most. */
+/** A list in its order. */
 export interface LiveList {
   readonly documents: readonly Listed[]
+  /** How many documents it holds at most; where that is not known, as many as it has been seen to hold. */
   readonly most: number
+  readonly isKnown: boolean
 }
+
+/** Of a list that is longer, and has no limit of its own, the service does not say whether it was cut. */
+const MOST_TOLD = 1000
 
 type Compare = (a: unknown, b: unknown) => number
 
 /** The order of what is not text (CONTRACT.md §3.6): nothing, false, true; numbers. Any text comes behind. */
 const rankOf = (value: unknown): number =>
-  value == null
-    ? Number.NEGATIVE_INFINITY
-    : typeof value === 'string'
-      ? Number.POSITIVE_INFINITY
-      : Number(value)
+  value == null ? -Infinity : typeof value === 'string' ? Infinity : Number(value)
 
 /** The same of texts, by code points. */
 function compareText(a: string, b: string): number {
@@ -51,18 +52,19 @@ export function compileOrder(sort: object | undefined): Compare {
 }
 
 /**
- * The list behind an event: `document` is put there, or gone. `undefined` where only the service knows what comes
- * behind the last document now.
+ * The list behind an event: a document is put there, or gone. `undefined` where only the service knows how long the
+ * list may become, or what comes behind the last document now.
  */
 export function applyEvent(
-  { documents, most }: LiveList,
-  { _id, document }: { readonly _id: string; readonly document?: Listed },
+  { documents, most, isKnown }: LiveList,
+  document: Listed,
+  isGone: boolean,
   order: Compare,
 ): LiveList | undefined {
-  const others = documents.filter((other) => other._id !== _id)
-  const wasThere = others.length < documents.length
-  const next = document ? [...others, document].sort(order) : others
-  const isLast = !document || next.at(-1) === document
-  if (wasThere && isLast && documents.length >= most) return undefined
-  return { documents: next.slice(0, most), most }
+  const others = documents.filter(({ _id }) => _id !== document._id)
+  const next = isGone ? others : [...others, document].sort(order)
+  const isCut = next.length > most
+  const hasLost = others.length < documents.length && (isGone || next.at(-1) === document)
+  if (isKnown ? hasLost && documents.length >= most : isCut || (hasLost && most > MOST_TOLD)) return undefined
+  return { documents: next.slice(0, most), most, isKnown }
 }

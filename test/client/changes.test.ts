@@ -3,6 +3,7 @@ import { createClient, isClientError } from '../../src/client/client.js'
 import { createCollectionService, createMemoryAdapter, defineConfig, type Handler } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
 import { settle } from '../contract/support/streams.js'
+import { until } from '../support/until.js'
 
 // CONTRACT.md §7, "The client"
 
@@ -111,7 +112,7 @@ test('a connection that breaks is made again, and goes on where it was', async (
   break_()
   await notes.create({ text: 'b' })
   await settle()
-  for (const pause of [500, 500, 1000, 2000]) await vi.advanceTimersByTimeAsync(pause)
+  for (const pause of [500, 1000, 2000, 4000]) await vi.advanceTimersByTimeAsync(pause)
   expect(await next).toMatchObject([{ event: 'enter', document: { text: 'b' } }])
   const [first, ...others] = asked
   expect([first, others.length, new Set(others).size, others[0]?.length]).toEqual([null, 4, 1, 567])
@@ -168,6 +169,74 @@ test('a service that falls silent is left for another connection', async () => {
   await vi.advanceTimersByTimeAsync(1000)
   expect((await next).value).toEqual({ event: 'reset' })
   await told.return()
+})
+
+test.each(['changes', 'live'] as const)('a service that never answers is left by %s', async (call) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+  const asked: string[] = []
+  let gone = 0
+  const { notes } = serve((handler) => async (request) => {
+    const path = new URL(request.url).pathname
+    asked.push(path)
+    if (asked.filter((one) => one === path).length > 1) return handler(request)
+    return new Promise((_, reject) => {
+      request.signal.addEventListener('abort', () => {
+        gone += 1
+        reject(request.signal.reason)
+      })
+    })
+  })
+  const told = notes[call]()
+  const next = told.next()
+  await vi.advanceTimersByTimeAsync(44_999)
+  expect([asked.length, gone]).toEqual([1, 0])
+  await vi.advanceTimersByTimeAsync(1)
+  expect([asked.length, gone]).toEqual([1, 1])
+  await vi.advanceTimersByTimeAsync(500)
+  if (call === 'live') {
+    await until(() => asked.length === 3)
+    await vi.advanceTimersByTimeAsync(45_000)
+    await vi.advanceTimersByTimeAsync(500)
+  }
+  expect((await next).value).toEqual(call === 'live' ? [] : { event: 'reset' })
+  expect(gone).toBe(call === 'live' ? 2 : 1)
+  await told.return()
+})
+
+test('a plain request waits for its service as long as its caller', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let answer = (_: Response): void => {}
+  const { notes } = serve(
+    () => () =>
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+  )
+  const listed = notes.list()
+  await vi.advanceTimersByTimeAsync(100_000)
+  answer(Response.json([]))
+  expect(await listed).toEqual([])
+})
+
+test('connections that are over leave nothing with the signal', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const controller = new AbortController()
+  const add = vi.spyOn(controller.signal, 'addEventListener')
+  let attempts = 0
+  const { notes } = serve((handler) => async (request) => {
+    attempts += 1
+    if (attempts < 3) throw new TypeError('fetch failed')
+    return handler(request)
+  })
+  const lists = notes.live({ signal: controller.signal })
+  const next = lists.next()
+  await vi.advanceTimersByTimeAsync(500)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect((await next).value).toEqual([])
+  await lists.return()
+  const kept = add.mock.calls.filter(([, , options]) => !(options as AddEventListenerOptions).signal?.aborted)
+  expect([add.mock.calls.length > 0, kept]).toEqual([true, []])
 })
 
 test('a refusal is thrown, also where a stream ends because of it', async () => {

@@ -20,3 +20,9 @@ test.each(useStorages())(
     expect(moved).toBeGreaterThan(lists / 2)
   },
 )
+
+test('so it does where the service has a limit of its own, which the list reaches as it grows', async () => {
+  const lists = RUNS.memory ?? 0
+  const { moved } = await checkLiveLists({ lists, writes: 25, defaultLimit: 4 })
+  expect(moved).toBeGreaterThan(lists / 2)
+})

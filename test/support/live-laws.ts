@@ -57,12 +57,18 @@ const MOST_LATE = 30_000
  * Throws on a counterexample.
  */
 export async function checkLiveLists(
-  { lists, writes }: { readonly lists: number; readonly writes: number },
+  {
+    lists,
+    writes,
+    defaultLimit,
+  }: { readonly lists: number; readonly writes: number; readonly defaultLimit?: number },
   createAdapter: () => StorageAdapter = createMemoryAdapter,
 ): Promise<{ moved: number }> {
   const seen = { moved: 0 }
   const { adapter, begin, quiet } = watchLog(createAdapter())
-  const { handler } = createTestService(config, { adapter })
+  const { handler } = createTestService(defaultLimit ? { ...config, limits: { defaultLimit } } : config, {
+    adapter,
+  })
   await handler.ready()
   const [things, all] = [null, { id: 'admin', roles: ['admin'] }].map((caller) => {
     const target = handler.as(caller)
@@ -88,7 +94,7 @@ export async function checkLiveLists(
     }
     await begin()
     for (let i = 0; i < writes; i++) {
-      const one = random.chance(0.4) ? undefined : random.sample(await all.list(), 1)[0]
+      const one = random.chance(0.4) ? undefined : random.sample(await all.list({ limit: 1000 }), 1)[0]
       if (!one) await all.create(withoutNulls(drawThing(random)))
       else if (random.chance(0.3)) await all.delete(one._id)
       else await all.update(one._id, drawThing(random))

@@ -35,14 +35,3 @@ export const isDone = (_: unknown, status: number): boolean => status === 202 ||
 /** Whether a body is the result of a request. */
 export const isResult = ({ method }: DocumentRequest, body: Answer['body']): boolean =>
   method === 'DELETE' || isDocument(body)
-
-/** JSON would write numbers and dates that are not valid as `null`, which removes in a patch. */
-export function refuseLoss(
-  this: { readonly [name: string]: unknown },
-  name: string,
-  value: unknown,
-): unknown {
-  const isLost = typeof value === 'number' ? !Number.isFinite(value) : value === null && this[name] !== null
-  if (isLost) throw new TypeError(`${name} takes no ${this[name]}`)
-  return value
-}

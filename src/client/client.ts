@@ -1,13 +1,4 @@
-import {
-  type Answer,
-  type Asked,
-  isDocument,
-  isDone,
-  isResult,
-  isSignedIn,
-  join,
-  refuseLoss,
-} from './answers.js'
+import { type Answer, type Asked, isDocument, isDone, isResult, isSignedIn, join } from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import type { CallOptions } from './call-options.js'
 import { watch } from './changes.js'
@@ -15,6 +6,7 @@ import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
 import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
+import { fault, writeJson } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
 export type {
@@ -61,8 +53,9 @@ export type {
  */
 export function createClient<C = unknown>(
   target: string | URL | HandlerTarget<C>,
-  { fetch: reachOut, token, headers: fixed }: ClientOptions = {},
+  { fetch: reachOut, token, headers: fixed, ...others }: ClientOptions = {},
 ): Client<C> {
+  for (const name in others) throw fault(name, 'is unknown')
   const etags = new WeakMap<object, string>()
   const base = typeof target === 'function' ? 'http://localhost' : String(target).replace(/\/+$/, '')
 
@@ -75,7 +68,7 @@ export function createClient<C = unknown>(
     const init: RequestInit = { method, headers, signal }
     if (body !== undefined) {
       headers.set('content-type', 'application/json')
-      init.body = JSON.stringify(body, refuseLoss)
+      init.body = writeJson('body', body)
     }
     const reached =
       typeof target === 'function'

@@ -1,22 +1,4 @@
-type Entries = { readonly [name: string]: unknown }
-
-const fault = (at: string, what: string): TypeError => new TypeError(`${at} ${what}`)
-
-const isDate = (value: object): value is Date => typeof (value as Partial<Date>).toISOString === 'function'
-
-const isEntries = (value: unknown): value is Entries =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value)
-
-/** Writes a value as JSON. Throws for values that JSON would drop or change. */
-function writeValue(at: string, value: unknown): string {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) {
-    return JSON.stringify(value)
-  }
-  // `Array.from` also visits holes.
-  if (Array.isArray(value)) return `[${Array.from(value, (element) => writeValue(at, element))}]`
-  if (typeof value === 'object' && isDate(value)) return JSON.stringify(value.toISOString())
-  throw fault(at, `takes no ${typeof value === 'number' ? value : typeof value}`)
-}
+import { fault, isEntries, writeJson } from './write-json.js'
 
 type Add = (name: string, text: string) => void
 
@@ -24,39 +6,36 @@ type Add = (name: string, text: string) => void
  * Writes a filter. A condition must never get lost, so an empty one is a fault, and so is a name with
  * brackets.
  */
-function writeFilter(at: string, filter: unknown, add: Add): void {
-  for (const [name, condition] of namedIn(at, filter)) {
+function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean): void {
+  for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
     if (name === '$or') {
       const groups = Array.isArray(condition) ? Array.from(condition) : []
       if (groups.length === 0) throw fault(inside, 'takes an array of filters')
       for (const [i, group] of groups.entries()) {
-        writeFilter(checkFilled(`${inside}[${i}]`, group), group, add)
+        writeFilter(`${inside}[${i}]`, group, add)
       }
     } else if (isEntries(condition)) {
-      for (const [operator, operand] of namedIn(checkFilled(inside, condition), condition)) {
+      for (const [operator, operand] of namedIn(inside, condition)) {
         const place = `${inside}[${operator}]`
+        if (isEntries(operand)) throw fault(place, 'takes no object')
         add(
           place,
-          operator === '$options' && typeof operand === 'string' ? operand : writeValue(place, operand),
+          operator === '$options' && typeof operand === 'string' ? operand : writeJson(place, operand),
         )
       }
     } else {
-      add(inside, writeValue(inside, condition))
+      add(inside, writeJson(inside, condition))
     }
   }
 }
 
-function namedIn(at: string, value: unknown): readonly [string, unknown][] {
+function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [string, unknown][] {
   if (!isEntries(value)) throw fault(at, 'takes an object')
   const entries = Object.entries(value)
+  if (!mayBeEmpty && entries.length === 0) throw fault(at, 'is empty')
   if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets in names')
   return entries
-}
-
-function checkFilled(at: string, value: unknown): string {
-  if (namedIn(at, value).length === 0) throw fault(at, 'is empty')
-  return at
 }
 
 /**
@@ -68,10 +47,10 @@ export function writeQuery(parameters: object): string {
   const add: Add = (name, text) => pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
   for (const [name, value] of Object.entries(parameters)) {
     if (value === undefined || name === 'signal') continue
-    if (name === 'q') writeFilter(name, value, add)
+    if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
-      for (const [path, direction] of namedIn(name, value)) add(`sort[${path}]`, String(direction))
-    else add(name, writeValue(name, value))
+      for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, String(direction))
+    else add(name, writeJson(name, value))
   }
   return pairs.join('&')
 }

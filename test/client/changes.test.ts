@@ -299,6 +299,12 @@ test('a live list is the whole list after each change, in its order', async () =
   await lists.return()
 })
 
+test('a live list takes no option that it would not heed', async () => {
+  const { notes } = serve()
+  const asked = { project: ['text'] }
+  await expect(notes.live(asked as object).next()).rejects.toThrow(new TypeError('project is unknown'))
+})
+
 test('a live list outlives a service that does not answer its list', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   vi.spyOn(Math, 'random').mockReturnValue(1)

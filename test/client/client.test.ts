@@ -136,10 +136,45 @@ describe('documents', () => {
     expect(seen[0]?.line).toBe('GET /notes/a%2Fb%3Fc%23d%20e%25')
   })
 
-  test('have no numbers that JSON would make null', async () => {
-    const { notes, seen } = setUp()
-    expect(await caught(notes.update('x', { views: Number.NaN }))).toBeInstanceOf(TypeError)
+  test.each<[string, unknown, string]>([
+    ['NaN', Number.NaN, 'NaN'],
+    ['infinity', Number.NEGATIVE_INFINITY, '-Infinity'],
+    ['a bigint', 1n, 'bigint'],
+    ['a function', () => 1, 'function'],
+    ['a symbol', Symbol('x'), 'symbol'],
+    ['a map', new Map([['a', 1]]), 'Map'],
+    ['a set', new Set([1]), 'Set'],
+    ['a class', new (class Point {})(), 'Point'],
+    ['a boxed number', new Number(1), 'Number'],
+    ['a date that is none', new Date('soon'), 'Invalid Date'],
+    ['undefined in an array', [1, undefined], 'undefined'],
+    // biome-ignore lint/suspicious/noSparseArray: the hole is what this is about
+    ['a hole in an array', [1, , 2], 'undefined'],
+  ])('hold no %s, which JSON would change', async (_, lost, found) => {
+    const { client, notes, seen } = setUp()
+    const at = Array.isArray(lost) ? '[a][0][b][1]' : '[a][0][b]'
+    const body = { title: 'x', more: { a: [{ b: lost }] } }
+    for (const [call, place] of [
+      [notes.create(body), `body[more]${at}`],
+      [notes.update('x', body), `body[more]${at}`],
+      [notes.createMany([body]), `body[documents][0][more]${at}`],
+      [client.batch((b) => [b.notes.create(body)]), `body[operations][0][body][more]${at}`],
+    ] as const) {
+      expect(await caught(call)).toEqual(new TypeError(`${place} takes no ${found}`))
+    }
     expect(seen).toEqual([])
+  })
+
+  test('leave out what is undefined, and are written as values say themselves', async () => {
+    const { notes, seen } = setUp()
+    class Money {
+      toJSON = () => ({ cents: 5 })
+    }
+    const bare = Object.assign(Object.create(null), { a: 1 })
+    const given = { at: new URL('http://a.test/'), cost: new Money(), bare, left: undefined, '"': 'ä\u2028' }
+    const { more } = await notes.create({ title: 'x', more: given })
+    expect(more).toEqual({ at: 'http://a.test/', cost: { cents: 5 }, bare: { a: 1 }, '"': 'ä\u2028' })
+    expect(Object.keys(seen[0]?.body as object)).toEqual(['title', 'more'])
   })
 })
 
@@ -256,6 +291,11 @@ describe('accounts', () => {
 })
 
 describe('requests', () => {
+  test('of a client with an option that nobody knows are never sent', () => {
+    const options = { fetch, tokn: 'x' }
+    expect(() => createClient('http://a.test', options)).toThrow(new TypeError('tokn is unknown'))
+  })
+
   test('carry the headers that the client was given', async () => {
     const seen: string[] = []
     const client = createClient(

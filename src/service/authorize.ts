@@ -3,9 +3,11 @@ import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
 import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
+import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import { USERS } from '../schema/names.js'
-import type { Call } from './call.js'
+import type { MaybePromise } from '../types.js'
+import { type Call, createCall } from './call.js'
 import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
 
 /** The rules under which a caller may write to a collection. */
@@ -109,6 +111,39 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
   trace(call, collection, operation, rules)
   if (rules.length === 0 && caller === null) throw denied(caller)
   return { collection, rules, again: (own) => authorizeWrite(own, collection, operation) }
+}
+
+/** The permits under which a session has attempted something. */
+const used = new WeakSet<Permit>()
+
+/**
+ * Begins an attempt at a write under a permit. What the caller is through other documents is read anew (CONTRACT.md
+ * §5, "Claims"), and in every further attempt the account and its session, too: somebody else came first, perhaps
+ * whoever took rights from this caller.
+ */
+export function attempt<P extends Permit, T>(
+  call: Call,
+  permit: P,
+  plan: (own: Call, permit: P) => MaybePromise<T>,
+): MaybePromise<T> {
+  const isFurther = used.has(permit)
+  if (call.session) used.add(permit)
+  return whenReady(isFurther ? resume(call) : call, (present) => {
+    const held = present === call ? permit : { ...permit, ...permit.again?.(present) }
+    if (call.service.plan.claims.size === 0) return plan(present, held)
+    const own = present.renew()
+    const learning = own.learn([...held.rules, ...selectReadRules(held.collection.permissions, own.caller)])
+    return learning ? learning.then(() => plan(own, held)) : plan(own, held)
+  })
+}
+
+/** The same request by who calls now. */
+function resume(call: Call): MaybePromise<Call> {
+  const { service, session, store, binding } = call
+  const resuming = session && service.attachments.get(USERS)?.resume(service, store, session.id)
+  return resuming
+    ? whenReady(resuming, (present) => createCall(service, { ...call, ...present, now: binding.now }))
+    : call
 }
 
 /** Throws `forbidden` where registration is closed. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
+import type * as Authorize from '../../src/service/authorize.js'
 import type * as BatchStore from '../../src/service/batch/batch-store.js'
 import type * as Claims from '../../src/service/claims.js'
-import type * as Attempt from '../../src/service/write/rules/attempt.js'
 import { checkClaims } from '../support/claim-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Claims broken on purpose: what guards the real ones has to notice each of them. */
 
-const ATTEMPT = '../../src/service/write/rules/attempt.js'
+const AUTHORIZE = '../../src/service/authorize.js'
 const CLAIMS = '../../src/service/claims.js'
 
 type Read = ReturnType<typeof Claims.createClaimReader>
@@ -32,9 +32,9 @@ const change = (break_: (values: NonNullable<Awaited<ReturnType<Read>>>) => Awai
 const mutants: readonly Mutant[] = [
   [
     'claims are kept across attempts',
-    ATTEMPT,
+    AUTHORIZE,
     async (original) => {
-      const real = (await original()) as typeof Attempt
+      const real = (await original()) as typeof Authorize
       const attempt: typeof real.attempt = async (call, permit, plan) => {
         await call.learn(permit.rules)
         await call.learnToRead(permit.collection)

@@ -3,14 +3,7 @@ import { isId } from '../../filter/filter.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { askHook } from '../hooks.js'
-import {
-  createCount,
-  findDoomed,
-  planReferrers,
-  requireFound,
-  takeWithDelete,
-  versionFilter,
-} from './find-doomed.js'
+import { createCount, findDoomed, planReferrers, requireFound, takeWithDelete } from './find-doomed.js'
 import { findTarget, type Target } from './find-target.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
 import { type Doomed, findUnset, type Holder, withoutDoomed } from './unset-references.js'
@@ -31,7 +24,7 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
     const steps = [
       // One that changes meanwhile may refer elsewhere by then.
       ...requireFound(done),
-      { in: collection.name, remove: versionFilter(stored), expect: 1 },
+      { in: collection.name, remove: isId(stored._id) },
       ...takeWithDelete(service, collection.name, [stored._id]),
     ]
     return { steps, done, behind: asked?.behind }
@@ -60,11 +53,7 @@ const deleteBelow = (call: Call, collection: Collection, id: string): MaybePromi
     const stored = await call.store.own(name).find(id)
     if (!stored) return NOTHING
     const asked = await askHook(call, { collection, before: stored, after: null })
-    const steps = [
-      { in: name, require: id, version: stored._version },
-      { in: name, remove: isId(id) },
-      ...takeWithDelete(call.service, name, [id]),
-    ]
+    const steps = [{ in: name, remove: isId(id) }, ...takeWithDelete(call.service, name, [id])]
     return { steps, done: undefined, behind: asked?.behind }
   })
 

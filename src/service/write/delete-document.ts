@@ -1,6 +1,7 @@
 import { isId, or } from '../../filter/filter.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
+import { attempt } from '../authorize.js'
 import type { Call } from '../call.js'
 import type { Attempt } from '../store.js'
 import { deleteAsked } from './delete-asked.js'
@@ -13,7 +14,6 @@ import {
   versionFilter,
 } from './find-doomed.js'
 import { findTarget, type Target } from './find-target.js'
-import { attempt } from './rules/attempt.js'
 import { type Doomed, planUnset } from './unset-references.js'
 
 /**

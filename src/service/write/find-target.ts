@@ -2,10 +2,9 @@ import type { Rule } from '../../permissions/grants.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document } from '../../types.js'
-import type { Permit } from '../authorize.js'
+import { attempt, type Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { denied, notFound, unexpected } from '../refusals.js'
-import { attempt } from './rules/attempt.js'
 
 /** The document that a request changes, and the rules for it. */
 export interface Target extends Permit {

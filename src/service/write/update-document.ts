@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
+import { attempt } from '../authorize.js'
 import { type Call, runWithin } from '../call.js'
 import { askHook, type Settled, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store.js'
@@ -15,7 +16,6 @@ import {
   requireReference,
 } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
-import { attempt } from './rules/attempt.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { conflictFor } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'

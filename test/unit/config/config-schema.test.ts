@@ -146,17 +146,7 @@ const BAD: readonly (readonly [title: string, config: unknown, path: string])[] 
     '/collections/notes/schema',
   ],
   ['an unknown setting of a collection', notes({ permision: {} }), '/collections/notes/permision'],
-  ...[
-    'auth',
-    '_notes',
-    '$notes',
-    '1st',
-    'a.b',
-    'a b',
-    '',
-    'é',
-    'n'.repeat(64),
-  ].map(
+  ...['auth', '_notes', '$notes', '1st', 'a.b', 'a b', '', 'é', 'n'.repeat(64)].map(
     (name) =>
       [
         `the collection name "${name}"`,

@@ -1,8 +1,5 @@
 import { closestMatch } from 'leven'
 import { FIELD_NAME, RESERVED_FIELD_NAMES } from '../fields/names.js'
-import { MAX_INDEXED_BYTES } from '../fields/object-schema.js'
-import { isStorableText } from '../json/domain.js'
-import { countBytes } from './json-schema.js'
 
 /** CONTRACT.md §1: names of collections. */
 export const COLLECTION_NAME = '^[a-zA-Z][a-zA-Z0-9_-]{0,62}$'
@@ -39,7 +36,3 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Whether a text is a UUID in its stored form: in lower case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
-
-/** Whether `createdBy`, which may be indexed, can hold a value. */
-export const isCreator = (id: unknown): id is string =>
-  typeof id === 'string' && isStorableText(id) && countBytes(id) <= MAX_INDEXED_BYTES

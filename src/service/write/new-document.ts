@@ -1,4 +1,7 @@
 import type { Collection } from '../../config/plan.js'
+import { MAX_INDEXED_BYTES } from '../../fields/object-schema.js'
+import { isStorableText } from '../../json/domain.js'
+import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
@@ -20,6 +23,10 @@ export function createSystemFields(
   const createdBy = service.attachments.has(name) ? _id : (caller?.id ?? null)
   return { _id, createdAt: now, updatedAt: now, createdBy }
 }
+
+/** Whether `createdBy`, which may be indexed, can hold a value. */
+export const isCreator = (id: unknown): id is string =>
+  typeof id === 'string' && isStorableText(id) && countBytes(id) <= MAX_INDEXED_BYTES
 
 /** Builds the document to store; secrets among its fields become hashes. Throws `overloaded`. */
 export function buildDocument(

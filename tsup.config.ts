@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -165,9 +165,24 @@ function endTypes(): void {
   }
 }
 
+/** Gives the modules that are shared short names: digests, of which each import has one, cannot be compressed. */
+function nameChunks(): void {
+  const files = readdirSync('dist').filter((name) => /\.c?js$/.test(name))
+  const sizeOf = (name: string): number => statSync(`dist/${name}`).size
+  const chunks = files.filter((name) => name.startsWith('chunk-')).sort((a, b) => sizeOf(a) - sizeOf(b))
+  const names = new Map(chunks.map((name, i) => [name, name.replace(/\w+(?=\.)/, String(i))]))
+  for (const file of files) {
+    const text = readFileSync(`dist/${file}`, 'utf8')
+    const named = text.replace(/\bchunk-\w+\.c?js\b/g, (name) => names.get(name) ?? name)
+    writeFileSync(`dist/${file}`, named)
+    renameSync(`dist/${file}`, `dist/${names.get(file) ?? file}`)
+  }
+}
+
 // Once for all, before any of them writes.
 await rm('dist', { recursive: true, force: true })
 writeLooseTypes()
 process.on('exit', endTypes)
+process.on('exit', nameChunks)
 
 export default defineConfig([modules, scripts, types])

@@ -205,3 +205,66 @@ test('without migrate, what is said of tables that are there can be run while ot
   await connect(false).open(more)
   await expectOneSet(4)
 })
+
+describe('an index that no plan of this process asks for', () => {
+  const long = (seed: number, length = 3000): string =>
+    Array.from({ length }, (_, i) => String.fromCharCode(33 + ((i * i * seed + i * 7919) % 900))).join('')
+  const insert = (_id: string, s: string) => [{ in: 'things', insert: { _id, _version: 1, s, n: 7 } }]
+  const twin = { ok: false, step: 0, reason: 'unique', fields: ['s'] }
+  const done = { ok: true, removed: 0 }
+
+  test.each([3000, 20_000])(
+    'refuses no text of %i characters, and what is unique stays so',
+    async (length) => {
+      const other = connect()
+      await other.open(more)
+      const serving = connect()
+      await serving.open(bare)
+      const before = (await findRecorded()).length
+      const writes = range(5).map(async (i) => serving.write(insert(`long${i}`, long(31 + i, length)), {}))
+      expect(await Promise.all(writes)).toEqual(range(5).map(() => done))
+      for (const adapter of [serving, other]) {
+        expect(await adapter.write(insert('again', long(33, length)), {})).toEqual(twin)
+        const filter = { kind: 'eq', field: s, value: long(33, length) } as const
+        expect(await adapter.list('things', { filter, sort: [], skip: 0, limit: null })).toHaveLength(1)
+      }
+      // Those over s, and over n and s, are gone; digests bind instead of the unique one, and that of n stays.
+      expect(await findIndexes()).toHaveLength(3)
+      expect(await findRecorded()).toHaveLength(before - 2)
+    },
+  )
+
+  test('goes while others write, also when whoever needed it gone has left', async () => {
+    const filled = await openFilled()
+    await connect().open(more)
+    const old = new pg.Client({ connectionString: postgres.url })
+    await old.connect()
+    await old.query(`BEGIN; SELECT FROM ${schema}.things LIMIT 1`)
+    const leaving = new AbortController()
+    const writing = filled.write(insert('long', long(31)), { signal: leaving.signal })
+    const isGoing = async (): Promise<boolean> =>
+      (
+        await client.query(
+          `SELECT FROM pg_stat_activity WHERE query ~ 'DROP INDEX CONCURRENTLY.*${schema}' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()`,
+        )
+      ).rows.length > 0
+    // The digests come first, and wait for nobody who only reads.
+    await until(isGoing)
+    expect(await filled.write(insert('short', 'new'), {})).toEqual(done)
+    leaving.abort()
+    await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await old.query('COMMIT')
+    await old.end()
+    await until(async () => (await findIndexes()).length === 3)
+    expect(await filled.write(insert('long', long(31)), {})).toEqual(done)
+    expect(await filled.write(insert('again', 'new'), {})).toEqual(twin)
+  })
+
+  test('stays without migrate', async () => {
+    await connect().open(more)
+    const serving = connect(false)
+    await serving.open(bare)
+    await expect(serving.write(insert('long', long(31)), {})).rejects.toMatchObject({ code: '54000' })
+    await expectOneSet(4)
+  })
+})

@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigFault } from '../../errors.js'
-import type { IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
+import type { CollectionPlan, IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
 import type { SqlEngine } from '../sql/engine.js'
@@ -15,6 +15,7 @@ import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createReads } from './read/reads.js'
 import { createMissing } from './structures/create-missing.js'
+import { createDropSurplus } from './structures/drop-surplus.js'
 import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
 import { explainTaken, writeSteps } from './write/write-steps.js'
@@ -58,6 +59,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const { connectionString, pool, schema = DEFAULT_SCHEMA, migrate = true } = checkOptions(options)
   const dialect = createPostgresDialect(schema)
   const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
+  const asked = new Map<string, CollectionPlan>()
   const indexes = new Map<string, readonly IndexPlan[]>()
   const watch = createWatch()
   let connecting: Promise<Connections> | undefined
@@ -74,6 +76,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const read = repeatReads(use)
   const log = createPostgresLog(dialect, logPlans, read)
   const create = createCreate(engine, use, watch, logPlans)
+  const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
   const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
     const [step, ...others] = steps
@@ -104,7 +107,10 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         connections = opened
         await createMissing(opened.use, { schema, engine }, plans, migrate)
         logPlans.add(plans)
-        for (const plan of plans) indexes.set(plan.name, soughtIndexes(plan, dialect))
+        for (const plan of plans) {
+          asked.set(plan.name, plan)
+          indexes.set(plan.name, soughtIndexes(plan, dialect))
+        }
       } catch (thrown) {
         // An error that is not a connection's tells the operator what to correct.
         throw isLost(thrown) ? unavailable(thrown) : thrown
@@ -113,7 +119,11 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     ...createReads({ engine, use: read, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
     async write(steps, caller) {
       try {
-        const result = await write(steps, caller)
+        const result = await write(steps, caller).catch(async (thrown: unknown) => {
+          if (!migrate || !isTooLong(thrown)) throw thrown
+          await dropSurplus(steps, caller)
+          return write(steps, caller)
+        })
         if (result.ok && logPlans.records(steps)) log.noteWrite(steps)
         return result
       } catch (thrown) {

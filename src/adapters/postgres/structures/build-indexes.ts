@@ -4,45 +4,29 @@ import { writeStatement } from '../../sql/statements.js'
 import type { Structure } from '../../sql/structures.js'
 import type { Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
-import { createLease } from './lease.js'
+import { workInTurn } from './in-turn.js'
 import { type Place, tableOf } from './place.js'
 import { readMissing } from './read-missing.js'
-
-/** The milliseconds between two looks at what another process builds. */
-const LOOK = 200
 
 /**
  * Builds missing indexes of tables that are there, one after another, by one process at a time, while others write.
  * Resolves when all are there, whoever has built them.
  */
-export async function buildIndexes(
+export const buildIndexes = (
   use: Connections['use'],
   place: Place,
   wanted: readonly Structure[],
-): Promise<void> {
-  const lease = createLease(place)
-  let isHeld = false
-  try {
-    for (;;) {
-      const [next] = await use(({ run }) => readMissing(run, place, wanted), {})
-      if (!next) return
-      const wasHeld = isHeld
-      isHeld = await use(({ run }) => lease.take(run), {})
-      // What was found before it was taken may be there by now.
-      if (isHeld && wasHeld) await use(({ run }) => build(run, place, next), {}, { mayBeLong: true })
-      else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
-    }
-  } finally {
-    // Else it ends by itself.
-    if (isHeld) await use(({ run }) => lease.giveBack(run), {}).catch(() => {})
-  }
-}
+): Promise<void> =>
+  workInTurn(use, place, async (run) => {
+    const [next] = await readMissing(run, place, wanted)
+    return next && ((run) => build(run, place, next))
+  })
 
 /** The statement that creates an index while others write, outside of a transaction. */
 export const concurrently = ({ sql }: Structure): string => sql.replace('INDEX', 'INDEX CONCURRENTLY')
 
 /** Builds one index. What an interrupted building has left is made anew. */
-async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+export async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {
   const { name } = structure
   const index = `${quoteName(place.schema)}.${quoteName(name)}`
   const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${index}`
@@ -71,6 +55,3 @@ async function build(run: RunStatement, place: Place, structure: Structure): Pro
   }
   await rename(building.name, name)
 }
-
-// Read at start: a fake clock of a test must not stop what others wait for.
-const later = setTimeout

@@ -29,6 +29,10 @@ const things: readonly StoredDocument[] = Array.from({ length: 30 }, (_, i) =>
 
 const taken = { ok: false, step: 0, reason: 'unique', fields: ['s'] } as const
 
+/** A text that an engine can hardly make smaller. */
+const noise = (length: number): string =>
+  String.fromCharCode(...Array.from({ length }, (_, i) => 33 + ((i * i * 31 + i * 7919) % 900)))
+
 /** Closing, opening again, and opening with other plans. */
 export const reopenCases: readonly AdapterCase[] = [
   {
@@ -112,6 +116,18 @@ export const reopenCases: readonly AdapterCase[] = [
       await withAdapter(storage, [planOf('things', [true, ...fields])], (adapter) =>
         checkStored(adapter, 'things', twins.slice(1), 'after the duplicate is gone'),
       )
+    },
+  },
+  {
+    name: 'open: a text may be of any length once no index asks for its field',
+    async run(storage) {
+      await withAdapter(storage, [plan], (adapter) => insertAll(adapter, 'things', things))
+      await withAdapter(storage, [planOf('things', [false, N])], async (adapter) => {
+        const long = [3000, 20_000].map((n) => documentOf(`${n}`, { s: noise(n), n }))
+        for (const insert of long)
+          await checkWrite(adapter, [{ in: 'things', insert }], { ok: true, removed: 0 })
+        await checkList(adapter, 'things', [...things, ...long], queryOf({ sort: [by(S, true), by(ID)] }))
+      })
     },
   },
   {

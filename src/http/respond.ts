@@ -80,7 +80,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     observation?.locate(found)
     const { methods, allow, place } = found
     const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
-    if (method === 'OPTIONS') return answerOptions(incoming, allow)
+    if (method === 'OPTIONS' && allow.includes(method)) return answerOptions(incoming, allow)
     const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
@@ -240,7 +240,7 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
 })
 
 function refuseMethod(allow: string, observation: Observation | undefined): Answer {
-  const error = new ServiceError('method_not_allowed', `Allowed here: ${allow}.`)
+  const error = new ServiceError('method_not_allowed', `Allowed here: ${allow || 'nothing'}.`)
   observation?.fail(error.code)
   return addHeaders(toProblem(error, idOf(observation)), { allow, ...NO_STORE })
 }

@@ -58,6 +58,43 @@ const count = {
   },
 }
 
+test('the api of a hook answers GET and HEAD alone', async () => {
+  const seen: unknown[] = []
+  const config = { collections: { notes: { schema: {}, permissions: { '*': true } } } } as const
+  const service = createTestService(config, {
+    cors: { origins: '*' },
+    hooks: {
+      notes: {
+        async before({ api }) {
+          for (const [method, path] of [
+            ['GET', 'notes'],
+            ['HEAD', 'notes'],
+            ['OPTIONS', 'notes'],
+            ['OPTIONS', '_batch'],
+            ['POST', 'notes'],
+            ['DELETE', `notes/${idOf(1)}`],
+          ]) {
+            const { status, headers } = await api(
+              new Request(`http://service.test/${path}`, { method: String(method) }),
+            )
+            seen.push([method, status, headers.get('allow')])
+          }
+        },
+      },
+    },
+  })
+  opened.push(service)
+  expect((await service.send('POST /notes', { body: {} })).status).toBe(201)
+  expect(seen).toEqual([
+    ['GET', 200, null],
+    ['HEAD', 200, null],
+    ['OPTIONS', 405, 'GET, HEAD'],
+    ['OPTIONS', 405, ''],
+    ['POST', 405, 'GET, HEAD'],
+    ['DELETE', 405, 'GET, HEAD'],
+  ])
+})
+
 test.each(storages)(
   'hooks and claims, in %s: each write knows what those before have added',
   async (_, create) => {

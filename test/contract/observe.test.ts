@@ -25,6 +25,7 @@ const CONFIG = {
       permissions: { owner: { read: true } },
     },
     notes: {
+      changes: true,
       schema: { text: { type: 'string', required: true }, by: { type: 'reference', collection: 'users' } },
       permissions: { '*': { read: true }, user: true },
     },
@@ -308,6 +309,36 @@ describe('the end of a request', () => {
     await response.body?.cancel()
     await until(() => seen.length > 0)
     expect(seen).toMatchObject([['of this request', { status: 200, aborted: true }]])
+  })
+
+  test.each(['/notes', '/notes/changes'])(
+    'comes when the client of %s goes whose body nobody reads',
+    async (path) => {
+      const { handler, seen } = observeContext()
+      const controller = new AbortController()
+      const { signal } = controller
+      const request = new Request(`http://a${path}`, { signal })
+      expect((await context.run('of this request', () => handler(request))).status).toBe(200)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(seen).toEqual([])
+      controller.abort()
+      await until(() => seen.length > 0)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(seen).toMatchObject([['of this request', { status: 200, aborted: true }]])
+    },
+  )
+
+  test('comes once where the client goes while its body is read', async () => {
+    const { handler, seen } = observeContext()
+    const controller = new AbortController()
+    const response = await handler(new Request('http://a/notes', { signal: controller.signal }))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    controller.abort()
+    while (!(await reader?.read().catch(() => ({ done: true })))?.done);
+    await until(() => seen.length > 0)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(seen).toMatchObject([[undefined, { status: 200, aborted: true }]])
   })
 
   test('comes over Node when all was sent', async () => {

@@ -8,7 +8,8 @@ export const readOnly = (routes: Routes): Routes => ({
   find(path, options) {
     const found = routes.find(path, options)
     if (!found) return undefined
-    const methods = new Map([...found.methods].filter(([name]) => READS.includes(name)))
-    return { ...found, methods, allow: [...methods.keys(), 'OPTIONS'].join(', ') }
+    const isRead = (name: string): boolean => READS.includes(name)
+    const methods = new Map([...found.methods].filter(([name]) => isRead(name)))
+    return { ...found, methods, allow: found.allow.split(', ').filter(isRead).join(', ') }
   },
 })

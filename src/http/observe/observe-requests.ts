@@ -36,20 +36,16 @@ function followAnswer(incoming: IncomingRequest): {
   })
   let status: number | undefined
   let isSent: boolean | undefined
-  let isGone = false
   const settle = (): void => {
     if (status !== undefined && isSent !== undefined) resolve([status, isSent])
   }
   const end = (isWhole: boolean): void => {
-    isSent ??= isWhole && !isGone
+    isSent ??= isWhole
     settle()
   }
   if (incoming.onSent) incoming.onSent(end)
-  else {
-    incoming.onGone(() => {
-      isGone = true
-    })
-  }
+  // Of a body that nobody reads, the stream itself does not end.
+  else incoming.onGone(() => end(false))
   return {
     over,
     follow(answer) {

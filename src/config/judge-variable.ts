@@ -12,7 +12,7 @@ import {
 } from '../query/variable.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { FieldDefinition } from '../types.js'
-import { canHold, describeMisfit } from './can-hold.js'
+import { canHold, nameType } from './can-hold.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { isUnsurePath } from './shape/settle-shape.js'
 
@@ -54,11 +54,12 @@ export function createVariableJudge(
       const isOnlyForLists = form === undefined && options.claims.has(head)
       const takes = (target: Field): boolean =>
         canHold(target, held) && (target.items !== null || !isOnlyForLists)
-      const isMisfit = targets.length > 0 && !targets.some(takes)
-      return (
-        judgeForm(variable, form, formsOf(field)) ??
-        (isMisfit ? `${variable} ${describeMisfit(held, targets)}` : undefined)
-      )
+      const [target] = targets
+      const misfit =
+        target && !targets.some(takes)
+          ? `${variable} is of type ${nameType(held)}, and the field of type ${nameType(target)}`
+          : undefined
+      return judgeForm(variable, form, formsOf(field)) ?? misfit
     }
     return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path ?? '', [...known.keys()])}`
   }

@@ -109,7 +109,6 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   'a type of values': [
     'adapters/postgres/postgres-dialect.ts',
     'adapters/sqlite/sqlite-dialect.ts',
-    'config/can-hold.ts',
     'filter/compare.ts',
     'insight/diff/model/universe.ts',
     'insight/diff/solver/candidates.ts',

@@ -1,4 +1,5 @@
 import { findPositions } from './machine/positions.js'
+import { foldRanges } from './syntax/letter-case.js'
 import type { Pattern } from './syntax/pattern.js'
 import { PatternFault, readSyntax } from './syntax/read-syntax.js'
 
@@ -16,7 +17,7 @@ export type ParsePattern = (source: string, options: { readonly ignoreCase: bool
 export const parsePattern: ParsePattern = (source, options) => {
   if (source.length > 2 * MAX_CHARACTERS || [...source].length > MAX_CHARACTERS)
     throw new PatternFault(`is longer than ${MAX_CHARACTERS} characters`)
-  const pattern = readSyntax(source, options.ignoreCase)
+  const pattern = readSyntax(source, options.ignoreCase ? foldRanges : undefined)
   refuseLarge(pattern)
   return pattern
 }

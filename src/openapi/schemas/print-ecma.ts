@@ -1,5 +1,4 @@
 import { invertRanges, LAST, type Range } from '../../filter/pattern/syntax/code-points.js'
-import { unlowerRanges } from '../../filter/pattern/syntax/letter-case.js'
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import { type PatternDialect, printPattern } from '../../filter/pattern/syntax/print-pattern.js'
 
@@ -29,28 +28,6 @@ const ECMA: PatternDialect = {
   end: '$',
   boundary: '\\b',
   noBoundary: '\\B',
-}
-
-/** The pattern of texts that match once they are in lower case. */
-export function unlower(pattern: Pattern): Pattern {
-  switch (pattern.kind) {
-    case 'text': {
-      const points = Array.from(pattern.text, (character) => character.codePointAt(0) ?? 0)
-      return {
-        kind: 'sequence',
-        parts: points.map((point) => unlower({ kind: 'set', ranges: [[point, point]] })),
-      }
-    }
-    case 'set':
-      return { kind: 'set', ranges: unlowerRanges(pattern.ranges) }
-    case 'sequence':
-    case 'choice':
-      return { ...pattern, parts: pattern.parts.map(unlower) }
-    case 'repeat':
-      return { ...pattern, part: unlower(pattern.part) }
-    default:
-      return pattern
-  }
 }
 
 /** Prints a portable pattern as JSON Schema has it. */

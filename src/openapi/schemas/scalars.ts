@@ -1,8 +1,6 @@
 import { MAX_INDEXED_BYTES } from '../../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../../fields/types/hash.js'
-import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import type { JsonSchema } from '../../json/json-schema.js'
-import { printEcma, unlower } from './print-ecma.js'
 
 /** Any text that can be stored. */
 export const TEXT: JsonSchema = { type: 'string', pattern: '^[^\\x00]*$' }
@@ -48,17 +46,16 @@ interface Normalised {
 /** Text as a client may give it: what is judged after it was normalised is described as it is before. */
 export function describeText(
   { maxBytes, ...keywords }: JsonSchema,
-  own: Pattern | undefined,
+  own: string | undefined,
   { trim, lowercase }: Normalised,
 ): JsonSchema {
   const { minLength, maxLength, format } = keywords
   const isLimited = maxLength !== undefined || maxBytes !== undefined
   const patterns = [
     // What has a format, or is one of several, is without NUL.
-    ...(format === undefined && !('enum' in keywords) ? [domainOf(lowercase === true, isLimited, own)] : []),
+    ...(format === undefined && !('enum' in keywords) ? [domainOf(lowercase === true && isLimited)] : []),
     ...(trim && typeof minLength === 'number' && minLength > 0 ? [trimmedFrom(minLength)] : []),
-    ...(trim && own ? [TRIMMED] : []),
-    ...(own ? [printEcma(lowercase ? unlower(own) : own)] : []),
+    ...(own === undefined ? [] : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), own]),
   ]
   const [first, ...others] = patterns
   return {
@@ -69,11 +66,14 @@ export function describeText(
   }
 }
 
-/** In lower case, U+0130 alone becomes longer; it and U+212A alone get letters of ASCII. */
-function domainOf(isLowered: boolean, isLimited: boolean, own: Pattern | undefined): string {
-  if (!isLowered || !(isLimited || own)) return '^[^\\x00]*$'
-  return own ? '^[^\\x00\\u0130\\u212a]*$' : '^[^\\x00\\u0130]*$'
-}
+/** In lower case, U+0130 alone becomes longer. */
+const domainOf = (mayGrow: boolean): string => (mayGrow ? '^[^\\x00\\u0130]*$' : '^[^\\x00]*$')
+
+/**
+ * Text whose lower case a pattern can be told of: that of U+0130 is two characters, that of U+03A3 depends on what is
+ * around it, and that of U+212A is a letter of ASCII, beside which a word has its edge.
+ */
+const LOWERED = '^[^\\u0130\\u03a3\\u212a]*$'
 
 /** Text without white space around it: what a pattern would find there is removed. */
 const TRIMMED = '^(?:\\S(?:[\\s\\S]*\\S)?)?$'

@@ -1,5 +1,6 @@
 import type { Field } from '../../fields/field-type.js'
-import { parsePattern } from '../../filter/pattern/parse-pattern.js'
+import { unlowerRanges } from '../../filter/pattern/syntax/letter-case.js'
+import { readSyntax } from '../../filter/pattern/syntax/read-syntax.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { holdsImmutable } from '../../schema/changes.js'
 import { printEcma } from './print-ecma.js'
@@ -58,10 +59,14 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
     case 'string': {
       if (definition.type === 'reference') return describeReference(field)
       const source = fieldType.patternOf?.(definition)
-      const pattern = source === undefined ? undefined : parsePattern(source, { ignoreCase: false })
-      if (isAnswer) return pattern ? { ...keywords, pattern: printEcma(pattern) } : keywords
+      const isLowered = !isAnswer && 'lowercase' in definition && definition.lowercase
+      const own =
+        source === undefined
+          ? undefined
+          : printEcma(readSyntax(source, isLowered ? unlowerRanges : undefined))
+      if (isAnswer) return own === undefined ? keywords : { ...keywords, pattern: own }
       const limit = indexed.has(path) && fieldType.isScalar && fieldType.isUnbounded ? { maxBytes: true } : {}
-      return describeText({ ...keywords, ...limit }, pattern, definition.type === 'string' ? definition : {})
+      return describeText({ ...keywords, ...limit }, own, definition.type === 'string' ? definition : {})
     }
     case 'timestamp':
       return isAnswer ? { type: 'string', format: 'date-time' } : describeTime(keywords)

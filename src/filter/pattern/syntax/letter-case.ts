@@ -73,21 +73,14 @@ export function foldRanges(ranges: readonly Range[]): readonly Range[] {
   return normaliseRanges(folded)
 }
 
-/** Its lower case has a letter of ASCII, which no pattern can tell from others at the edge of a word. */
-const KELVIN = 0x212a
-const [SIGMA, FINAL_SIGMA] = [0x3a3, 0x3c2]
-
-/** The code points whose lower case lies in `ranges`: that of a capital sigma is another at the end of a word. */
+/** The code points whose lower case lies in `ranges`, wherever it is one code point in every text. */
 export function unlowerRanges(ranges: readonly Range[]): readonly Range[] {
   const isIn = (point: number): boolean => ranges.some(([first, last]) => first <= point && point <= last)
-  const changed = findCased().points.flatMap((point) => {
-    const lower = single(String.fromCodePoint(point).toLowerCase()) ?? point
-    return lower === point || point === KELVIN ? [] : [{ point, lower }]
-  })
-  const fitting = changed.filter(({ point, lower }) => isIn(lower) && (point !== SIGMA || isIn(FINAL_SIGMA)))
-  const toRange = ({ point }: { readonly point: number }): Range => [point, point]
+  const lowerOf = (point: number): number => single(String.fromCodePoint(point).toLowerCase()) ?? point
+  const changed = findCased().points.filter((point) => lowerOf(point) !== point)
+  const toRange = (point: number): Range => [point, point]
   const others = invertRanges([...invertRanges(ranges), ...changed.map(toRange)])
-  return normaliseRanges([...others, ...fitting.map(toRange)])
+  return normaliseRanges([...others, ...changed.filter((point) => isIn(lowerOf(point))).map(toRange)])
 }
 
 /** The index of the first number in a sorted list that is not below `wanted`. */

@@ -1,6 +1,5 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp'
 import { invertRanges, normaliseRanges, type Range, WORD_RANGES } from './code-points.js'
-import { foldRanges } from './letter-case.js'
 import type { Pattern } from './pattern.js'
 
 /** Why a text is not a portable pattern. */
@@ -9,8 +8,11 @@ export class PatternFault extends Error {}
 /**
  * Reads a portable pattern (CONTRACT.md §3.5). Throws `PatternFault` for syntax outside the portable core.
  */
-export const readSyntax = (source: string, ignoreCase: boolean): Pattern =>
-  convertAlternatives(parseSyntax(source).alternatives, ignoreCase)
+export const readSyntax = (source: string, change?: Change): Pattern =>
+  convertAlternatives(parseSyntax(source).alternatives, change)
+
+/** Changes the characters that a pattern names: to all their cases, for example. */
+type Change = (ranges: readonly Range[]) => readonly Range[]
 
 function parseSyntax(source: string): AST.Pattern {
   const escaped = source.replace(/\\(.?)/gsu, (sequence, character: string) => {
@@ -27,29 +29,29 @@ function parseSyntax(source: string): AST.Pattern {
   }
 }
 
-function convertAlternatives(alternatives: readonly AST.Alternative[], fold: boolean): Pattern {
+function convertAlternatives(alternatives: readonly AST.Alternative[], change: Change | undefined): Pattern {
   const parts = alternatives.map(({ elements }) =>
-    joinText(elements.map((element) => convert(element, fold))),
+    joinText(elements.map((element) => convert(element, change))),
   )
   return (parts.length === 1 && parts[0]) || { kind: 'choice', parts }
 }
 
-function convert(node: AST.Element, fold: boolean): Pattern {
+function convert(node: AST.Element, change: Change | undefined): Pattern {
   switch (node.type) {
     case 'Character':
-      return convertCharacter(node.value, fold)
+      return convertCharacter(node.value, change)
     case 'CharacterSet':
       return { kind: 'set', ranges: rangesOfSet(node) }
     case 'CharacterClass':
-      return convertClass(node, fold)
+      return convertClass(node, change)
     case 'Group':
     case 'CapturingGroup':
       if (node.type === 'Group' ? node.modifiers : node.name) return refuse(node)
-      return convertAlternatives(node.alternatives, fold)
+      return convertAlternatives(node.alternatives, change)
     case 'Quantifier':
       return {
         kind: 'repeat',
-        part: convert(node.element, fold),
+        part: convert(node.element, change),
         min: node.min,
         max: node.max === Number.POSITIVE_INFINITY ? null : node.max,
       }
@@ -66,10 +68,10 @@ function refuse(node: AST.Node): never {
   throw new PatternFault(`uses ${JSON.stringify(node.raw.slice(0, 20))}, which is not in the portable core`)
 }
 
-function convertCharacter(point: number, fold: boolean): Pattern {
+function convertCharacter(point: number, change: Change | undefined): Pattern {
   refuseUnstored(point)
-  const ranges = fold ? foldRanges([[point, point]]) : []
-  const alone = ranges.length === 0 || (ranges.length === 1 && ranges[0]?.[0] === ranges[0]?.[1])
+  const ranges = change?.([[point, point]]) ?? []
+  const alone = !change || (ranges.length === 1 && ranges[0]?.[0] === point && ranges[0][1] === point)
   return alone ? { kind: 'text', text: String.fromCodePoint(point) } : { kind: 'set', ranges }
 }
 
@@ -78,7 +80,7 @@ function refuseUnstored(point: number): void {
     throw new PatternFault('contains NUL or a lone surrogate, which no stored text does')
 }
 
-function convertClass(node: AST.CharacterClass, fold: boolean): Pattern {
+function convertClass(node: AST.CharacterClass, change: Change | undefined): Pattern {
   if (node.elements.length === 0) return refuse(node)
   const named: Range[] = []
   const sets: Range[] = []
@@ -102,7 +104,7 @@ function convertClass(node: AST.CharacterClass, fold: boolean): Pattern {
         return refuse(node)
     }
   }
-  const ranges = normaliseRanges([...(fold ? foldRanges(named) : named), ...sets])
+  const ranges = normaliseRanges([...(change?.(named) ?? named), ...sets])
   return { kind: 'set', ranges: node.negate ? invertRanges(ranges) : ranges }
 }
 

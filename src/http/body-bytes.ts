@@ -1,16 +1,32 @@
 import { ServiceError } from '../errors.js'
 
-/** Joins the chunks of a body. */
-export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks
-  if (first && chunks.length === 1) return first
-  const joined = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    joined.set(chunk, offset)
-    offset += chunk.length
+/** Collects the chunks of a body. */
+export interface BodyBytes {
+  readonly length: number
+  add(chunk: Uint8Array): void
+  /** All of them. */
+  join(): Uint8Array
+}
+
+/** Creates what collects a body. It keeps no chunk but the first: one of a single byte takes a hundred. */
+export function createBodyBytes(): BodyBytes {
+  let bytes: Uint8Array = new Uint8Array()
+  const body = {
+    length: 0,
+    add(chunk: Uint8Array) {
+      const end = body.length + chunk.length
+      if (body.length === 0) bytes = chunk
+      else if (end > bytes.length) {
+        const larger = new Uint8Array(Math.max(end, 2 * bytes.length))
+        larger.set(bytes)
+        bytes = larger
+      }
+      if (bytes !== chunk) bytes.set(chunk, body.length)
+      body.length = end
+    },
+    join: () => bytes.subarray(0, body.length),
   }
-  return joined
+  return body
 }
 
 /** The error for a body beyond `limits.bodyBytes`. */

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.js'
 import type { Deadline } from '../service/deadline.js'
 import type { Respond } from './answer.js'
 import { type Answer, type IncomingRequest, isStream } from './answer.js'
-import { joinBytes, tooLarge, tooSlow } from './body-bytes.js'
+import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, findNodeResponse } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
 
@@ -84,23 +84,21 @@ async function collectBytes(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limit: number,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const body = createBodyBytes()
   for (;;) {
     // A stream that breaks counts as a body that did not arrive.
     const { done, value } = await reader.read().catch(() => {
       throw tooSlow()
     })
-    if (done) return joinBytes(chunks, length)
+    if (done) return body.join()
     // A stream from the host can yield anything.
     if (!((value as unknown) instanceof Uint8Array))
       throw new ServiceError('invalid_json', 'The body must be bytes.')
-    length += value.length
-    if (length > limit) {
+    if (body.length + value.length > limit) {
       void reader.cancel().catch(() => {})
       throw tooLarge(limit)
     }
-    chunks.push(value)
+    body.add(value)
   }
 }
 

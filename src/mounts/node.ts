@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServiceError } from '../errors.js'
 import { type Answer, type IncomingRequest, isStream, type Text } from '../http/answer.js'
-import { joinBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
+import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
 import { isPromise } from '../promises.js'
@@ -175,13 +175,11 @@ function readMessageBody(request: FrameworkRequest, limit: number, time: Time): 
 
 function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    let chunks: Uint8Array[] = []
-    let length = 0
+    const body = createBodyBytes()
     let isOver = false
     const end = (error: () => ServiceError): void => {
       if (isOver) return
       isOver = true
-      chunks = []
       reject(error())
     }
     const onBroken = (): void => end(tooSlow)
@@ -189,14 +187,12 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
     request
       .on('data', (chunk: Uint8Array) => {
         if (isOver) return
-        length += chunk.length
-        chunks.push(chunk)
-        if (length <= limit) return
+        if (body.length + chunk.length <= limit) return body.add(chunk)
         request.pause()
         end(() => tooLarge(limit))
       })
       .on('end', () => {
-        if (!isOver) resolve(joinBytes(chunks, length))
+        if (!isOver) resolve(body.join())
         isOver = true
       })
       .on('error', onBroken)

@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../filter/bounded-map.js'
 import type { Filter } from '../filter/filter.js'
 import type { Bytes } from '../json/bytes.js'
-import type { Query } from '../query/compile-query.js'
+import type { LinkedQuery } from '../query/query-reader.js'
 import type { StoredDocument } from '../storage.js'
 
 /** What a page took from another collection. */
@@ -28,8 +28,8 @@ export interface KeptPage {
 /** Keeps the texts of pages that consist of the same documents again. */
 export interface KeptPages {
   /** The page of a query, if it had exactly these documents when it was last written. */
-  find(query: Query, documents: readonly StoredDocument[]): KeptPage | undefined
-  keep(query: Query, page: KeptPage): void
+  find(query: LinkedQuery, documents: readonly StoredDocument[]): KeptPage | undefined
+  keep(query: LinkedQuery, page: KeptPage): void
 }
 
 /** The most bytes that a service keeps. */
@@ -37,28 +37,37 @@ const MAX_BYTES = 16 * 1024 * 1024
 /** What a document of a page takes beside its text, and one that was looked up by its id. */
 const REFERENCE = 8
 const LOOKED = 256
+/** What a query takes, and each unit of its text: it lives as long as its page. */
+const QUERY = 2048
+const UNIT = 32
 
 /**
  * Creates the kept pages of a service. Documents that cannot change are compared by identity: a page with one
  * that was written meanwhile is another page. A query is kept for one access, so its texts are too.
  */
 export function createKeptPages(): KeptPages {
-  const pages = createBoundedMap<Query, KeptPage>(
+  const pages = createBoundedMap<LinkedQuery, { readonly page: KeptPage; readonly size: number }>(
     MAX_BYTES,
-    ({ json, documents, looked = NONE }) =>
-      json.length + REFERENCE * documents.length + looked.reduce((sum, { size }) => sum + LOOKED * size, 0),
+    ({ size }) => size,
   )
   return {
     find(query, documents) {
-      const page = pages.get(query)
+      const page = pages.get(query)?.page
       return page && isSame(page.documents, documents) ? page : undefined
     },
     keep(query, page) {
       // A query that is not kept does not come again.
-      if (Object.isFrozen(query)) pages.set(query, page)
+      if (Object.isFrozen(query)) pages.set(query, { page, size: sizeOf(query, page) })
     },
   }
 }
+
+const sizeOf = ({ others }: LinkedQuery, { json, documents, looked = NONE }: KeptPage): number =>
+  QUERY +
+  UNIT * others.length +
+  json.length +
+  REFERENCE * documents.length +
+  looked.reduce((sum, { size }) => sum + LOOKED * size, 0)
 
 const NONE: readonly Looked[] = []
 

@@ -2,7 +2,7 @@ import { isId, or } from '../../filter/filter.js'
 import { freezeDeep } from '../../json/freeze-deep.js'
 import { whenReady } from '../../promises.js'
 import type { Expansion } from '../../query/compile-expand.js'
-import type { Query } from '../../query/compile-query.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
 import type { Listed, StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
@@ -16,7 +16,7 @@ const MAX_DOCUMENTS = 100
 
 /** A page whose references are to be replaced. */
 interface Expanding {
-  readonly query: Query
+  readonly query: LinkedQuery
   readonly documents: readonly StoredDocument[]
   /** The documents as they were asked for. */
   readonly selected: Iterable<JsonObject>

@@ -1,8 +1,8 @@
 import { type Bytes, joinArray } from '../../json/bytes.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
-import type { Query } from '../../query/compile-query.js'
 import { project } from '../../query/projection.js'
+import type { LinkedQuery } from '../../query/query-reader.js'
 import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -17,7 +17,7 @@ import { PIECE } from './text-stream.js'
 /** An access and a query. */
 export interface Reading {
   readonly access: ReadAccess
-  readonly query: Query
+  readonly query: LinkedQuery
 }
 
 /** Prints the JSON texts of documents, separated by commas, in pieces. */

@@ -53,6 +53,16 @@ function createAjv(verbose: boolean): Ajv {
   })
   addFormats.default(ajv, [...STRING_FORMATS])
   ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  // ajv's own compares a value with one after the other: a body may hold many, and a list be long.
+  ajv.removeKeyword('enum')
+  ajv.addKeyword({
+    keyword: 'enum',
+    schemaType: 'array',
+    compile(allowed: readonly unknown[]) {
+      const known = new Set(allowed)
+      return (value: unknown) => known.has(value)
+    },
+  })
   ajv.addKeyword({
     keyword: 'maxBytes',
     type: 'string',

@@ -14,7 +14,7 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
     return `is unknown${suggest(String(params.additionalProperty), known) || ';'} allowed: ${known.join(', ')}`
   },
   type: ({ params, found }) => `must be ${[params.type].flat().join(' or ')}, found ${show(found)}`,
-  enum: ({ params, found }) => `must be one of ${list(params.allowedValues)}, found ${show(found)}`,
+  enum: ({ schema, found }) => `must be one of ${list(schema.enum)}, found ${show(found)}`,
   const: ({ params, found }) => `must be ${show(params.allowedValue)} here, found ${show(found)}`,
   discriminator: ({ params, schema }) => {
     const types = typesOf(schema)

@@ -29,3 +29,21 @@ test('of many schemas only the last ones are kept', () => {
   for (let i = 1; i < 10; i++) compileJsonSchema(long(i))
   expect(compileJsonSchema(long(0))).not.toBe(first)
 })
+
+test('a value is looked up among those allowed, and not compared with each', () => {
+  let reads = 0
+  const allowed = new Proxy(
+    Array.from({ length: 1000 }, (_, i) => `value ${i}`),
+    {
+      get(list, name, receiver) {
+        reads += 1
+        return Reflect.get(list, name, receiver)
+      },
+    },
+  )
+  const find = compileJsonSchema({ type: 'array', items: { type: 'string', enum: allowed } })
+  reads = 0
+  expect(find(Array.from({ length: 1000 }, () => 'value 999'))).toEqual([])
+  expect(reads).toBe(0)
+  expect(find(['value 1', 'value 1000'])).toMatchObject([{ path: '/1', keyword: 'enum' }])
+})

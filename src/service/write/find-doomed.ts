@@ -5,7 +5,7 @@ import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Call, Service } from '../call.js'
 import { inUse } from '../refusals.js'
 import type { WriteFailure } from '../store.js'
-import { type Doomed, MAX_CASCADE } from './unset-references.js'
+import { type Doomed, MAX_CASCADE, readAll } from './unset-references.js'
 
 /** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */
 export type Count = (documents: number) => void
@@ -32,7 +32,7 @@ export interface Removal {
  * with the service's own authority.
  */
 export async function findDoomed(
-  { service, store }: Call,
+  call: Call,
   { collection: { name }, stored: { _id, _version }, count }: Removal,
 ): Promise<Doomed> {
   const doomed = new Map([[name, new Map([[_id, _version]])]])
@@ -40,15 +40,19 @@ export async function findDoomed(
   while (wave.length > 0) {
     const next: [string, string[]][] = []
     for (const [collection, ids] of wave) {
-      for (const { collection: from, field } of referrersOf(service, collection, 'cascade')) {
+      for (const { collection: from, field } of referrersOf(call.service, collection, 'cascade')) {
         const known = doomed.get(from) ?? new Map<string, number>()
-        const limit = MAX_CASCADE + 1 + known.size
-        const found = await store.own(from).list({ filter: refersTo(field, ids), limit })
-        const fresh = found.filter((document) => !known.has(document._id))
-        count(fresh.length)
-        for (const document of fresh) known.set(document._id, document._version)
         doomed.set(from, known)
-        if (fresh.length > 0) next.push([from, fresh.map((document) => document._id)])
+        const fresh: string[] = []
+        for await (const found of readAll(call, from, refersTo(field, ids), known.size)) {
+          const others = found.filter((document) => !known.has(document._id))
+          count(others.length)
+          for (const document of others) {
+            known.set(document._id, document._version)
+            fresh.push(document._id)
+          }
+        }
+        if (fresh.length > 0) next.push([from, fresh])
       }
     }
     wave = next

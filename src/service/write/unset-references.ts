@@ -101,7 +101,8 @@ function findUnsetting({ service }: Call, doomed: Doomed): ReadonlyMap<string, F
   return found
 }
 
-async function* readAll(
+/** Reads documents a few at a time: they may be large. Of those that match, `known` count for nothing. */
+export async function* readAll(
   { store }: Call,
   collection: string,
   filter: Filter,

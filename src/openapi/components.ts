@@ -33,49 +33,43 @@ export function createComponents(): Components {
     },
     make: ($ref) => makers.get($ref)?.[2](),
     *makeFor(roots, slice) {
-      const made: { readonly [kind in Kind]: Map<string, JsonSchema> } = {
-        schemas: new Map(),
-        parameters: new Map(),
-        responses: new Map(),
-        headers: new Map(),
+      const made: { readonly [kind in Kind]: { [name: string]: JsonSchema } } = {
+        schemas: {},
+        parameters: {},
+        responses: {},
+        headers: {},
       }
       const waiting = [...roots].reverse()
       for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
         slice.left -= VISIT
         if (slice.left <= 0) yield
-        const found: Maker[] = []
-        findReferences(value, ($ref) => {
-          const maker = makers.get($ref)
-          if (maker) found.push(maker)
-        })
-        const inside = found.flatMap(([kind, name, make]): readonly JsonSchema[] => {
-          if (made[kind].has(name)) return []
+        const inside: JsonSchema[] = []
+        for (const $ref of findReferences(value)) {
+          slice.left -= FIND
+          if (slice.left <= 0) yield
+          const [kind, name, make] = makers.get($ref) ?? []
+          if (!kind || !name || !make || Object.hasOwn(made[kind], name)) continue
           const component = make()
-          made[kind].set(name, component)
+          made[kind][name] = component
+          inside.push(component)
           slice.left -= MAKE
-          return [component]
-        })
+        }
         waiting.push(...inside.reverse())
       }
-      const { schemas, parameters, responses, headers } = made
-      return {
-        schemas: Object.fromEntries(schemas),
-        parameters: Object.fromEntries(parameters),
-        responses: Object.fromEntries(responses),
-        headers: Object.fromEntries(headers),
-      }
+      return made
     },
   }
 }
 
-/** The steps of looking through a component, and of making one. */
+/** The steps of looking through a component, of finding a reference, and of making a component. */
 const VISIT = 100
+const FIND = 20
 const MAKE = 50
 
-function findReferences(value: unknown, note: ($ref: unknown) => void): void {
+function* findReferences(value: unknown): Generator<unknown> {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
-    if (key === '$ref') note(inner)
-    else findReferences(inner, note)
+    if (key === '$ref') yield inner
+    else yield* findReferences(inner)
   }
 }

@@ -1,10 +1,9 @@
 import { createBoundedMap } from '../filter/bounded-map.js'
-import type { Describe } from '../http/routes/create-exchange.js'
+import type { Describe, Found } from '../http/routes/create-exchange.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { OPERATIONS } from '../permissions/grants.js'
 import type { KeptText } from '../permissions/kept-texts.js'
-import { whenReady } from '../promises.js'
-import { runWithin } from '../service/call.js'
+import { type Call, runWithin } from '../service/call.js'
 import { describeInSlices, writeInSlices } from './describe-service.js'
 import type { Described } from './scope.js'
 
@@ -15,20 +14,33 @@ const MAX_KEPT = 32 * 1024 * 1024
 export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): Describe {
   const kept = createBoundedMap<string, KeptText>(MAX_KEPT, ({ bytes }) => bytes.length)
   const subjects = findSubjects(service)
-  return (call, { prefix, hasAccountRoutes }) => {
-    const { caller } = call
-    const key = JSON.stringify([prefix, hasAccountRoutes, caller && rolesOf(caller, subjects)])
+  let underWay: Promise<unknown> | undefined
+  const make = async (call: Call, found: Found, key: string): Promise<KeptText> => {
+    const text = await runWithin(call, function* (slice) {
+      const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
+      return yield* writeInSlices(yield* describeInSlices(own, call.caller, found.prefix, slice), slice)
+    })
+    const document = { bytes: encoder.encode(text) }
+    kept.set(key, document)
+    return document
+  }
+  /** One at a time: what is half done takes several times what is kept of it. */
+  const makeInTurn = async (call: Call, found: Found, key: string): Promise<KeptText> => {
+    while (underWay) await underWay
+    call.deadline.signal.throwIfAborted()
     const known = kept.get(key)
     if (known) return known
-    const text = runWithin(call, function* (slice) {
-      const own = { ...service, hasAccountRoutes }
-      return yield* writeInSlices(yield* describeInSlices(own, caller, prefix, slice), slice)
-    })
-    return whenReady(text, (written): KeptText => {
-      const document = { bytes: encoder.encode(written) }
-      kept.set(key, document)
-      return document
-    })
+    const making = make(call, found, key)
+    const end = (): void => {
+      underWay = undefined
+    }
+    underWay = making.then(end, end)
+    return making
+  }
+  return (call, found) => {
+    const { caller } = call
+    const key = JSON.stringify([found.prefix, found.hasAccountRoutes, caller && rolesOf(caller, subjects)])
+    return kept.get(key) ?? makeInTurn(call, found, key)
   }
 }
 

@@ -3,7 +3,7 @@ import { compileConfig } from '../../../src/config/compile-config.js'
 import { createDescribe } from '../../../src/openapi/create-describe.js'
 import type { Call } from '../../../src/service/call.js'
 
-// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size.
+// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size; §6, "Fairness".
 
 /** A long value makes a document large: a few are more than may be kept. */
 const LARGE = { kind: { type: 'string', enum: ['x'.repeat(400_000)] } }
@@ -79,5 +79,60 @@ describe('a document', () => {
     expect(again === first).toBe(false)
     expect(Buffer.compare(again.bytes, first.bytes)).toBe(0)
     expect((await ask([])) === again).toBe(true)
+  })
+})
+
+const fields = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`field${i}`, { type: 'string' }]))
+const wide = compileConfig(
+  {
+    collections: {
+      things: { schema: fields, permissions: { '*': { read: true }, editor: { create: true } } },
+    },
+  },
+  { production: false, hasAuthenticate: true },
+)
+
+/** Describes, and counts how many descriptions were begun and how many of these are under way. */
+function createStage() {
+  let begun = 0
+  const service = {
+    ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+    get plan() {
+      begun += 1
+      return wide
+    },
+  }
+  const describe = createDescribe(service)
+  const start = begun
+  const ask = async (signal: AbortSignal, ...roles: string[]) =>
+    describe({ caller: { id: 'ann', roles }, deadline: { signal } } as unknown as Call, {
+      prefix: '',
+      hasAccountRoutes: false,
+    })
+  return { ask, begun: () => begun - start }
+}
+
+const forever = new AbortController().signal
+
+describe('descriptions', () => {
+  test('are made one at a time, and once for all who ask together', async () => {
+    const { ask, begun } = createStage()
+    const all = [...Array.from({ length: 20 }, () => ask(forever)), ask(forever, 'editor')]
+    await Promise.resolve()
+    expect(begun()).toBe(1)
+    const made = await Promise.all(all)
+    expect(begun()).toBe(2)
+    expect(new Set(made).size).toBe(2)
+  })
+
+  test('wait for nobody who has left', async () => {
+    const { ask, begun } = createStage()
+    const leaving = new AbortController()
+    const gone = [ask(leaving.signal), ask(leaving.signal)].map((asked) => expect(asked).rejects.toThrow())
+    const staying = ask(forever)
+    leaving.abort()
+    await Promise.all(gone)
+    expect((await staying).bytes.length).toBeGreaterThan(1000)
+    expect(begun()).toBe(2)
   })
 })

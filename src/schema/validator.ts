@@ -12,6 +12,7 @@ import { runAtOnce, type Slice, type Sliced } from '../slices.js'
 import type { JsonObject } from '../types.js'
 import { compileJsonSchema, type Violation } from './json-schema.js'
 import { isFieldName } from './names.js'
+import { stepsToJudge } from './normalise.js'
 
 /** The most faults in one answer (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
@@ -128,10 +129,11 @@ function compileObjectSoundness(properties: readonly Field[], parse: ParsePatter
 function compileArraySoundness(items: Field, parse: ParsePattern): Soundness {
   const validate = compileJsonSchema(items.fieldType.bodySchema(items))
   const isSound = compileSoundness(items, parse)
+  const steps = stepsToJudge(items)
   return (value, slice) =>
     Array.isArray(value) &&
     value.every((element) => {
-      slice.left -= 2 * stepsToRead(element)
+      slice.left -= steps + 2 * stepsToRead(element)
       return slice.left > 0 && isSound(element, slice) && validate(element).length === 0
     })
 }
@@ -185,11 +187,11 @@ function compileObjectCheck(properties: readonly Field[], parse: ParsePattern): 
 
 function compileArrayCheck(items: Field, parse: ParsePattern): Check {
   const validate = compileJsonSchema(items.fieldType.bodySchema(items))
-  const check = compileCheck(items, parse)
+  const [check, steps] = [compileCheck(items, parse), stepsToJudge(items)]
   return function* (value, path, add, slice) {
     if (!Array.isArray(value)) return
     for (let i = 0; i < value.length; i++) {
-      slice.left -= 2 * stepsToRead(value[i])
+      slice.left -= steps + 2 * stepsToRead(value[i])
       if (slice.left <= 0) yield
       for (const violation of validate(value[i])) {
         if (!add(describeViolation({ ...violation, path: `${path}/${i}${violation.path}` }))) return

@@ -172,6 +172,40 @@ describe('references', () => {
   })
 })
 
+test('a cascade brings few documents into memory', async () => {
+  const adapter = createCuttingAdapter()
+  const of = { type: 'reference', collection: 'people', onDelete: 'cascade' }
+  const cascading = {
+    collections: {
+      people: { schema: {}, permissions: { '*': { read: true, delete: true } } },
+      letters: { schema: { of, text: { type: 'string' } }, permissions: { '*': { read: true } } },
+    },
+  }
+  const letters = fill(30, (i) => ({ of: idOf(1), text: String(i % 10).repeat(300_000) }))
+  const service = await openStored(cascading, { people: [{}, {}], letters }, { adapter })
+  opened.push(service)
+  adapter.most = 0
+  expect((await service.send(`DELETE /people/${idOf(1)}`)).status).toBe(204)
+  expect(adapter.most).toBeLessThanOrEqual(1024 * 1024)
+  expect((await service.send('GET /letters')).body).toEqual([])
+})
+
+test('of many undeclared names the first ones are told', async () => {
+  const schema = { title: { type: 'string', maxLength: 5 } }
+  const permissions = { '*': { create: true, read: true, update: true } }
+  const closed = { collections: { notes: { schema, permissions } } }
+  const service = await openStored(closed, { notes: [{ title: 'a' }] }, { authenticate: () => null })
+  opened.push(service)
+  const names = fill(5000, (i) => `n${i}`)
+  const body = { ...Object.fromEntries(names.map((name) => [name, 1])), title: 'longer' }
+  const first = names.slice(0, 50).map((name) => `/${name}`)
+  for (const line of ['POST /notes', `PATCH /notes/${idOf(1)}`, `PUT /notes/${idOf(1)}`])
+    expect(Object.keys(faultsOf(await service.send(line, { body }))), line).toEqual(first)
+  const removing = Object.fromEntries(names.map((name) => [name, null]))
+  const sent = await service.send(`PATCH /notes/${idOf(1)}`, { body: removing })
+  expect(Object.keys(faultsOf(sent))).toEqual(first)
+})
+
 describe('large bodies at the same time', () => {
   test.each<[string, Json]>([
     ['numbers', { numbers: fill(100_000, (i) => i) }],
@@ -190,5 +224,49 @@ describe('large bodies at the same time', () => {
     const small = await service.send('POST /things', { body: { numbers: [1] } })
     expect([small.status, answered]).toEqual([201, 0])
     await Promise.all(all)
+  })
+})
+
+describe('a body is judged in many slices', () => {
+  /** The turns of the event loop that come while a request is answered. */
+  async function countTurns(run: () => Promise<unknown>): Promise<number> {
+    let turns = 0
+    let isOver = false
+    const count = (): void => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await run()
+    isOver = true
+    return turns
+  }
+
+  const names = fill(60, (i) => `p${i}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const roles = fill(30, (i) => `role${i}`)
+  const many = {
+    collections: {
+      things: {
+        schema: { list: { type: 'array', items: { type: 'object', properties } }, title: { type: 'string' } },
+        permissions: {
+          '*': { create: true },
+          ...Object.fromEntries(roles.map((role) => [role, { create: { pick: ['title'] } }])),
+        },
+      },
+    },
+  }
+
+  test.each<[string, Json, readonly string[]]>([
+    ['where its objects may have many properties', { list: fill(20_000, () => ({})) }, []],
+    ['where many rules are tried', Object.fromEntries(fill(20_000, (i) => [`n${i}`, 1])), roles],
+  ])('%s', async (_, body, mine) => {
+    const service = await openStored(many, {}, { authenticate: () => null })
+    opened.push(service)
+    const caller = { id: 'ann', roles: [...mine] }
+    const turns = await countTurns(async () => {
+      expect((await service.send('POST /things', { body, caller })).status).toBe(201)
+    })
+    expect(turns).toBeGreaterThan(7)
   })
 })

@@ -66,6 +66,15 @@ describe('a misspelt property', () => {
     },
   )
 
+  test('is told the nearest name where it is among the first eight', async () => {
+    const { send } = createTestService(config, { authenticate: () => null })
+    const misspelt = Array.from({ length: 40 }, (_, i) => [`headin${i}`, 'x'])
+    const { body } = await send('POST /things', { body: Object.fromEntries(misspelt), caller: admin })
+    expect(body.errors).toHaveLength(40)
+    const told = body.errors.map(({ message }: { message: string }) => message.includes('"heading"'))
+    expect(told).toEqual(misspelt.map((_, i) => i < 8))
+  })
+
   test.each<[name: string, nearest: string[]]>([
     ['headin', ['heading']],
     ['salry', []],

@@ -14,7 +14,7 @@ import type { Attempt } from '../store.js'
 import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
 import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
-import type { Ignoring } from '../write/rules/choose-rule.js'
+import { explain, type Ignoring } from '../write/rules/choose-rule.js'
 import { invalidFor } from '../write/rules/veil.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize } from '../write/written.js'
@@ -117,7 +117,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   }
   const trial = { collection: users, rule, kept }
   const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
-  if (applied.kind === 'invalid') throw invalidFor(call, users, applied.faults)
+  if (applied.kind === 'invalid') throw invalidFor(call, users, explain(trial, applied.faults))
   if (applied.kind === 'refused') throw refused()
   const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
   const settled = asking && (await asking)

@@ -143,7 +143,8 @@ export const judgeNew = (
   { system, referable, slice }: Birth,
 ): Sliced<Fitting<Created & Ignoring>> => {
   const judgeReferences = (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable)
-  return chooseRule(call, permit, body, (trial) =>
-    applyCreate(call, trial, { system, slice, judgeReferences }),
-  )
+  return chooseRule(call, permit, body, {
+    slice,
+    apply: (trial) => applyCreate(call, trial, { system, slice, judgeReferences }),
+  })
 }

@@ -140,7 +140,10 @@ async function judgeChange(
     ...{ mode, stored, shown, now },
   }
   const updated = await runWithin(call, (slice) =>
-    chooseRule(call, permit, body, (trial) => applyUpdate(call, trial, { slice, ...draft })),
+    chooseRule(call, permit, body, {
+      slice,
+      apply: (trial) => applyUpdate(call, trial, { slice, ...draft }),
+    }),
   )
   refuseSecrets(call, collection, updated.given)
   return updated

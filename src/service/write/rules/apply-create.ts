@@ -9,7 +9,7 @@ import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import type { SystemFields } from '../stored-document.js'
-import { type Applied, blame, type Trial } from './choose-rule.js'
+import { type Applied, blame, cutUndeclared, type Trial } from './choose-rule.js'
 
 /** The fields of a new document. */
 export interface Created {
@@ -37,7 +37,8 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   const { collection, rule, kept } = trial
   const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
-  const given = rule.set.size > 0 ? { ...kept.body, ...set } : kept.body
+  const body = cutUndeclared(collection, kept.body)
+  const given = rule.set.size > 0 ? { ...body, ...set } : body
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
   const broken = draft.judgeReferences(fields)
   if (own.length + broken.length > 0) {

@@ -13,7 +13,7 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
-import { type Applied, blame, type Trial } from './choose-rule.js'
+import { type Applied, blame, cutUndeclared, type Trial } from './choose-rule.js'
 
 /** What an update needs beside the fields. */
 export interface UpdateDraft {
@@ -67,7 +67,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   }
   const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
-  const given: JsonObject = { ...kept.body, ...set }
+  const given: JsonObject = { ...cutUndeclared(collection, kept.body), ...set }
   const update: Update = {
     mode,
     named: normaliseUpdate(collection.fields, mode, given),

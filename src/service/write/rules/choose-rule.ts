@@ -1,12 +1,14 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
+import { pickOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { listIgnored } from '../../../permissions/ignored-properties.js'
 import { acceptsProperty, type Kept, keepProperties } from '../../../permissions/write-rules.js'
 import { findVariables } from '../../../query/variable.js'
 import { suggest } from '../../../schema/names.js'
-import type { Sliced } from '../../../slices.js'
+import { MAX_FAULTS } from '../../../schema/validator.js'
+import type { Slice, Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
@@ -45,31 +47,69 @@ export function* chooseRule<T>(
   call: Call,
   { collection, rules }: Permit,
   body: JsonObject,
-  apply: (trial: Trial) => Sliced<Applied<T>>,
+  { slice, apply }: Trying<T>,
 ): Sliced<Fitting<T> & Ignoring> {
   const { roleField, verifiedField } = collection
-  const trials = rules.map((rule): Trial => {
+  const steps = DROP * Object.keys(body).length
+  const begin = (rule: Rule): Trial => {
     const accepts = (name: string): boolean => acceptsProperty(rule, name, roleField)
     return { collection, rule, kept: keepProperties(body, accepts, rule.set, verifiedField) }
-  })
-  // The sort keeps the order of those that are alike.
-  trials.sort((a, b) => Number(b.kept.isWhole) - Number(a.kept.isWhole))
+  }
+  // What one rule leaves may be as large as the body, so no other is held beside it.
+  const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
+  for (const rule of rules) {
+    slice.left -= steps
+    if (slice.left <= 0) yield
+    const isWhole = rules.length === 1 || begin(rule).kept.isWhole
+    if (isWhole) whole.push(rule)
+    else others.push(rule)
+  }
+  const order = [...whole, ...others]
   const { trace } = call.service
-  trace?.tries(call, body, trials)
-  for (const trial of trials) {
+  trace?.tries(call, body, order.map(begin))
+  for (const rule of order) {
+    slice.left -= steps
+    if (slice.left <= 0) yield
+    const trial = begin(rule)
     const applied = yield* apply(trial)
     trace?.tried(trial, applied)
     if (applied.kind === 'fits')
       return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
-    if (applied.kind === 'invalid' && trial === trials[0]) throw invalidFor(call, collection, applied.faults)
+    if (applied.kind === 'invalid' && rule === order[0])
+      throw invalidFor(call, collection, explain(trial, applied.faults))
   }
   throw refused()
 }
 
+/** How rules are tried. */
+interface Trying<T> {
+  /** The slice for the steps of trying. */
+  readonly slice: Slice
+  readonly apply: (trial: Trial) => Sliced<Applied<T>>
+}
+
+/** The steps of asking whether a rule accepts a property. */
+const DROP = 4
+
+/**
+ * The properties that are judged: without undeclared ones beyond those whose faults fill an answer. An update looks at each
+ * many times over.
+ */
+export function cutUndeclared({ fields, additionalProperties }: Collection, given: JsonObject): JsonObject {
+  const names = Object.keys(given)
+  if (additionalProperties || names.length <= fields.length + MAX_FAULTS) return given
+  const declared = new Set(fields.map(({ name }) => name))
+  let left = MAX_FAULTS
+  return pickOwn(
+    given,
+    names.filter((name) => declared.has(name) || left-- > 0),
+  )
+}
+
 /** A caller's value that does not fit the field is not a fault of the body: the rule does not run. */
-export function blame({ collection, rule }: Trial, faults: readonly Fault[]): Unfitting {
+export function blame({ rule }: Trial, faults: readonly Fault[]): Unfitting {
   const own = faults.filter((fault) => !comesFromVariable(rule, fault))
-  return own.length > 0 ? { kind: 'invalid', faults: explain(collection, rule, own) } : { kind: 'refused' }
+  return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
 }
 
 function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
@@ -81,13 +121,17 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
   return false
 }
 
-/** Adds to the fault of an undeclared property the nearest name that the rule accepts. */
-function explain(collection: Collection, rule: Rule, faults: readonly Fault[]): readonly Fault[] {
+/** The most names of one body for which a near one is sought: each takes as long as there are others. */
+const MAX_SOUGHT = 8
+
+/** Adds to the faults of the first undeclared properties the nearest names that the rule accepts. */
+export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
   const accepted = collection.fields
     .map(({ name }) => name)
     .filter((name) => acceptsProperty(rule, name, collection.roleField))
+  let sought = 0
   return faults.map((fault) =>
-    fault.code === 'unknown_property'
+    fault.code === 'unknown_property' && sought++ < MAX_SOUGHT
       ? { ...fault, message: fault.message + suggest(fault.path.slice(1), accepted) }
       : fault,
   )

@@ -1,6 +1,10 @@
 import type { CollectionTypes } from '../infer/collections.js'
 import type { JsonObject } from '../types.js'
-import type { CallOptions } from './call-options.js'
+
+/** The options of every call. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
 
 /** The type of a part of `users`. */
 type Part<M, P extends keyof CollectionTypes> = M extends { readonly users: { readonly [K in P]: infer T } }

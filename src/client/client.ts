@@ -1,6 +1,6 @@
+import type { CallOptions } from './account-types.js'
 import { type Answer, type Asked, isDocument, isDone, isResult, isSignedIn, join } from './answers.js'
 import { type Build, listOperations } from './batch.js'
-import type { CallOptions } from './call-options.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
@@ -18,8 +18,14 @@ export type {
   DocumentOf,
   UpdateBodyOf,
 } from '../infer/collections.js'
-export type { AuthClient, Identified, Registered, SessionView, SignedIn } from './account-types.js'
-export type { CallOptions } from './call-options.js'
+export type {
+  AuthClient,
+  CallOptions,
+  Identified,
+  Registered,
+  SessionView,
+  SignedIn,
+} from './account-types.js'
 export type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 export { ClientError, type ClientErrorCode, isClientError } from './client-error.js'
 export type { FilterOf, SortOf } from './query-types.js'

@@ -1,7 +1,6 @@
 import type { CollectionName, CollectionsOf, CollectionTypes } from '../infer/collections.js'
 import type { Flat } from '../infer/fields.js'
-import type { AuthClient } from './account-types.js'
-import type { CallOptions } from './call-options.js'
+import type { AuthClient, CallOptions } from './account-types.js'
 import type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 import type { FilterOf, PathOf, ReferenceOf, Shown, SortOf } from './query-types.js'
 

@@ -1,4 +1,0 @@
-/** The options of every call. */
-export interface CallOptions {
-  readonly signal?: AbortSignal
-}

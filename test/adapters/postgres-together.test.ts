@@ -161,7 +161,7 @@ describe('creates that arrive together', () => {
     await other.query(`INSERT INTO ${schema}.things VALUES ('other', $1)`, [{ email: '1@example.com' }])
     const [first, second, third] = range(3).map((i) => create(documentOf(i)))
     expect([await first, await third]).toEqual([done, done])
-    expect(await findWaiting()).toHaveLength(1)
+    await until(async () => (await findWaiting()).length === 1)
     await other.query('COMMIT')
     other.release()
     expect(await second).toEqual(taken('email'))

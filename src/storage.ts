@@ -36,7 +36,10 @@ export interface CollectionPlan {
    * for references. An adapter MAY keep an index of them. Default: none.
    */
   readonly elements?: readonly FieldRef[]
-  /** Each write through this adapter is recorded. Default: none is. Only for an adapter with `changes`. */
+  /**
+   * Each write through this adapter is recorded. Default: none is. Only for an adapter with `changes`. Where an adapter was
+   * opened over the same storage without it, writes may be missing: positions from before are a `gap` from then on.
+   */
   readonly log?: LogPlan
   /**
    * A property in which each document of this collection may hold a position of the log: what lies behind it

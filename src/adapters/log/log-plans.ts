@@ -10,6 +10,8 @@ export interface LogPlans {
   records(steps: readonly WriteStep[]): boolean
   /** The times before which a change goes: if no mark lies before it, and in any case. */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
+  /** The given plans, with what those before say of the log. */
+  joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
 }
 
@@ -23,6 +25,11 @@ export function createLogPlans(): LogPlans {
     marks,
     records: (steps) => logged.size > 0 && steps.some((step) => logged.has(step.in)),
     horizon: (now) => ({ unmarked: now - keep, any: now - keepMarked }),
+    joined: (plans) =>
+      plans.map((plan) => {
+        const log = plan.log ?? logged.get(plan.name)
+        return log ? { ...plan, log } : plan
+      }),
     add(plans) {
       for (const { name, log, mark } of plans) {
         if (mark !== undefined) marks.set(name, mark)

@@ -105,7 +105,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       try {
         const opened = await connecting
         connections = opened
-        await createMissing(opened.use, { schema, engine }, plans, migrate)
+        await createMissing(opened.use, { schema, engine }, logPlans.joined(plans), migrate)
         logPlans.add(plans)
         for (const plan of plans) {
           asked.set(plan.name, plan)

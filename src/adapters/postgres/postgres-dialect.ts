@@ -70,6 +70,9 @@ const HOLDS = {
   remove: ' ORDER BY _id FOR UPDATE',
 }
 
+/** The name of a new log. */
+const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
+
 /**
  * The statements that create the log. `seq`: drawn by who writes, when the document is locked. `position`: given by
  * who reads first, when the write is committed. `write`: what belongs together. `last` and `dropped`: the last
@@ -81,7 +84,7 @@ const createLog = (log: string, head: string): readonly string[] => [
   `CREATE UNIQUE INDEX _log_position ON ${log} (position) WHERE position IS NOT NULL`,
   `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
   `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
-  `INSERT INTO ${head} (log, last, dropped) VALUES (left(md5(random()::text || clock_timestamp()::text), 8), 0, 0)`,
+  `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
 ]
 
 /**
@@ -99,6 +102,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
     },
     structures: { table: table(STRUCTURES), order: 'position' },
     log: createLog(table(LOG), table(LOG_HEAD)),
+    newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },

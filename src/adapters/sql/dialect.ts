@@ -30,6 +30,8 @@ export interface SqlDialect {
   readonly structures: { readonly table: string; readonly order: string }
   /** The statements that create the log, each for itself. */
   readonly log: readonly string[]
+  /** The beginning of the statement that makes the log another one. */
+  readonly newLog: string
   /** Selects a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */

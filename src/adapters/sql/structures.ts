@@ -44,7 +44,9 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
       ]),
     ]
   })
-  const all = plans.some(({ log }) => log) ? [...structures, ...dialect.log.map(createLog)] : structures
+  const logged = plans.filter(({ log }) => log)
+  const log = [...dialect.log.map(createLog), ...logged.map(({ name }) => beginLogging(name, dialect))]
+  const all = logged.length > 0 ? [...structures, ...log] : structures
   // A structure that is needed twice is created once.
   return [...new Map(all.map((structure) => [structure.name, structure])).values()]
 }
@@ -52,6 +54,33 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
 const createLog = (sql: string, place: number): Structure => {
   const name = nameOf(`log ${place}`, LOG, [])
   return { name, collection: LOG, fields: [], unique: null, sql }
+}
+
+const nameOfLogged = (collection: string): string => nameOf('logged', collection, [])
+const nameOfLapsed = (collection: string): string => nameOf('lapsed', collection, [])
+
+/**
+ * That a collection is logged. If it was written meanwhile without being logged, the log is another one from now on, so
+ * that positions in the former are not taken for places behind which nothing is missing.
+ */
+function beginLogging(collection: string, { structures, newLog }: SqlDialect): Structure {
+  const isLapsed = `EXISTS (SELECT 1 FROM ${structures.table} WHERE name = '${nameOfLapsed(collection)}')`
+  const sql = `${newLog} WHERE ${isLapsed}`
+  return { name: nameOfLogged(collection), collection: LOG, fields: [], unique: null, sql }
+}
+
+/** What is to be said, where it is said that a collection is logged, before one is written that the plans do not log. */
+export function lapseLogging(
+  plans: readonly CollectionPlan[],
+  present: ReadonlySet<unknown>,
+  { structures }: SqlDialect,
+): readonly string[] {
+  return plans.flatMap(({ name, log }) => {
+    const [logged, lapsed] = [nameOfLogged(name), nameOfLapsed(name)]
+    if (log || !present.has(logged)) return []
+    const former = present.has(lapsed) ? [`DELETE FROM ${structures.table} WHERE name = '${lapsed}'`] : []
+    return [...former, `UPDATE ${structures.table} SET name = '${lapsed}' WHERE name = '${logged}'`]
+  })
 }
 
 function createIndex(

@@ -2,7 +2,7 @@ import { runAtOnce } from '../../slices.js'
 import type { CollectionPlan } from '../../storage.js'
 import { createStructures } from '../sql/create-structures.js'
 import { STRUCTURES } from '../sql/dialect.js'
-import { type Structure, structuresOf } from '../sql/structures.js'
+import { lapseLogging, type Structure, structuresOf } from '../sql/structures.js'
 import type { Connection } from './connection/connection.js'
 import { drive } from './connection/drive.js'
 import { sqliteDialect } from './sqlite-dialect.js'
@@ -10,16 +10,23 @@ import { sqliteEngine } from './sqlite-engine.js'
 
 const TABLE = sqliteDialect.structures.table
 
-/** Creates the missing tables and indexes of the plans, all or none. Checks first, without a lock. */
+/**
+ * Creates the missing tables and indexes of the plans, and ends the logs that they do not want, all or none. Checks first,
+ * without a lock.
+ */
 export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
   const wanted = structuresOf(plans, sqliteDialect)
-  if (findMissing(connection, wanted).length === 0) return
+  const present = readPresent(connection)
+  if (lacking(wanted, present).length === 0 && lapseLogging(plans, present, sqliteDialect).length === 0)
+    return
   connection.execute('BEGIN IMMEDIATE')
   try {
     connection.execute(
       `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
     )
-    const missing = findMissing(connection, wanted)
+    const present = readPresent(connection)
+    for (const statement of lapseLogging(plans, present, sqliteDialect)) connection.execute(statement)
+    const missing = lacking(wanted, present)
     runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
     connection.execute('COMMIT')
   } catch (thrown) {
@@ -28,8 +35,10 @@ export function createMissing(connection: Connection, plans: readonly Collection
   }
 }
 
-function findMissing(connection: Connection, wanted: readonly Structure[]): readonly Structure[] {
+function readPresent(connection: Connection): ReadonlySet<unknown> {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
-  const known = new Set(isThere ? connection.all(`SELECT name FROM ${TABLE}`, []) : [])
-  return wanted.filter(({ name }) => !known.has(name))
+  return new Set(isThere ? connection.all(`SELECT name FROM ${TABLE}`, []) : [])
 }
+
+const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
+  wanted.filter(({ name }) => !present.has(name))

@@ -127,7 +127,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   return {
     async create(plans) {
       await queue.drain()
-      await whileBusy(() => createMissing(writer, plans))
+      await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
       logPlans.add(plans)
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]

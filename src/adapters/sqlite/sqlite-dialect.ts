@@ -56,11 +56,14 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
   boolean: '0',
 }
 
+/** The name of a new log. */
+const NEW_NAME = 'lower(hex(randomblob(4)))'
+
 /** Writes are serial, so their number orders them. `dropped`: the place behind which changes are kept. */
 const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
   `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
-  `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (lower(hex(randomblob(4))), '[0,"",""]')`,
+  `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (${NEW_NAME}, '[0,"",""]')`,
 ]
 
 const nativeLimit = (limit: number | null): number => limit ?? -1
@@ -73,6 +76,7 @@ export const sqliteDialect: SqlDialect = {
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   log: LOG_STRUCTURES,
+  newLog: `UPDATE ${quoteName(LOG_HEAD)} SET log = ${NEW_NAME}`,
   documentText: 'document',
   toDocument: (text) => text,
   // No other connection writes meanwhile; but a statement cannot pause.

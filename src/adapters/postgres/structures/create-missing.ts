@@ -1,7 +1,7 @@
 import type { CollectionPlan } from '../../../storage.js'
 import { createStructures, noteStructure } from '../../sql/create-structures.js'
 import { quoteName, type Value } from '../../sql/dialect.js'
-import { isIndex, type Structure, structuresOf } from '../../sql/structures.js'
+import { isIndex, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
@@ -9,10 +9,11 @@ import { inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
 import { lockStructures } from './lease.js'
 import { type Place, tableOf } from './place.js'
-import { readMissing, wrongEncoding } from './read-missing.js'
+import { lacking, readPresent, wrongEncoding } from './read-missing.js'
 
 /**
- * Creates the missing schema, tables and indexes of the plans; one SELECT where none is missing. Tables, with their
+ * Creates the missing schema, tables and indexes of the plans, and ends the logs that they do not want; one SELECT where
+ * nothing is to be done. Tables, with their
  * indexes, are created all or none, by one process after another; indexes of tables that are there already are built
  * while others write. Without `migrate` it only checks, and rejects with the missing SQL.
  */
@@ -23,10 +24,15 @@ export async function createMissing(
   migrate: boolean,
 ): Promise<void> {
   const wanted = structuresOf(plans, place.engine.dialect)
-  const missing = await use(({ run }) => readMissing(run, place, wanted), {})
-  if (missing.length === 0) return
-  if (!migrate) throw new Error(describeMissing(place, missing))
-  if (missing.some(isNew(missing))) await use(({ run }) => createNew(run, place, wanted), {})
+  const findLapses = (present: ReadonlySet<unknown>): readonly string[] =>
+    lapseLogging(plans, present, place.engine.dialect)
+  const present = await use(({ run }) => readPresent(run, place, wanted), {})
+  const missing = lacking(wanted, present)
+  const lapses = findLapses(present)
+  if (missing.length === 0 && lapses.length === 0) return
+  if (!migrate) throw new Error(describeMissing(place, missing, lapses))
+  if (lapses.length > 0 || missing.some(isNew(missing)))
+    await use(({ run }) => createNew(run, place, wanted, findLapses), {})
   await buildIndexes(use, place, wanted)
 }
 
@@ -36,13 +42,20 @@ const isNew = (missing: readonly Structure[]): ((structure: Structure) => boolea
   return ({ collection }) => tables.has(collection)
 }
 
-/** Creates what is missing but for indexes of tables that are there. */
-const createNew = (run: RunStatement, place: Place, wanted: readonly Structure[]): Promise<void> =>
+/** Ends logs, and creates what is missing but for indexes of tables that are there. */
+const createNew = (
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+  findLapses: (present: ReadonlySet<unknown>) => readonly string[],
+): Promise<void> =>
   inTransaction(run, 'BEGIN', async () => {
     // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
     await lockStructures(run, place)
     await prepareSchema(run, place)
-    const missing = await readMissing(run, place, wanted)
+    const present = await readPresent(run, place, wanted)
+    for (const statement of findLapses(present)) await run(statement)
+    const missing = lacking(wanted, present)
     await drive(run, createStructures(place.engine, missing.filter(isNew(missing))))
   })
 
@@ -65,13 +78,13 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
 }
 
 /** The SQL that a role with the rights has to run. */
-function describeMissing(place: Place, missing: readonly Structure[]): string {
+function describeMissing(place: Place, missing: readonly Structure[], lapses: readonly string[]): string {
   const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
   const belongsToNew = isNew(missing)
   const statements = missing.flatMap((structure) => [
     belongsToNew(structure) ? structure.sql : concurrently(structure),
     noteStructure(place.engine.dialect, structure, quote),
   ])
-  const all = [createSchema(place), createTable(place), ...statements]
+  const all = [createSchema(place), createTable(place), ...lapses, ...statements]
   return `the database lacks what the configuration asks for, and migrate is false; missing:\n${all.join(';\n')};`
 }

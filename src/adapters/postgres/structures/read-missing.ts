@@ -4,23 +4,34 @@ import { isUndefined } from '../faults.js'
 import { type Place, tableOf } from './place.js'
 
 /** The wanted structures that are missing, or indexes that are not valid; all where there is no schema. */
-export async function readMissing(
+export const readMissing = async (
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
-): Promise<readonly Structure[]> {
-  let known: ReadonlySet<unknown>
+): Promise<readonly Structure[]> => lacking(wanted, await readPresent(run, place, wanted))
+
+/** Those of the wanted structures that are not present. */
+export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
+  wanted.filter(({ name }) => !present.has(name))
+
+/**
+ * The names of all present structures, without indexes that are not valid; none where there is no schema. Rejects where
+ * this role may not read the table of a wanted one.
+ */
+export async function readPresent(
+  run: RunStatement,
+  place: Place,
+  wanted: readonly Structure[],
+): Promise<ReadonlySet<unknown>> {
   try {
-    known = await readPresent(run, place, wanted)
+    return await readNames(run, place, wanted)
   } catch (thrown) {
     if (!isUndefined(thrown)) throw thrown
-    known = new Set()
+    return new Set()
   }
-  return wanted.filter(({ name }) => !known.has(name))
 }
 
-/** The names of all present structures. Rejects where this role may not read the table of a wanted one. */
-async function readPresent(
+async function readNames(
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],

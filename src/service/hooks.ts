@@ -58,16 +58,26 @@ export interface Hooks<Call> {
 /** A request, as far as hooks are concerned. */
 interface Hooked<Call> {
   readonly service: { readonly hooks?: Hooks<Call> }
+  readonly shared?: Pick<Shared, 'added'> | undefined
 }
 
-/** Runs a write to a collection: where it has a hook, together with what the hook adds to it. */
+/**
+ * Runs a write to a collection: where it has a hook, together with what the hook adds to it. What is added may be
+ * about what was written: `tell` then makes the result anew.
+ */
 export function whereHooked<Call extends Hooked<Call>, T>(
   call: Call,
   { name }: Collection,
   run: (own: Call) => MaybePromise<T>,
+  tell: (own: Call, done: T) => MaybePromise<T> = (_, done) => done,
 ): MaybePromise<T> {
   const { hooks } = call.service
-  return hooks?.has(name) ? hooks.together(call, run) : run(call)
+  if (!hooks?.has(name)) return run(call)
+  return hooks.together(call, async (own) => {
+    const before = own.shared?.added
+    const done = await run(own)
+    return own.shared?.added === before ? done : tell(own, done)
+  })
 }
 
 /** Asks the hook of a collection; `undefined` where there is none. Only inside of `whereHooked`. */

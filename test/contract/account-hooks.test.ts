@@ -83,6 +83,24 @@ describe.each(storages)('a hook of accounts, in %s,', (_, create) => {
     expect(seen.map(({ operation }) => operation)).toEqual(['create', 'create', 'delete'])
   })
 
+  test('may change the very account, which is answered as it is stored', async () => {
+    const { send } = open(create(), ({ operation, after }) => {
+      if (after === null) return undefined
+      return {
+        also: [
+          { method: 'PATCH', path: `/users/${after._id}`, body: { name: `by ${operation}`, role: 'admin' } },
+        ],
+      }
+    })
+    const registered = (await send('POST /auth/register', { body: ANN })).body
+    expect(registered.user.name).toBe('by create')
+    expect(registered.user).toEqual((await send('GET /auth/me', { token: registered.token })).body)
+    const body = { current: ANN.password, new: 'another one' }
+    const changed = (await send('POST /auth/change-secret', { token: registered.token, body })).body
+    expect(changed.user.name).toBe('by update')
+    expect(changed.user).toEqual((await send('GET /auth/me', { token: changed.token })).body)
+  })
+
   test('is asked about a change of the secret as about an update, and can refuse it', async () => {
     let isOpen = true
     const seen: unknown[] = []
@@ -132,7 +150,10 @@ describe.each(storages)('a hook of accounts with a verification, in %s,', (_, cr
       if (operation !== 'update') return undefined
       seen.push([before.verifiedAt === undefined, typeof after.verifiedAt, caller])
       if (!isOpen) throw refuse(403, 'Not now.')
-      return { set: { name: `${after.name ?? ''}+` } }
+      const also = [
+        { method: 'PATCH', path: `/users/${after._id}`, body: { name: `${after.name ?? ''}+` } },
+      ] as const
+      return { also }
     })
     const { body } = await post('register', ann)
     const token = await mail.token()

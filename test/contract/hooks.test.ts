@@ -58,6 +58,33 @@ const count = {
   },
 }
 
+test.each(storages)(
+  'in %s, a write is answered as its caller may read it by what its hook has added',
+  async (_, create) => {
+    const service = createTestService(
+      {
+        ...TEAMS,
+        collections: {
+          ...TEAMS.collections,
+          teams: {
+            ...TEAMS.collections.teams,
+            permissions: { user: { create: true, read: { where: { _id: { $in: '$user.teams' } } } } },
+          },
+        },
+      },
+      { adapter: create(), authenticate: () => null, hooks: { teams: join } },
+    )
+    opened.push(service)
+    const caller = { id: 'ann' }
+    const founded = await service.send('POST /teams', { caller, body: { name: 'Red' } })
+    const read = await service.send(`GET /teams/${founded.body._id}`, { caller })
+    expect([founded.body, founded.headers.get('etag')]).toEqual([read.body, read.headers.get('etag')])
+    const documents = [{ name: 'Blue' }, { name: 'Green' }]
+    const all = await service.send('POST /teams/bulk', { caller, body: { documents } })
+    expect(all.body.documents).toMatchObject(documents)
+  },
+)
+
 test('the api of a hook answers GET and HEAD alone', async () => {
   const seen: unknown[] = []
   const config = { collections: { notes: { schema: {}, permissions: { '*': true } } } } as const

@@ -14,6 +14,7 @@ import type { PlannedWrite } from '../../src/service/hooks.js'
 import type { Store } from '../../src/service/store.js'
 import type * as CreateBulk from '../../src/service/write/create-bulk.js'
 import type * as References from '../../src/service/write/references.js'
+import type * as Written from '../../src/service/write/written.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
 import { HOOKED_WRITES } from '../support/hooked-writes.js'
 import { idOf } from '../support/stored.js'
@@ -93,6 +94,11 @@ const mutants: readonly Mutant[] = [
       createBulk: ({ service: { hooks, ...service }, ...call }, ...more) =>
         real.createBulk(createCall(service, call), ...more),
     })),
+  ],
+  [
+    'a write is answered as it was before what belongs to it',
+    `${SERVICE}/write/written.js`,
+    replacing<typeof Written>(() => ({ tellOneAgain: () => async (_, written) => written })),
   ],
   [
     'what belongs to a write is done in another step',

@@ -10,6 +10,7 @@ import {
   refuse,
   type StorageAdapter,
 } from '../../src/index.js'
+import { HOOKED } from './hooked-config.js'
 import { faultsOf, type Sent, type TestService } from './service.js'
 import { idOf, openStored } from './stored.js'
 
@@ -19,66 +20,6 @@ type Json = { readonly [name: string]: unknown }
 type Hooks = { readonly [collection: string]: CollectionHooks['before'] }
 
 export const ann: Caller = { id: 'ann', team: 'red' }
-
-export const HOOKED = {
-  collections: {
-    posts: {
-      schema: {
-        title: { type: 'string', required: true, trim: true },
-        slug: { type: 'string', unique: true },
-        comments: { type: 'integer', minimum: 0, default: 0 },
-        origin: { type: 'string', immutable: true },
-        meta: { type: 'object', properties: { by: { type: 'string', default: 'nobody' } } },
-        hidden: { type: 'string' },
-        note: { type: 'string' },
-        next: { type: 'reference', collection: 'secrets' },
-        pin: { type: 'hash' },
-      },
-      permissions: {
-        user: {
-          read: { omit: ['hidden'] },
-          create: { pick: ['title'] },
-          update: { pick: ['title', 'note'], check: { title: { $ne: 'forbidden' } } },
-          delete: true,
-        },
-      },
-    },
-    comments: {
-      schema: {
-        post: { type: 'reference', collection: 'posts', onDelete: 'cascade', required: true },
-        text: { type: 'string' },
-      },
-      permissions: { user: true },
-    },
-    marks: {
-      schema: {
-        post: { type: 'reference', collection: 'posts', onDelete: 'unset' },
-        text: { type: 'string' },
-      },
-      permissions: { user: { read: true } },
-    },
-    crews: {
-      schema: { user: { type: 'string', index: true }, crew: { type: 'string' } },
-      permissions: { user: { create: { set: { user: '$user._id' } } } },
-    },
-    boards: {
-      schema: { crew: { type: 'string' }, text: { type: 'string' } },
-      permissions: { user: { read: { where: { crew: { $in: '$user.crews' } }, omit: ['text'] } } },
-    },
-    secrets: { schema: { text: { type: 'string' } }, permissions: {} },
-    log: {
-      schema: {
-        what: { type: 'string', required: true },
-        key: { type: 'string', unique: true },
-        post: { type: 'reference', collection: 'posts' },
-        pin: { type: 'hash' },
-      },
-      permissions: {},
-    },
-  },
-  auth: { claims: { crews: { from: 'crews', where: { user: '$user._id' }, take: 'crew' } } },
-  limits: { bulk: 6, documentBytes: 4096 },
-} as const
 
 /** How a service with hooks is made. */
 export interface HookWorld {
@@ -295,6 +236,64 @@ export const HOOK_LAWS: readonly Law[] = [
       expect(await count()).toBe(6)
       expect((await service.send(`DELETE ${ONE}`, as())).status).toBe(204)
       expect(await dumpOf(service, 'comments')).toEqual([])
+    },
+  ],
+  [
+    'may change what is written, which is answered as it is read right after',
+    async (open) => {
+      const service = await open(
+        {
+          posts({ operation, before, after }) {
+            if (after === null) return undefined
+            const comments = Number(before?.comments ?? 0) + 1
+            return { also: [patch(`/posts/${after._id}`, { comments, note: operation })] }
+          },
+          comments: ({ after }) =>
+            after ? { also: [patch(`/comments/${after._id}`, { text: 'told' })] } : undefined,
+        },
+        { posts: [POST] },
+      )
+      const read = async (id: string): Promise<unknown> => {
+        const { body, headers } = await service.send(`GET /posts/${id}`, as())
+        return [body, headers.get('etag')]
+      }
+      for (const [line, body, headers] of [
+        ['POST /posts', { title: 'Two' }, {}],
+        [`PUT /posts/${idOf(3)}`, { title: 'Three' }, { 'if-none-match': '*' }],
+        [`PATCH ${ONE}`, { title: 'A' }, {}],
+        [`PUT ${ONE}`, { title: 'B' }, {}],
+      ] as const) {
+        const sent = await service.send(line, as(body, headers))
+        expect(sent.body.comments).toBeGreaterThan(0)
+        expect([line, [sent.body, sent.headers.get('etag')]]).toEqual([line, await read(sent.body._id)])
+      }
+      const operations = [post('/posts', { title: 'C' }), patch(ONE, { title: 'D' })]
+      for (const { body, etag } of (await service.send('POST /_batch', as({ operations }))).body.results)
+        expect([body, etag]).toEqual(await read(body._id))
+      const documents = [{ post: idOf(1) }, { post: idOf(3) }]
+      const bulk = await service.send('POST /comments/bulk', as({ documents }))
+      expect(bulk.body.documents).toMatchObject(documents.map((one) => ({ ...one, text: 'told' })))
+    },
+  ],
+  [
+    'may not remove what is written',
+    async (open) => {
+      const service = await open(
+        {
+          posts: ({ after }) => (after ? { also: [remove(`/posts/${after._id}`)] } : undefined),
+          comments: ({ after }) => (after ? { also: [remove(`/comments/${after._id}`)] } : undefined),
+        },
+        { posts: [POST] },
+      )
+      for (const [line, body] of [
+        ['POST /posts', { title: 'Two' }],
+        ['POST /comments/bulk', { documents: [{ post: idOf(1) }] }],
+        [`PATCH ${ONE}`, { title: 'Two' }],
+        ['POST /_batch', { operations: [patch(ONE, { title: 'Two' })] }],
+      ] as const)
+        expect([line, (await service.send(line, { ...as(body), mayFail: true })).status]).toEqual([line, 500])
+      expect(await dumpOf(service, 'posts')).toEqual([{ title: 'One', comments: 0, hidden: 'h' }])
+      expect((await service.send(`DELETE ${ONE}`, as())).status).toBe(204)
     },
   ],
   [

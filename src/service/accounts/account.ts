@@ -5,6 +5,7 @@ import { SYSTEM_FIELDS } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document, JsonObject, MaybePromise } from '../../types.js'
 import { type Call, createCall } from '../call.js'
+import { findAgain } from '../write/written.js'
 
 /** A user as a caller: its roles come from the role field. */
 export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller {
@@ -29,6 +30,14 @@ export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): M
   const learning = own.learnToRead(auth.users)
   return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
 }
+
+/** The same account, and what came with it, behind what hooks have added to its write. */
+export const showAgain =
+  (auth: AuthPlan) =>
+  async <T extends { readonly user: Document }>(call: Call, shown: T): Promise<T> => ({
+    ...shown,
+    user: await showAccount(call, auth, await findAgain(call, auth.users, shown.user._id)),
+  })
 
 function showTo(own: Call, auth: AuthPlan, user: StoredDocument): Document {
   const access = own.access(auth.users)

@@ -11,7 +11,7 @@ import type { Attempt } from '../store.js'
 import { hashSecrets } from '../write/hash-secrets.js'
 import { readFields, readStamp, updateStoredDocument } from '../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../write/update-document.js'
-import { showAccount } from './account.js'
+import { showAccount, showAgain } from './account.js'
 import { type SignedIn, verifySecret } from './login.js'
 
 /** The faults of a new secret, whose place in the body is `/new`. */
@@ -48,7 +48,8 @@ export async function changeSecret(
   const from = { identifier: named, client }
   await service.throttle.run(call, from, () => verifySecret(call, auth, session.user, current))
   const hashes = await hashSecrets(call, [[secret.name, next]])
-  return whereHooked(call, users, (own) => own.store.write(() => planChange(own, auth, session, hashes)))
+  const run = (own: Call) => own.store.write(() => planChange(own, auth, session, hashes))
+  return whereHooked(call, users, run, showAgain(auth))
 }
 
 async function planChange(

@@ -17,8 +17,8 @@ import { applyCreate } from '../write/rules/apply-create.js'
 import { explain, type Ignoring } from '../write/rules/choose-rule.js'
 import { invalidFor } from '../write/rules/veil.js'
 import { readStamp } from '../write/stored-document.js'
-import { checkDocumentSize } from '../write/written.js'
-import { showAccount } from './account.js'
+import { checkDocumentSize, findAgain } from '../write/written.js'
+import { showAccount, showAgain } from './account.js'
 import { behind as doBehind } from './behind.js'
 import { deliverNotice, deliverToken } from './delivery/deliver.js'
 import { findUser, type SignedIn } from './login.js'
@@ -46,9 +46,18 @@ export async function register(call: Call, auth: AuthPlan, body: JsonObject): Pr
 /** Writes an account, and what its hook adds. */
 const write = (
   stranger: Call,
-  { users }: AuthPlan,
+  auth: AuthPlan,
   plan: (own: Call) => MaybePromise<PlannedAttempt>,
-): MaybePromise<Planned> => whereHooked(stranger, users, (own) => own.store.write(() => plan(own)))
+): MaybePromise<Planned> =>
+  whereHooked(
+    stranger,
+    auth.users,
+    (own) => own.store.write(() => plan(own)),
+    async (own, { user, registered: { account, ignored } }) => ({
+      user: await findAgain(own, auth.users, user._id),
+      registered: { account: account && (await showAgain(auth)(own, account)), ignored },
+    }),
+  )
 
 /** The same steps, and the same result, whether the identifier is taken or not. */
 async function registerQuietly(

@@ -19,7 +19,7 @@ import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
 import { brokenReferenceFor, conflictFor } from './rules/veil.js'
 import { readFields, type SystemFields } from './stored-document.js'
-import { checkStoredSize, prepareWritten, type Writing, type Written } from './written.js'
+import { checkStoredSize, prepareWritten, tellAgain, type Writing, type Written } from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */
 export interface WrittenAll extends Ignoring {
@@ -49,6 +49,7 @@ export const createBulk = (
 /** Creates a document of each body, once its hook was asked, behind those before it. */
 async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObject[]): Promise<WrittenAll> {
   const { collection } = permit
+  const before = call.shared?.added
   const all: Written[] = []
   for (const { system, at, ...writing } of await prepareAll(call, permit, bodies)) {
     const after = { fields: readFields(writing.document), system }
@@ -60,7 +61,9 @@ async function createAsked(call: Call, permit: Permit, bodies: readonly JsonObje
     })
     all.push(written)
   }
-  return { documents: all, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
+  // What is added to a later one may be about an earlier one.
+  const documents = call.shared?.added === before ? all : await tellAgain(call, collection, all)
+  return { documents, ignored: firstNames(all.flatMap(({ ignored }) => ignored)) }
 }
 
 /** Asks about a document that is a part of the body. */

@@ -14,7 +14,7 @@ import { findReferable, judgeAll, type Referable } from './references.js'
 import { applyCreate, type Created } from './rules/apply-create.js'
 import { chooseRule, type Fitting, type Ignoring } from './rules/choose-rule.js'
 import type { SystemFields } from './stored-document.js'
-import { prepareWritten, type Written } from './written.js'
+import { prepareWritten, tellOneAgain, type Written } from './written.js'
 
 /**
  * Creates a document with a new `_id` under the first rule that fits (CONTRACT.md §4, §5). Returns it as the
@@ -22,12 +22,16 @@ import { prepareWritten, type Written } from './written.js'
  * `overloaded`.
  */
 export const createDocument = (call: Call, permit: Permit, body: JsonObject): MaybePromise<Written> =>
-  whereHooked(call, permit.collection, (all) =>
-    all.store.write(() =>
-      attempt(all, permit, (own, present) =>
-        planCreate(own, present, { id: call.service.createId(), isNamed: false }, body),
+  whereHooked(
+    call,
+    permit.collection,
+    (all) =>
+      all.store.write(() =>
+        attempt(all, permit, (own, present) =>
+          planCreate(own, present, { id: call.service.createId(), isNamed: false }, body),
+        ),
       ),
-    ),
+    tellOneAgain(permit.collection),
   )
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
@@ -49,7 +53,13 @@ export async function createClaimed(
   body: JsonObject,
 ): Promise<Written> {
   if (!isUuid(claim.id)) throw notFound('A document has a UUID in lower case as its _id.')
-  return whereHooked(call, permit.collection, (own) => createUnder(own, permit, claim, body))
+  const { collection } = permit
+  return whereHooked(
+    call,
+    collection,
+    (own) => createUnder(own, permit, claim, body),
+    tellOneAgain(collection),
+  )
 }
 
 async function createUnder(

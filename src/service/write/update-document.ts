@@ -19,7 +19,7 @@ import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-updat
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { conflictFor } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'
-import { checkStoredSize, prepareWritten, type Written } from './written.js'
+import { checkStoredSize, prepareWritten, tellOneAgain, type Written } from './written.js'
 
 /** An update: its mode and its body. */
 export interface Change {
@@ -34,8 +34,12 @@ export interface Change {
  */
 export function updateDocument(call: Call, target: Target, change: Change): MaybePromise<Written> {
   const hashed = new Map<string, string>()
-  return whereHooked(call, target.collection, (all) =>
-    all.store.write(() => attempt(all, target, (own, present) => planUpdate(own, present, change, hashed))),
+  return whereHooked(
+    call,
+    target.collection,
+    (all) =>
+      all.store.write(() => attempt(all, target, (own, present) => planUpdate(own, present, change, hashed))),
+    tellOneAgain(target.collection),
   )
 }
 

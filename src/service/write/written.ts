@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { pickOwn } from '../../json/own-properties.js'
+import type { ReadAccess } from '../../permissions/read-gate.js'
 import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -41,7 +42,7 @@ export function prepareWritten(
   const { _id } = document
   const access = call.access(collection)
   const isReadable = access?.isReadable(document) ?? false
-  const text = access && isReadable ? access.write(document) : JSON.stringify({ _id })
+  const text = writeText(access, document)
   // With all that was given it is small enough: as nearly every document, whatever of it is read.
   if (boundBytes(text) + boundBytes(given) <= call.service.plan.limits.documentBytes)
     return { _id, text, ignored }
@@ -80,6 +81,41 @@ export function checkDocumentSize({ service }: Call, { text, unread, before, at 
     errors: at === undefined ? [] : [{ path: at, code: 'document_too_large', message }],
   })
 }
+
+/** The text of a document for its writer, who may not be allowed to read it. */
+const writeText = (access: ReadAccess | null, document: StoredDocument): string =>
+  access?.isReadable(document) ? access.write(document) : JSON.stringify({ _id: document._id })
+
+/**
+ * A document behind what hooks have added to its write. Throws where that has removed it: then there is nothing to
+ * answer.
+ */
+export async function findAgain({ store }: Call, { name }: Collection, id: string): Promise<StoredDocument> {
+  const document = await store.own(name).find(id)
+  if (!document) throw new Error(`options.hooks.${name}.before failed: also removes what is written`)
+  return document
+}
+
+/** Tells of documents anew, as their writer may read them behind what hooks have added. */
+export async function tellAgain(
+  call: Call,
+  collection: Collection,
+  all: readonly Written[],
+): Promise<readonly Written[]> {
+  const own = call.renew()
+  await own.learnToRead(collection)
+  const access = own.access(collection)
+  const told: Written[] = []
+  for (const { _id, ignored } of all)
+    told.push({ _id, ignored, text: writeText(access, await findAgain(own, collection, _id)) })
+  return told
+}
+
+/** The same of one. */
+export const tellOneAgain =
+  (collection: Collection) =>
+  async (call: Call, written: Written): Promise<Written> =>
+    (await tellAgain(call, collection, [written]))[0] ?? written
 
 /** The most bytes that one write stores (CONTRACT.md §6). */
 export const MAX_STORED = 16 * 1024 * 1024

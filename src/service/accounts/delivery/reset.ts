@@ -8,7 +8,7 @@ import type { Attempt } from '../../store.js'
 import { hashSecrets } from '../../write/hash-secrets.js'
 import { updateStoredDocument } from '../../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
-import { showAccount } from '../account.js'
+import { showAccount, showAgain } from '../account.js'
 import type { SignedIn } from '../login.js'
 import { verifiedFields } from '../verified.js'
 import { findDelivered } from './tokens.js'
@@ -29,7 +29,8 @@ export async function resetSecret(call: Call, auth: AuthPlan, { token, next }: R
   // No secret is hashed for a token that does not count.
   await findDelivered(call, auth, token, ['reset'])
   const hashes = await hashSecrets(call, [[secret.name, next]])
-  return whereHooked(call, users, (own) => own.store.write(() => planReset(own, auth, token, hashes)))
+  const run = (own: Call) => own.store.write(() => planReset(own, auth, token, hashes))
+  return whereHooked(call, users, run, showAgain(auth))
 }
 
 async function planReset(

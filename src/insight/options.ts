@@ -1,3 +1,5 @@
+import { BOOLEAN, type Expectations } from '../options.js'
+
 /** What a configuration alone does not say about its callers (CONTRACT.md §8). */
 export interface InsightOptions {
   /** Whether the host says who calls: then `$user` has any field, and roles are whatever it says. Default false. */
@@ -5,3 +7,6 @@ export interface InsightOptions {
   /** Whether what production refuses is a fault. Default false. */
   readonly production?: boolean
 }
+
+/** What each of them must be. */
+export const INSIGHT_OPTIONS: Expectations = { authenticate: BOOLEAN, production: BOOLEAN }

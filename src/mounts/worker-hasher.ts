@@ -3,7 +3,7 @@ import bcryptSource from 'bcryptjs?raw'
 import { Worker } from 'node:worker_threads'
 import { type BcryptEngine, createHasherOn, MAX_COST, MAX_WAITING } from '../auth/hasher.js'
 import { createWorkQueue } from '../auth/work-queue.js'
-import { ConfigError, type ConfigFault } from '../errors.js'
+import { requireOptions, wholeNumber } from '../options.js'
 import type { Hasher } from '../types/host.js'
 
 /** The options of `createWorkerHasher`. */
@@ -19,6 +19,8 @@ const MIN_COST = 10
 const DEFAULT_THREADS = 2
 const MAX_THREADS = 64
 
+const OPTIONS = { cost: wholeNumber(MIN_COST, MAX_COST), threads: wholeNumber(1, MAX_THREADS) }
+
 /**
  * Creates a hasher that runs bcrypt in threads of its own, so that nothing else waits. The threads start when
  * first needed, do not keep the process alive, and are replaced when they crash. `hash` and `verify` reject
@@ -30,7 +32,8 @@ const MAX_THREADS = 64
  * ```
  */
 export function createWorkerHasher(options: WorkerHasherOptions = {}): Hasher {
-  const { cost = DEFAULT_COST, threads = DEFAULT_THREADS } = checkOptions(options)
+  requireOptions(options, OPTIONS)
+  const { cost = DEFAULT_COST, threads = DEFAULT_THREADS } = options
   return createHasherOn(createThreads(threads), cost, createWorkQueue(MAX_WAITING, threads))
 }
 
@@ -95,20 +98,4 @@ function ask(worker: Worker, task: Task): Promise<unknown> {
     worker.ref()
     worker.postMessage(task)
   })
-}
-
-function checkOptions(options: WorkerHasherOptions): WorkerHasherOptions {
-  const allowed: { readonly [name: string]: readonly [min: number, max: number] } = {
-    cost: [MIN_COST, MAX_COST],
-    threads: [1, MAX_THREADS],
-  }
-  const faults = Object.entries(options).flatMap(([name, value]): ConfigFault[] => {
-    const [min, max] = (Object.hasOwn(allowed, name) && allowed[name]) || []
-    if (min === undefined || max === undefined)
-      return [{ path: name, message: `is unknown; allowed: ${Object.keys(allowed).join(', ')}` }]
-    const isValid = value === undefined || (Number.isInteger(value) && value >= min && value <= max)
-    return isValid ? [] : [{ path: name, message: `must be a whole number from ${min} to ${max}` }]
-  })
-  if (faults.length > 0) throw new ConfigError(faults)
-  return options
 }

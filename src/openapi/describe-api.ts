@@ -1,4 +1,6 @@
 import { compileConfig } from '../config/compile-config.js'
+import { BASE_PATH } from '../config/options/check-options.js'
+import { ANY, BOOLEAN, requireOptions } from '../options.js'
 import { fromHost } from '../permissions/caller.js'
 import type { Caller, Config } from '../types.js'
 import { type ApiDocument, describeService } from './describe-service.js'
@@ -19,6 +21,11 @@ export interface ApiOptions {
   readonly basePath?: string
 }
 
+const OPTIONS = {
+  ...{ authenticate: BOOLEAN, production: BOOLEAN, accounts: BOOLEAN, deliver: BOOLEAN },
+  ...{ caller: ANY, basePath: BASE_PATH },
+}
+
 /**
  * Describes the HTTP interface of a configuration as OpenAPI 3.1 (CONTRACT.md §8, "OpenAPI"). For a caller it holds
  * what the caller's subjects allow, whatever the documents and `$user` values are. Throws `ConfigError`.
@@ -33,6 +40,7 @@ export function describeApi(
   config: Config | { readonly [key: string]: unknown },
   options: ApiOptions = {},
 ): ApiDocument {
+  requireOptions(options, OPTIONS)
   const { caller, authenticate = false, production = false, basePath = '' } = options
   const plan = compileConfig(config, { production, hasAuthenticate: authenticate })
   const accounts = authenticate && options.accounts !== true ? null : plan.auth

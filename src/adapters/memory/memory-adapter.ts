@@ -1,7 +1,7 @@
-import { ConfigError } from '../../errors.js'
 import { type Filter, isEverything } from '../../filter/filter.js'
 import { compileJudge } from '../../filter/matches.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
+import { ANY, requireOptions } from '../../options.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { ListQuery, MaybePromise, StorageAdapter, StoredDocument } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
@@ -32,7 +32,7 @@ export interface MemoryAdapterOptions {
  * ```
  */
 export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
-  checkOptions(options)
+  requireOptions(options, { documents: ANY })
   const database = createDatabase()
   const collections = new Map<string, Held>()
   const logPlans = createLogPlans()
@@ -72,11 +72,6 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
     changes: log.changes,
     async close() {},
   }
-}
-
-function checkOptions({ documents, ...others }: MemoryAdapterOptions): void {
-  const faults = Object.keys(others).map((path) => ({ path, message: 'is unknown; allowed: documents' }))
-  if (faults.length > 0) throw new ConfigError(faults)
 }
 
 /** The documents of one batch of a stream. */

@@ -1,4 +1,6 @@
-import { ConfigError, type ConfigFault } from '../../errors.js'
+import { ConfigError } from '../../errors.js'
+import { isObject } from '../../json/own-properties.js'
+import { BOOLEAN, type Expectations, judgeOptions } from '../../options.js'
 import type { CollectionPlan, IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
@@ -141,33 +143,25 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   }
 }
 
-const OPTIONS: { readonly [name: string]: readonly [isValid: (value: unknown) => boolean, allowed: string] } =
-  {
-    connectionString: [(value) => typeof value === 'string' && value !== '', 'a URL of PostgreSQL'],
-    pool: [
-      (value) => typeof (value as PostgresPool | null)?.connect === 'function',
-      'a Pool of the package pg',
-    ],
-    schema: [
-      (value) => typeof value === 'string' && /^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value),
-      'letters, digits and underscores, at most 63',
-    ],
-    migrate: [(value) => typeof value === 'boolean', 'true or false'],
-  }
+const OPTIONS: Expectations = {
+  connectionString: [(value) => typeof value === 'string' && value !== '', 'a URL of PostgreSQL'],
+  pool: [
+    (value) => typeof (value as PostgresPool | null)?.connect === 'function',
+    'a Pool of the package pg',
+  ],
+  schema: [
+    (value) => typeof value === 'string' && /^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value),
+    'letters, digits and underscores, at most 63',
+  ],
+  migrate: BOOLEAN,
+}
 
 function checkOptions(options: unknown): PostgresAdapterOptions {
-  const given = new Map(Object.entries(typeof options === 'object' && options !== null ? options : {}))
-  const faults: ConfigFault[] = []
-  for (const [name, value] of given) {
-    const [isValid, allowed] = (Object.hasOwn(OPTIONS, name) && OPTIONS[name]) || []
-    if (!isValid)
-      faults.push({ path: name, message: `is unknown; allowed: ${Object.keys(OPTIONS).join(', ')}` })
-    else if (value !== undefined && !isValid(value))
-      faults.push({ path: name, message: `must be ${allowed}` })
-  }
-  if ((given.get('connectionString') === undefined) === (given.get('pool') === undefined))
+  const given: Partial<PostgresAdapterOptions> = isObject(options) ? options : {}
+  const faults = [...judgeOptions(given, OPTIONS)]
+  if ((given.connectionString === undefined) === (given.pool === undefined))
     faults.push({ path: '', message: 'needs either a connectionString or a pool' })
-  const { connectionString } = options as PostgresAdapterOptions
+  const { connectionString } = given
   if (faults.length === 0 && connectionString !== undefined) {
     try {
       splitHosts(connectionString)
@@ -176,5 +170,5 @@ function checkOptions(options: unknown): PostgresAdapterOptions {
     }
   }
   if (faults.length > 0) throw new ConfigError(faults)
-  return options as PostgresAdapterOptions
+  return given
 }

@@ -1,4 +1,5 @@
-import { ConfigError } from '../../errors.js'
+import { isObject } from '../../json/own-properties.js'
+import { type Expectation, requireOptions } from '../../options.js'
 import type { MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, unavailable } from './faults.js'
@@ -93,12 +94,10 @@ function explained<T>(work: () => MaybePromise<T>): MaybePromise<T> {
 }
 
 function checkOptions(options: unknown): SqliteAdapterOptions {
-  const { file, ...others } = (typeof options === 'object' && options !== null ? options : {}) as {
-    readonly [name: string]: unknown
-  }
-  const faults = Object.keys(others).map((name) => ({ path: name, message: 'is unknown; allowed: file' }))
-  if (typeof file !== 'string' || file === '')
-    faults.push({ path: 'file', message: 'must be the path of a file' })
-  if (typeof file !== 'string' || faults.length > 0) throw new ConfigError(faults)
-  return { file }
+  const given = isObject(options) ? options : {}
+  const { file = '' } = given
+  requireOptions({ ...given, file }, { file: FILE })
+  return { file: String(file) }
 }
+
+const FILE: Expectation = [(value) => typeof value === 'string' && value !== '', 'the path of a file']

@@ -1,12 +1,10 @@
 import type { ConfigFault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
+import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../../options.js'
 import { suggest } from '../../schema/names.js'
 import { judgeConsumers } from './check-consumers.js'
 
-type Expectation = readonly [isValid: (value: unknown) => boolean, allowed: string]
-
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
 /** What browsers send as `Origin`: a scheme and a host in lower case, without a path; `null` for what has none. */
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
 
@@ -23,14 +21,17 @@ const isLogger = (value: unknown): boolean =>
 const isPage = (value: unknown): boolean =>
   isObject(value) && ['html', 'policy', 'etag'].every((name) => typeof value[name] === 'string')
 
+/** A path before all others. */
+export const BASE_PATH: Expectation = [
+  (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
+  'a path like "/api"',
+]
+
 /** What each option of `createCollectionService` must be (CONTRACT.md §7). */
-const OPTIONS: { readonly [name: string]: Expectation } = {
+const OPTIONS: Expectations = {
   authenticate: [isFunction, 'a function of a request'],
-  accounts: [isBoolean, 'true or false'],
-  basePath: [
-    (value) => typeof value === 'string' && /^(?:\/(?!\.\.?(?:\/|$))[\w.~%!$&'()*+,;=:@-]+)*\/*$/.test(value),
-    'a path like "/api"',
-  ],
+  accounts: BOOLEAN,
+  basePath: BASE_PATH,
   cors: [
     (value) =>
       isObject(value) &&
@@ -41,9 +42,9 @@ const OPTIONS: { readonly [name: string]: Expectation } = {
   clientAddress: [isFunction, 'a function of a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],
   logger: [isLogger, 'an object with info, warn and error'],
-  production: [isBoolean, 'true or false'],
+  production: BOOLEAN,
   now: [isFunction, 'a function that returns milliseconds'],
-  openapi: [isBoolean, 'true or false'],
+  openapi: BOOLEAN,
   deliver: [isFunction, 'a function of a delivery'],
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],
@@ -62,7 +63,7 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
   try {
     return [
       ...judgeAdapter(adapter),
-      ...judgeOptions(options),
+      ...judgeOptions(options, OPTIONS, 'options'),
       ...judgeHooks(options, config),
       ...judgeConsumers(options, config),
     ]
@@ -76,18 +77,6 @@ const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
   hasMethods(adapter, ADAPTER_METHODS)
     ? []
     : [{ path: 'adapter', message: `must be an object with ${ADAPTER_METHODS.join(', ')}` }]
-
-function judgeOptions(options: unknown): readonly ConfigFault[] {
-  if (!isObject(options)) return [{ path: 'options', message: 'must be an object' }]
-  const known = Object.keys(OPTIONS)
-  return Object.entries(options).flatMap(([name, value]): ConfigFault[] => {
-    const [isValid, allowed] = (Object.hasOwn(OPTIONS, name) && OPTIONS[name]) || []
-    const path = `options.${name}`
-    if (!isValid)
-      return [{ path, message: `is unknown${suggest(name, known) || ';'} allowed: ${known.join(', ')}` }]
-    return value === undefined || isValid(value) ? [] : [{ path, message: `must be ${allowed}` }]
-  })
-}
 
 /** The faults of hooks: each is for a collection, and has the members of a hook. */
 function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {

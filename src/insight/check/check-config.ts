@@ -2,8 +2,9 @@ import { ConfigError } from '../../errors.js'
 import { findTextFault, locatePointers } from '../../json/json-text.js'
 import { isObject } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
+import { requireOptions } from '../../options.js'
 import { compileForInsight } from '../compile.js'
-import type { InsightOptions } from '../options.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { CODES, type FindingCode, type Level } from './codes.js'
 import type { Finding } from './finding.js'
 import { CHECKS } from './findings/all.js'
@@ -12,7 +13,7 @@ import { createScope } from './scope.js'
 
 /**
  * Finds what is wrong with a configuration, and what is legal and almost surely wrong (CONTRACT.md §8, "Check").
- * Never throws; nothing is opened or started. `findings` are in the order of the configuration, those at one place in
+ * Never throws but `ConfigError` for options that are wrong; nothing is opened or started. `findings` are in the order of the configuration, those at one place in
  * that of their level. Those that its `$ignore` names are left out; an error cannot be silenced.
  *
  * @param config the configuration, or its text: then each finding has a line and a column
@@ -25,6 +26,7 @@ import { createScope } from './scope.js'
  * ```
  */
 export function checkConfig(config: unknown, options: InsightOptions = {}): readonly Finding[] {
+  requireOptions(options, INSIGHT_OPTIONS)
   if (typeof config !== 'string') return findAll(config, options)
   const text = config.replace(/^\ufeff/, '')
   const fault = findTextFault(text)

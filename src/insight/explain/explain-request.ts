@@ -1,6 +1,7 @@
 import { parseTimestamp } from '../../fields/timestamp.js'
+import { ANY, judgeOptions, requireOptions, TEXT } from '../../options.js'
 import { comparePermissions } from '../diff/compare-permissions.js'
-import type { InsightOptions } from '../options.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import type { ExplainedRequest, Explanation } from './explanation.js'
 import { findMissing } from './find-missing.js'
 import { judgeOperations, listSubjects } from './judge-operations.js'
@@ -41,6 +42,8 @@ export async function explainWith(
   options: InsightOptions,
   compare: Compare | null,
 ): Promise<Explanation> {
+  requireOptions(options, INSIGHT_OPTIONS)
+  checkMembers(request)
   const { caller, method, path } = request
   checkPath(path)
   const run = await runRequest(config, { ...request, now: readTime(request.now) }, options)
@@ -57,6 +60,15 @@ export async function explainWith(
     },
     suggestion: missing && compare && (await suggestGrant({ run, missing, options, compare })),
   }
+}
+
+const MEMBERS = {
+  ...{ caller: ANY, method: TEXT, path: TEXT, body: ANY, headers: ANY, documents: ANY, now: ANY },
+}
+
+function checkMembers(request: unknown): void {
+  const [fault] = judgeOptions(request, MEMBERS)
+  if (fault) throw new TypeError(`${fault.path || 'a request'} ${fault.message}`)
 }
 
 function checkPath(path: string): void {

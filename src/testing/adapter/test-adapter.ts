@@ -1,3 +1,4 @@
+import { ANY, FUNCTION, requireOptions } from '../../options.js'
 import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
 import { adapterCases } from './adapter-cases.js'
 import type { FuzzCoverage } from './fuzz/coverage.js'
@@ -28,7 +29,8 @@ export interface AdapterTestOptions {
 export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
 
 /**
- * Registers a test for every requirement for a storage adapter. Throws for an unknown name in `skip`.
+ * Registers a test for every requirement for a storage adapter. Throws for an unknown name in `skip`, and
+ * `ConfigError` for an unknown option.
  *
  * @example
  * ```ts
@@ -41,12 +43,15 @@ export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array wou
  * })
  * ```
  */
-export function testAdapter({ test, createStorage, skip = [], fuzz = {} }: AdapterTestOptions): void {
+export function testAdapter(options: AdapterTestOptions): void {
+  requireOptions(options, { test: FUNCTION, createStorage: FUNCTION, skip: ANY, fuzz: ANY })
+  const { test, createStorage, skip = [], fuzz = {} } = options
+  const { report, ...amount } = fuzz
   const fuzzCase = {
     name: FUZZ_CASE,
     async run(): Promise<void> {
-      const coverage = await fuzzAdapter(createStorage, fuzz)
-      fuzz.report?.(coverage)
+      const coverage = await fuzzAdapter(createStorage, amount)
+      report?.(coverage)
     },
   }
   const cases = adapterCases.map((one: AdapterCase) => ({

@@ -1,3 +1,4 @@
+import { requireOptions, wholeNumber } from '../../../options.js'
 import type { CollectionPlan, ListQuery, StorageAdapter } from '../../../storage.js'
 import type { TestStorage } from '../adapter-case.js'
 import { printShort } from '../check/check.js'
@@ -27,6 +28,8 @@ const BATCH = 50
 /** The share of filters that are also counted. */
 const COUNTED = 0.25
 const MAX_SHRINKING = 1500
+const ANY_WHOLE = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+
 /** Changes a seed. */
 const WRITES = 0x5eed
 
@@ -49,8 +52,10 @@ const planOf = (name: string, { indexes }: RandomStore): CollectionPlan => ({ na
  */
 export async function fuzzAdapter(
   createStorage: () => Promise<TestStorage>,
-  { seed = 1, stores = 20, queries = 100 }: FuzzOptions = {},
+  options: FuzzOptions = {},
 ): Promise<FuzzCoverage> {
+  requireOptions(options, { seed: ANY_WHOLE, stores: ANY_WHOLE, queries: ANY_WHOLE })
+  const { seed = 1, stores = 20, queries = 100 } = options
   const coverage = createCoverageCounter()
   for (let first = 0; first < stores; first += BATCH) {
     const rounds = Array.from({ length: Math.min(BATCH, stores - first) }, (_, i): Round => {

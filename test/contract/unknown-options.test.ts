@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { ConfigError, type ConfigFault, createMemoryAdapter } from '../../src/index.js'
+import {
+  checkConfig,
+  checkData,
+  comparePermissions,
+  describeApi,
+  explainRequest,
+  permissionMatrix,
+} from '../../src/insight/index.js'
+import { createWorkerHasher } from '../../src/mounts/worker-hasher.js'
+import { expectAllowed, expectDenied, fuzzAdapter, testAdapter } from '../../src/testing/index.js'
+
+// CONTRACT.md §7, "Options"
+
+const config = { collections: { notes: { schema: {}, permissions: { '*': { read: true } } } } }
+const connectionString = 'postgres://a.test/b'
+const storage = { list: async () => [] }
+const createStorage = async () => ({ connect: () => createMemoryAdapter() })
+const request = { caller: null, method: 'GET', path: '/notes' }
+
+/** What a call throws, at once or later. */
+async function failureOf(run: () => unknown): Promise<unknown> {
+  try {
+    await run()
+  } catch (thrown) {
+    return thrown
+  }
+  return undefined
+}
+
+/** Each takes options; one that is misspelt, and a right name that is near. */
+const callers: readonly (readonly [name: string, run: (options: never) => unknown, near: string])[] = [
+  ['createMemoryAdapter', createMemoryAdapter, 'documents'],
+  ['createSqliteAdapter', (one: object) => createSqliteAdapter({ file: ':memory:', ...one }), 'file'],
+  ['createPostgresAdapter', (one: object) => createPostgresAdapter({ connectionString, ...one }), 'schema'],
+  ['createWorkerHasher', createWorkerHasher, 'threads'],
+  ['checkConfig', (one) => checkConfig(config, one), 'production'],
+  ['checkData', (one) => checkData(config, storage, one), 'authenticate'],
+  ['permissionMatrix', (one) => permissionMatrix(config, one), 'authenticate'],
+  ['comparePermissions', (one) => comparePermissions(config, config, one), 'production'],
+  ['explainRequest, beside its request', (one) => explainRequest(config, request, one), 'production'],
+  ['describeApi', (one) => describeApi(config, one), 'basePath'],
+  ['testAdapter', (one: object) => testAdapter({ test() {}, createStorage, ...one }), 'fuzz'],
+  ['fuzzAdapter', (one) => fuzzAdapter(createStorage, one), 'stores'],
+]
+
+test.each(callers)('%s refuses options that it does not know, with the nearest', async (_, run, near) => {
+  const misspelt = `${near}s`
+  const failure = await failureOf(() => run({ [misspelt]: undefined } as never))
+  expect(failure).toBeInstanceOf(ConfigError)
+  const [{ path, message } = {} as Partial<ConfigFault>] = (failure as ConfigError).faults
+  expect(path).toBe(misspelt)
+  expect(message).toContain(`is unknown; did you mean "${near}"? allowed: `)
+})
+
+test.each<readonly [name: string, run: () => unknown]>([
+  ['explainRequest', () => explainRequest(config, { ...request, header: {} } as never)],
+  ['expectAllowed', () => expectAllowed(config, null, 'GET', '/notes', { header: {} } as never)],
+  ['expectDenied', () => expectDenied(config, null, 'GET', '/notes', { header: {} } as never)],
+])('%s refuses members of a request that it does not know', async (_, run) => {
+  const failure = await failureOf(run)
+  expect(failure).toBeInstanceOf(TypeError)
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('header is unknown; did you mean "headers"?'),
+  })
+})
+
+test('what they know has its kind', async () => {
+  const kinds: readonly (readonly [run: () => unknown, path: string])[] = [
+    [() => checkConfig(config, { production: 'yes' as never }), 'production'],
+    [() => describeApi(config, { basePath: 'api' }), 'basePath'],
+    [() => fuzzAdapter(createStorage, { stores: -1 }), 'stores'],
+    [() => createSqliteAdapter({ file: 5 as never }), 'file'],
+    [() => createMemoryAdapter(null as never), ''],
+  ]
+  for (const [run, path] of kinds)
+    expect(await failureOf(run)).toMatchObject({ code: 'invalid_config', faults: [{ path }] })
+})

@@ -83,8 +83,14 @@ export type WriteStep = { readonly in: string } & (
   | { readonly replace: StoredDocument; readonly version: number }
   | { readonly remove: Filter; readonly expect?: number }
   | { readonly require: string; readonly version?: number; readonly where?: Filter }
-  | { readonly refuse: Filter }
+  | { readonly refuse: Filter; readonly turn?: Turn }
 )
+
+/**
+ * Two writes with a turn in one collection MUST NOT run at the same time, unless each of their turns there is `shared`.
+ * Where writes run one after another anyway, it means nothing.
+ */
+export type Turn = 'shared' | 'alone'
 
 /**
  * The result of a `write`. `unique`: the values of an index are taken; `fields` is `["_id"]`, or else the

@@ -66,15 +66,17 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   )
   checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
   const limits = { ...DEFAULT_LIMITS, ...config.limits }
+  const read = compileClaims(
+    auth.claims ?? {},
+    { collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
+    report.at('auth').at('claims'),
+  )
   const known = {
     collections,
     auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
     ...compileReferences(collections, isUnsure, report),
-    claims: compileClaims(
-      auth.claims ?? {},
-      { collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
-      report.at('auth').at('claims'),
-    ),
+    claims: read,
+    claimed: new Set(Array.from(read.values(), ({ from }) => from)),
     limits,
   }
   const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
@@ -158,7 +160,7 @@ function presenceOf(fields: readonly Field[], name: string | null): Where | null
 /** With the changes of a collection, those are logged that tell who a caller is (CONTRACT.md §9, "The log"). */
 function compileLog(
   config: Partial<Config>,
-  { collections, claims }: Pick<ServicePlan, 'collections' | 'claims'>,
+  { collections, claimed }: Pick<ServicePlan, 'collections' | 'claimed'>,
   hasLog: boolean,
   report: ConfigReport,
 ): LoggedPlan | null {
@@ -167,7 +169,6 @@ function compileLog(
   if (!hasLog)
     for (const { name } of told) report.at(name).at('changes').fault('this storage keeps no changes')
   const users = collections.has(USERS) ? [USERS] : []
-  const claimed = Array.from(claims.values(), ({ from }) => from)
   return {
     collections: new Set([...told.map(({ name }) => name), ...users, ...claimed]),
     configuration: JSON.stringify({ ...config, $schema: undefined, $ignore: undefined }),

@@ -113,6 +113,8 @@ export interface ServicePlan {
   /** `null` where the service keeps no accounts. */
   readonly auth: AuthPlan | null
   readonly claims: ReadonlyMap<string, Claim>
+  /** The collections whose documents claims are read from. */
+  readonly claimed: ReadonlySet<string>
   readonly limits: Limits
   /** By the collection that the references point to. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>

@@ -168,6 +168,30 @@ describe.each(storages)('in %s,', (_, create) => {
     expect([sent.status, sent.body.operation]).toEqual([404, 0])
   })
 
+  test('of batches that take effect at once, each sees what the others add to its claims', async () => {
+    const free = { seat: { $nin: '$user.seats' } }
+    const seats = { from: 'seats', where: { user: '$user._id' }, take: 'seat' }
+    const { send } = open(
+      create,
+      {
+        collections: {
+          seats: {
+            schema: { user: { type: 'string', index: true }, seat: text },
+            permissions: { user: { create: { set: { user: '$user._id' }, check: free } } },
+          },
+        },
+        auth: { claims: { seats } },
+      },
+      { authenticate: () => ({ id: 'ann' }) },
+    )
+    for (let round = 0; round < 5; round++) {
+      const body = { operations: [{ method: 'POST', path: '/seats', body: { seat: `${round}` } }] }
+      const all = await Promise.all(Array.from({ length: 8 }, () => send('POST /_batch', { body })))
+      const told = all.map(({ status, body }) => (status === 200 ? 'taken' : `${status} ${body.code}`))
+      expect(told.sort()).toEqual([...Array.from({ length: 7 }, () => '403 forbidden'), 'taken'])
+    }
+  })
+
   /** Teams, and what goes with them in two ways, with hooks. */
   function openHooked(hooks: Hooks) {
     const permissions = { user: true }

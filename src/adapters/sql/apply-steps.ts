@@ -1,4 +1,4 @@
-import { and, type Filter, isId, or } from '../../filter/filter.js'
+import { and, type Filter, isId, isNothing, or } from '../../filter/filter.js'
 import type { StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { Statement } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
@@ -83,6 +83,7 @@ function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Ask
     const { refused } = yield* holdNamed(engine, [step])
     return refused ? { reason: refused.reason } : 0
   }
+  if (isNothing(step.refuse)) return 0
   const known = suspects(step)
   for (const filter of known ? narrow(step.refuse, known) : [step.refuse])
     if (yield* exists(statements, step.in, filter)) return { reason: 'found' }

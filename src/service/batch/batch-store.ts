@@ -1,4 +1,4 @@
-import { and, isId, not, or } from '../../filter/filter.js'
+import { and, isId, not, nothing, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
@@ -30,6 +30,8 @@ type Blame = (operation: number, thrown: unknown) => unknown
 interface Reading {
   /** Whether it remembers all that is read, so that the write can require it to be unchanged. */
   readonly isWatchful: boolean
+  /** The collections whose lists are of callers, so that no other write adds to them at the same time. Default: none. */
+  readonly turnsIn?: ReadonlySet<string>
 }
 
 /**
@@ -44,6 +46,7 @@ export class BatchStore implements Store, Stage {
   readonly #base: Store
   readonly #budget: ByteBudget
   readonly #isWatchful: boolean
+  readonly #turnsIn: ReadonlySet<string>
   /** The documents that somebody could read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
   /** The versions of all documents that were read, by collection and `_id`. */
@@ -56,15 +59,27 @@ export class BatchStore implements Store, Stage {
   #kept = 0
   #work = 0
 
-  constructor(base: Store, budget: ByteBudget, { isWatchful }: Reading) {
+  constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: Reading) {
     this.#base = base
     this.#budget = budget
     this.#isWatchful = isWatchful
+    this.#turnsIn = turnsIn
   }
 
   /** The steps that require what was read to be unchanged. */
   get conditions(): readonly WriteStep[] {
-    return [...requireFound(this.#versions), ...this.#lists.values()]
+    const lists = [...this.#lists.values()]
+    return [...requireFound(this.#versions), ...lists, ...this.#takeTurns(lists)]
+  }
+
+  /** Of two batches that each list what the other writes, one comes behind the other. */
+  #takeTurns(lists: readonly WriteStep[]): readonly WriteStep[] {
+    const listed = new Set(lists.map((step) => step.in).filter((name) => this.#turnsIn.has(name)))
+    if (listed.size === 0) return []
+    return [...this.#turnsIn].flatMap((name): readonly WriteStep[] => {
+      const turn = this.pending.hasTouched(name) ? 'alone' : 'shared'
+      return turn === 'alone' || listed.has(name) ? [{ in: name, refuse: nothing, turn }] : []
+    })
   }
 
   /** The steps that require what was not found to be absent. */

@@ -42,7 +42,10 @@ async function judgeAll(
   operations: readonly Operation[],
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(MAX_STORED, 'What a batch reads, stores and answers has 16 MiB at most.')
-  const store = new BatchStore(call.store, budget, { isWatchful: true })
+  const store = new BatchStore(call.store, budget, {
+    isWatchful: true,
+    turnsIn: service.plan.claimed,
+  })
   const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
   const answers: string[] = []

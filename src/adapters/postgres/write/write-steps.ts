@@ -1,6 +1,8 @@
-import type { WriteStep } from '../../../storage.js'
+import { compareText } from '../../../json/compare-text.js'
+import type { Turn, WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { applySteps, type Outcome, type Taken } from '../../sql/apply-steps.js'
+import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
@@ -25,6 +27,22 @@ const BEGIN = [
   `SET LOCAL idle_in_transaction_session_timeout = '20s'`,
   `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
 ].join('; ')
+
+/**
+ * Takes the turns of a write before anything else, in one order for all, until it ends. Who holds a row waits for none.
+ */
+function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
+  const turns = new Map<string, Turn>()
+  for (const step of steps)
+    if ('refuse' in step && step.turn && turns.get(step.in) !== 'alone') turns.set(step.in, step.turn)
+  const locks = [...turns].sort(([one], [other]) => compareText(one, other))
+  return locks
+    .map(([collection, turn]) => {
+      const lock = turn === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'
+      return `; SELECT ${lock}(hashtextextended('collection-service ${table(collection)}', 0))`
+    })
+    .join('')
+}
 
 /** Applies steps in turn: inserts together, or one by one where one of them is refused. */
 export async function writeSteps(
@@ -62,7 +80,7 @@ async function writeOnce(
   }
   try {
     if (mayHaveHappened) return await drive(write, applySteps(engine, steps))
-    return await inTransaction(run, BEGIN, applyAll, isOk)
+    return await inTransaction(run, `${BEGIN}${takeTurns(engine.dialect, steps)}`, applyAll, isOk)
   } catch (thrown) {
     throw isRepeatable(thrown) ? thrown : mayHaveHappened ? explainWrite(thrown) : explain(thrown)
   }

@@ -21,16 +21,17 @@ import type { Terminal } from '../terminal.js'
  * error, a warning or such a document, 2 where something cannot be read, else 0.
  */
 export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
+  const { config, storage, authenticate, production } = args
+  const options = { authenticate, production }
   try {
-    const text = await readTextFile(args.config)
-    const findings = checkConfig(text, args)
+    const text = await readTextFile(config)
+    const findings = checkConfig(text, options)
     const isReadable = !findings.some(({ code }) => code === 'invalid_json')
     const isSound = !findings.some(({ level }) => level === 'error')
-    const { storage } = args
     const reports =
       storage && isSound
         ? await readExisting(storage, (documents) =>
-            checkData(JSON.parse(withoutMark(text)), documents, args),
+            checkData(JSON.parse(withoutMark(text)), documents, options),
           )
         : undefined
     for (const line of linesOf(args, terminal, { findings, reports })) terminal.print(line)

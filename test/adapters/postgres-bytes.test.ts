@@ -17,7 +17,7 @@ const plan: CollectionPlan = { name: 'things', indexes: [{ fields: [n], unique: 
 const noise = (length: number): string =>
   Array.from({ length }, (_, i) => String.fromCharCode(33 + ((i * i * 7919 + i * 104_729) % 90))).join('')
 
-const SIZES = [0, 10, 1000, 3000, 30_000, 300_000]
+const SIZES = [0, 10, 1000, 3000, 30_000, 180_000]
 
 /** Documents of every size, in an order that mixes them; half of them are stored small, whatever their size. */
 const documents: readonly StoredDocument[] = Array.from({ length: 60 }, (_, i) => {

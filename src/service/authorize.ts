@@ -137,13 +137,13 @@ export function attempt<P extends Permit, T>(
   })
 }
 
-/** The same request by who calls now. */
-function resume(call: Call): MaybePromise<Call> {
-  const { service, session, store, binding } = call
+/** The same request by who calls now. Throws where the session is over. */
+export function resume(call: Call): MaybePromise<Call> {
+  const { service, session, store, deadline, shared, isInBatch, binding } = call
   const resuming = session && service.attachments.get(USERS)?.resume(service, store, session.id)
-  return resuming
-    ? whenReady(resuming, (present) => createCall(service, { ...call, ...present, now: binding.now }))
-    : call
+  if (!resuming) return call
+  const parts = { deadline, store, shared, isInBatch, now: binding.now }
+  return whenReady(resuming, (present) => createCall(service, { ...parts, ...present }))
 }
 
 /** Throws `forbidden` where registration is closed. */

@@ -19,14 +19,18 @@ export function createDoors(
 ): Doors {
   const routes = readOnly(options.routes)
   const openApi = (call: Call, reenter: () => void): HookApi => {
-    const { caller, session } = call
-    const respond = createRespond(call.service, {
-      ...options,
-      // A stream would outlive the write.
-      ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined, observe: undefined },
-      identify: async () => ({ caller, session }),
-      createStore: () => call.store,
-    })
+    const { caller, session, service, binding } = call
+    // It is a part of the request that writes, at the same time.
+    const respond = createRespond(
+      { ...service, clock: () => binding.now },
+      {
+        ...options,
+        // A stream would outlive the write.
+        ...{ routes, hasAccountRoutes: false, askHost: undefined, streams: undefined, observe: undefined },
+        identify: async () => ({ caller, session }),
+        createStore: () => call.store,
+      },
+    )
     const handle = createFetchHandler(respond, fail)
     return async (request) => {
       const response = await handle(request)

@@ -71,6 +71,14 @@ export class PendingWrites {
     return [...standing.filter(isOwn), ...standing.filter((agreement) => !isOwn(agreement))]
   }
 
+  /** Whether a step can never hold, because of what the others do. */
+  breaks(place: number): boolean {
+    const step = this.#steps[place]
+    if (!step) return false
+    if ('refuse' in step) return this.written(step.in).some(compileFilter(step.refuse))
+    return 'require' in step && this.find(step.in, step.require) === null
+  }
+
   /** The write that a step belongs to. */
   writeOf(step: number): PendingWrite | undefined {
     return this.#writes.find(({ start, steps }) => step >= start && step < start + steps.length)

@@ -43,11 +43,11 @@ export function createOwnRight(service: Service): InOwnRight {
   const plan: ServicePlan = { ...service.plan, collections }
   const { hooks, ...unhooked } = service
   const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
-  return ({ service: { now, clock }, deadline, store, caller, shared }, blame) =>
+  return ({ service: { now, clock }, deadline, store, caller, shared, binding }, blame) =>
     createCall(
       { ...right, now, clock },
       {
-        ...{ deadline, caller, session: undefined, shared, isInBatch: true },
+        ...{ deadline, caller, session: undefined, shared, isInBatch: true, now: binding.now },
         store: new BlamingStore(store, blame),
       },
     )

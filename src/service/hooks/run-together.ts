@@ -32,6 +32,10 @@ export function runTogether<T>(
           broken = place
           return undefined
         }
+        if (store.pending.breaks(failure.step))
+          throw new Error(
+            'options.hooks: what hooks add to a write contradicts it, so that it can never be made',
+          )
         // Whether the caller or a hook refers to a document that is gone shows in the next attempt.
         return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
       },

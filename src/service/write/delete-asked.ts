@@ -19,8 +19,8 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
   const count = createCount(call)
   const doomed = await store.write(async () => {
     const { stored } = await findTarget(call, target)
-    const done = await findDoomed(call, { collection, stored, count })
     const asked = await askHook(call, { collection, before: stored, after: null })
+    const done = await findDoomed(call, { collection, stored, count })
     const steps = [
       // One that changes meanwhile may refer elsewhere by then.
       ...requireFound(done),
@@ -64,7 +64,7 @@ const unsetAsked = (call: Call, collection: Collection, id: string, doomed: Doom
     const before = await call.store.own(name).find(id)
     if (!before) return NOTHING
     const fields = withoutDoomed(collection, readFields(before), doomed)
-    const now = call.service.clock()
+    const { now } = call.binding
     const asked = await askUpdateHook(call, collection, before, { fields, now })
     const after = updateStoredDocument(before, asked?.fields ?? fields, now, { hashes: new Map() })
     return {

@@ -5,8 +5,10 @@ import type { ReadAccess } from '../../permissions/read-gate.js'
 import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
+import { resume } from '../authorize.js'
 import { boundBytes, createByteBudget } from '../byte-budget.js'
-import type { Call } from '../call.js'
+import { type Call, createCall } from '../call.js'
+import { isRefusal } from '../refusals.js'
 import type { Ignoring } from './rules/choose-rule.js'
 
 /**
@@ -96,13 +98,24 @@ export async function findAgain({ store }: Call, { name }: Collection, id: strin
   return document
 }
 
+/** The call of who calls by now: of nobody where the account or its session is gone. */
+async function resumeOrLeave(call: Call): Promise<Call> {
+  try {
+    return await resume(call)
+  } catch (thrown) {
+    if (!isRefusal(thrown)) throw thrown
+    const { service, deadline, store, binding } = call
+    return createCall(service, { deadline, store, caller: null, session: undefined, now: binding.now })
+  }
+}
+
 /** Tells of documents anew, as their writer may read them behind what hooks have added. */
 export async function tellAgain(
   call: Call,
   collection: Collection,
   all: readonly Written[],
 ): Promise<readonly Written[]> {
-  const own = call.renew()
+  const own = (await resumeOrLeave(call)).renew()
   await own.learnToRead(collection)
   const access = own.access(collection)
   const told: Written[] = []

@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { type HookChange, refuse, type StorageAdapter } from '../../src/index.js'
+import { type AnyConfig, createTestService } from '../support/service.js'
+import { closeAfterEach, useStorages } from '../support/storages.js'
+
+// CONTRACT.md §9, "Before a write": what hooks add, and the request that they add it to
+
+const storages = useStorages()
+const opened = closeAfterEach()
+
+type Hooks = { readonly [collection: string]: { before(change: HookChange): unknown } }
+type Operation = { readonly method: string; readonly path: string; readonly body?: unknown }
+
+const post = (path: string, body: object): Operation => ({ method: 'POST', path, body })
+const remove = (path: string): Operation => ({ method: 'DELETE', path })
+
+/** What is added to the creation of a document. */
+const adding =
+  (add: (id: string, change: HookChange) => readonly Operation[]) =>
+  (change: HookChange): unknown =>
+    change.operation === 'create' ? { also: add(`${change.after?._id}`, change) } : undefined
+
+const text = { type: 'string' } as const
+const permissions = { '*': { read: true, create: true, update: true, delete: true } } as const
+const refersTo = (collection: string, onDelete: 'cascade' | 'unset' | 'restrict') =>
+  ({ type: 'reference', collection, onDelete }) as const
+
+describe.each(storages)('in %s,', (_, create) => {
+  function open(config: AnyConfig, hooks: Hooks, more: object = {}) {
+    const adapter: StorageAdapter = create()
+    const service = createTestService(config, { adapter, hooks, ...more } as never)
+    opened.push(service)
+    const make = async (line: string, body: object = {}): Promise<string> =>
+      (await service.send(line, { body })).body._id
+    return { ...service, make }
+  }
+
+  test('has the time of the request that it is added to', async () => {
+    let time = Date.parse('2026-01-01T00:00:00Z')
+    const seen: unknown[] = []
+    const { send, make } = open(
+      {
+        collections: {
+          teams: { schema: { name: text }, permissions },
+          plans: { schema: { team: refersTo('teams', 'unset') }, permissions },
+          log: { schema: { of: text, at: { type: 'timestamp', default: '$now' } }, permissions },
+          due: {
+            schema: { at: { type: 'timestamp' } },
+            permissions: { '*': { read: { where: { at: { $lte: '$now' } } }, create: true } },
+          },
+        },
+      },
+      {
+        teams: {
+          before: adding((of, { after }) => {
+            return [post('/log', { of }), post('/due', { at: after?.createdAt })]
+          }),
+        },
+        plans: {
+          async before({ operation, after, api }) {
+            if (operation !== 'update') return undefined
+            const due = await api(new Request('http://a.test/due/count'))
+            seen.push((await due.json()).total)
+            return { also: [post('/log', { of: after?._id })] }
+          },
+        },
+      },
+      { now: () => (time += 1000) },
+    )
+    const team = await send('POST /teams', { body: { name: 'Red' } })
+    const [added] = (await send('GET /log')).body
+    expect([added.at, added.createdAt]).toEqual([team.body.createdAt, team.body.createdAt])
+    const ids = [
+      await make('POST /plans', { team: team.body._id }),
+      await make('POST /plans', { team: team.body._id }),
+    ]
+    expect((await send(`DELETE /teams/${team.body._id}`)).status).toBe(204)
+    const times = await Promise.all(ids.map(async (id) => (await send(`GET /plans/${id}`)).body.updatedAt))
+    const logged = (await send('GET /log?sort[createdAt]=1&sort[_id]=1')).body.slice(1)
+    const all = [...times, ...logged.map(({ createdAt }: { createdAt: string }) => createdAt)]
+    expect(all).toEqual(Array.from({ length: 4 }, () => times[0]))
+    expect(seen).toEqual([1, 1])
+  })
+
+  test.each([
+    ['loses', 'admin', null],
+    ['gets', null, 'admin'],
+  ])('shows in the answer where its caller %s a role by it', async (_, before, after) => {
+    const { send, register } = open(
+      {
+        collections: {
+          users: {
+            schema: {
+              email: { type: 'string', unique: true, required: true, lowercase: true },
+              password: { type: 'hash', required: true },
+              role: text,
+            },
+            permissions: { owner: { read: true }, admin: true },
+          },
+          notes: {
+            schema: { text },
+            permissions: {
+              user: { read: { where: { text: 'b' } }, create: true },
+              admin: { read: true, create: true },
+            },
+          },
+        },
+        auth: { roleField: 'role', cost: 10 },
+      },
+      {
+        notes: {
+          before: adding((_, { caller }) => [
+            { method: 'PATCH', path: `/users/${caller?.id}`, body: { role: after } },
+          ]),
+        },
+      },
+    )
+    const { token, id } = await register({ email: 'ann@example.com', password: 'a secret' })
+    if (before)
+      await send(`PATCH /users/${id}`, { caller: { id: 'root', roles: ['admin'] }, body: { role: before } })
+    const made = await send('POST /notes', { token, body: { text: 'a' } })
+    const read = await send(`GET /notes/${made.body._id}`, { token })
+    expect(read.status).toBe(after === 'admin' ? 200 : 404)
+    expect([made.status, made.body]).toEqual([201, after === 'admin' ? read.body : { _id: made.body._id }])
+  })
+
+  test('is told as it is for nobody where its caller is deleted by it', async () => {
+    const { send, register } = open(
+      {
+        collections: {
+          users: {
+            schema: {
+              email: { type: 'string', unique: true, required: true, lowercase: true },
+              password: { type: 'hash', required: true },
+            },
+            permissions: { owner: { read: true } },
+          },
+          notes: {
+            schema: { text, open: text },
+            permissions: { user: { read: true, create: true }, '*': { read: { pick: ['open'] } } },
+          },
+        },
+        auth: { cost: 10 },
+      },
+      { notes: { before: adding((_, { caller }) => [remove(`/users/${caller?.id}`)]) } },
+    )
+    const { token } = await register({ email: 'ann@example.com', password: 'a secret' })
+    const made = await send('POST /notes', { token, body: { text: 'a', open: 'b' } })
+    expect([made.status, made.body]).toEqual([201, { _id: made.body._id, open: 'b' }])
+    expect((await send('GET /auth/me', { token })).status).toBe(401)
+  })
+
+  test('that contradicts the request is a mistake of the hook, found at the first attempt', async () => {
+    let asked = 0
+    const { send, make } = open(
+      {
+        collections: {
+          teams: { schema: { name: text }, permissions },
+          notes: { schema: { text, team: refersTo('teams', 'restrict') }, permissions },
+          parents: { schema: {}, permissions },
+          children: { schema: { parent: refersTo('parents', 'cascade') }, permissions },
+          grandchildren: { schema: { child: refersTo('children', 'cascade') }, permissions },
+        },
+      },
+      {
+        notes: {
+          before: adding((_, { after }) => {
+            asked += 1
+            return after?.text === undefined ? [] : [remove(`/teams/${after.text}`)]
+          }),
+        },
+        children: {
+          async before({ operation, before, api }) {
+            if (operation !== 'delete') return undefined
+            asked += 1
+            const all = await (await api(new Request('http://a.test/children'))).json()
+            const other = all.find(({ _id }: { _id: string }) => _id !== before?._id)
+            return other && { also: [post('/grandchildren', { child: other._id })] }
+          },
+        },
+      },
+    )
+    const team = await make('POST /teams', { name: 'Red' })
+    const body = { documents: [{ text: team }, { team }] }
+    expect((await send('POST /notes/bulk', { body, mayFail: true })).status).toBe(500)
+    expect([asked, (await send('GET /notes/count')).body.total]).toEqual([2, 0])
+    const parent = await make('POST /parents')
+    for (let i = 0; i < 2; i++) await make('POST /children', { parent })
+    asked = 0
+    expect((await send(`DELETE /parents/${parent}`, { mayFail: true })).status).toBe(500)
+    expect([asked, (await send('GET /children/count')).body.total]).toEqual([2, 2])
+  })
+
+  test('is refused by its hook before what is in the way of a delete', async () => {
+    const { send, make } = open(
+      {
+        collections: {
+          teams: { schema: {}, permissions },
+          notes: { schema: { team: refersTo('teams', 'restrict') }, permissions },
+        },
+      },
+      {
+        teams: {
+          before({ operation }) {
+            if (operation === 'delete') refuse(403, 'Teams stay.')
+          },
+        },
+      },
+    )
+    const team = await make('POST /teams')
+    await make('POST /notes', { team })
+    const { status, body } = await send(`DELETE /teams/${team}`)
+    expect([status, body.code]).toEqual([403, 'refused'])
+  })
+})

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../errors.js'
 import type { MissingRight } from './explanation.js'
 import { type Place, placesOf } from './places.js'
 import type { Run } from './run-request.js'
@@ -12,13 +13,21 @@ export function findMissing(run: Run): Missing | null {
   const place = placesOf(run).at(-1)
   if (!place) return null
   const { operation, id } = place
-  const { code } = run.answer
+  const { status } = run.answer
+  // An answer to HEAD has no problem.
+  const code = run.request.method === 'HEAD' ? CODES[status] : run.answer.code
   const collection = operation.collection.name
   if (code === 'unauthenticated' || code === 'forbidden')
     return { operation: operation.operation, collection, document: id, place }
   return code === 'not_found' && id !== null && isThere(run, place, id)
     ? { operation: 'read', collection, document: id, place }
     : null
+}
+
+const CODES: { readonly [status: number]: ErrorCode } = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
 }
 
 /** Whether a document existed when it was asked for. */

@@ -5,7 +5,7 @@ import type { InsightOptions } from '../../options.js'
 import type { Suggestion } from '../explanation.js'
 import { findMissing, type Missing } from '../find-missing.js'
 import { findRule, grantsOf } from '../find-rule.js'
-import { placesOf } from '../places.js'
+import { type Place, placesOf } from '../places.js'
 import { type Run, runRequest } from '../run-request.js'
 import { applyPatch, patchOf, type Rules, shorten } from './apply-grant.js'
 import { findDecisive, freshRule, isWhole, type Repaired, repairRule } from './repairs.js'
@@ -65,11 +65,18 @@ function candidateSubjects(run: Run, { collection, document, place }: Missing): 
   const { caller } = place.operation.asking
   if (caller === null) return [EVERYONE]
   const stored = run.stored.get(collection)?.find(({ _id }) => _id === document)
-  const isOwn = stored !== undefined && readOwn(stored, 'createdBy') === caller.id
+  const isOwn = stored ? readOwn(stored, 'createdBy') === caller.id : isCreated(run, place, document)
   const named = Object.keys(grantsOf(run.config, collection)).filter((name) => caller.roles.includes(name))
   const roles = [...new Set([...named, ...caller.roles])].filter(isRole)
   return [...(isOwn ? [OWNER] : []), ...roles, SIGNED_IN, EVERYONE]
 }
+
+/** Whether an earlier operation of the same batch creates a document. */
+const isCreated = (run: Run, { place }: Place, document: string | null): boolean =>
+  document !== null &&
+  placesOf(run).some(
+    (other) => other.place !== place && other.id === document && other.operation.operation === 'create',
+  )
 
 /** Tries candidates, those with the fewest additions first. */
 async function searchFor(
@@ -134,12 +141,23 @@ function* nextCandidates(
     yield* addRight(subject, candidate, run, missing)
     return
   }
+  const dropping = missing ? undefined : findDropping(run, collection)
+  if (dropping && !(dropping.operation in candidate.rules)) yield* addRight(subject, candidate, run, dropping)
   for (const operation of Object.keys(candidate.rules) as Operation[]) {
     const rule = candidate.rules[operation]
     if (rule)
       for (const repaired of repairsOf(run, collection, { subject, operation, rule }))
         yield join(candidate, operation, repaired)
   }
+}
+
+/** The right to write what a request that was answered has dropped. */
+function findDropping(run: Run, collection: string): Missing | undefined {
+  const place = placesOf(run).find(
+    ({ operation: { collection: its, bodies } }) =>
+      its.name === collection && !bodies.every((body) => isWhole(its, body)),
+  )
+  return place && { operation: place.operation.operation, collection, document: place.id, place }
 }
 
 /** A subject's own rule is repaired, never replaced: nobody loses a right. Else it gets the one that decided so far. */

@@ -79,6 +79,35 @@ test.each<readonly [what: string, request: Partial<ExplainedRequest>, expected: 
     ],
   ],
   [
+    'two rights at once, where the one that is there drops a part of the body',
+    { ...patch(DRAFT, { title: 'New', views: 1 }), caller: bob },
+    [
+      'read',
+      [
+        'user',
+        {
+          read: { where: { $or: [{ status: 'published' }, { status: 'draft' }] }, omit: ['views'] },
+          update: { check: { status: { $ne: 'published' } } },
+        },
+        ['views'],
+        1,
+      ],
+    ],
+  ],
+  [
+    'for HEAD as for GET',
+    { method: 'HEAD', path: `/articles/${DRAFT}`, caller: bob },
+    [
+      'read',
+      [
+        'user',
+        { read: { where: { $or: [{ status: 'published' }, { status: 'draft' }] }, omit: ['views'] } },
+        [],
+        1,
+      ],
+    ],
+  ],
+  [
     'for each operation of a batch',
     {
       method: 'POST',
@@ -270,4 +299,30 @@ test('with a suggestion comes how the configurations differ', async () => {
       },
     },
   ])
+})
+
+test('a rule that is there is widened by what it drops, once its document can be read', async () => {
+  const rules = { user: { read: { where: { s: 'b' } }, update: { pick: ['s'] } } }
+  for (const method of ['PATCH', 'PUT']) {
+    const body = { s: 'c', team: 'd' }
+    const asked = { method, path: `/things/${DRAFT}`, caller: bob, body, documents: stored }
+    const { missing, suggestion } = await explainRequest(ofThings(rules), asked)
+    expect(missing?.operation).toBe('read')
+    expect(suggestion?.rules).toEqual({
+      read: { where: { $or: [{ s: 'b' }, { s: 'a' }] } },
+      update: { pick: ['s', 'team'] },
+    })
+  }
+})
+
+test('who creates a document in a batch owns it in the rest of that', async () => {
+  const own = `/things/${NOBODYS}`
+  const operations = [
+    { method: 'PUT', path: own, ifNoneMatch: '*', body: {} },
+    { method: 'DELETE', path: own },
+  ]
+  const { missing, suggestion } = await explainRequest(ofThings({ user: { read: true, create: true } }), {
+    ...{ method: 'POST', path: '/_batch', caller: bob, body: { operations } },
+  })
+  expect([missing?.operation, suggestion?.subject]).toEqual(['delete', 'owner'])
 })

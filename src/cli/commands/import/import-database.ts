@@ -102,7 +102,8 @@ function targetOf({ from, documents, ids }: Read, losses: string[]): readonly Ta
   if (given.length === 0) return []
   const named = new Map(documents.map(({ id }, i) => [String(id), ids[i] ?? '']))
   const isKey = given.length === documents.length && named.size === documents.length
-  if (isKey && asKey(inferDefinition(given))) return [{ name: from, ids: named }]
+  if (isKey && given.every((id) => typeof id === 'string' || typeof id === 'number'))
+    return [{ name: from, ids: named }]
   losses.push(`${from}.id does not name each document by one text or number: it is not unique here`)
   return []
 }
@@ -178,9 +179,10 @@ function describeLosses(
     reference && 'broken' in reference
       ? `${place} is no reference: ${JSON.stringify(reference.broken)} is the id of no document of ${reference.target.name}`
       : []
+  const isReference = reference !== undefined && !('broken' in reference)
   const losses = walk(place, definition).flatMap(([path, { type, nullable }]) => [
     ...(nullable ? [`${path} holds null: such a field is not there`] : []),
-    ...(type === 'json'
+    ...(type === 'json' && (path !== place || !isReference)
       ? [`${path} is any JSON, for its values have no type in common: filters cannot ask about it`]
       : []),
   ])

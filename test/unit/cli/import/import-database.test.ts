@@ -80,6 +80,17 @@ describe('a field that names documents of another collection refers to them', ()
     expect(schemasOf({ [target]: posts, notes: [{ [name]: value }] }).notes?.[name]).toEqual(definition)
   })
 
+  test('where ids and values are texts and numbers in any mixture, of which nothing is lost', () => {
+    const posts = [{ id: 1 }, { id: '2' }]
+    const comments = [{ postId: '1' }, { postId: 2 }, { postId: '2' }]
+    const { collections, losses } = importDatabase({ posts, comments })
+    expect(collections.map(({ schema }) => schema)).toEqual([
+      { id: { type: 'json' } },
+      { postId: { type: 'reference', collection: 'posts' } },
+    ])
+    expect(losses).toEqual([expect.stringMatching(/^posts\.id is any JSON/)])
+  })
+
   test('where each value is found, by its _id', () => {
     const { documents } = importDatabase({ posts, comments: [{ postId: 2 }, { postId: 1 }, {}] })
     const [one, two] = documents.posts ?? []

@@ -61,6 +61,32 @@ describe.each(useStorages())('in %s', (_, create) => {
     expect((await again.until(91)).at(-1)?.data.text).toBe('last')
   })
 
+  test.each([
+    ['ends', 'end'],
+    ['changes', 'reset'],
+  ])('what was missed and not yet taken is not told once the standing %s', async (_, last) => {
+    const { open, ask, write, send, register } = await serve({ adapter: create() })
+    const { token, id } = await register({ name: 'ann', pin: 'secret' })
+    await write(`PATCH /users/${id}`, { role: 'editor' })
+    const stream = await open('/notes/changes', { token })
+    await stream.close()
+    const text = 'x'.repeat(20_000)
+    const documents = Array.from({ length: 60 }, () => ({ text }))
+    await send('POST /notes/bulk', { caller: ADMIN, body: { documents } })
+    const headers = { 'last-event-id': idOf(stream.events, 0) }
+    const reader = (
+      (await ask('/notes/changes', { token, headers })).body as ReadableStream<Uint8Array>
+    ).getReader()
+    const decoder = new TextDecoder()
+    let told = decoder.decode((await reader.read()).value)
+    if (last === 'end') await send('POST /auth/logout-all', { token })
+    else await write(`PATCH /users/${id}`, { role: null })
+    await new Promise((resolve) => setTimeout(resolve, 1100))
+    while (!told.includes(`event: ${last}`)) told += decoder.decode((await reader.read()).value)
+    expect(told.split('event: enter').length - 1).toBeLessThan(20)
+    await reader.cancel()
+  })
+
   test('a standing that changed meanwhile, even briefly, begins anew', async () => {
     const { open, write, register } = await serve({ adapter: create() })
     const { token, id } = await register({ name: 'ann', pin: 'secret' })

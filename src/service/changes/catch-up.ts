@@ -1,10 +1,13 @@
 import { type LogReader, PAGE } from './log-reader.js'
 import type { Mark } from './sealed-ids.js'
-import { changesOfUsers, hasChanged } from './standing/check-standings.js'
+import { changesOfUsers, checkStandings, hasChanged, NO_CLUES } from './standing/check-standings.js'
 import { touchesOf, wasAnother } from './standing/claim-history.js'
 import type { Touch, WatchedClaim } from './standing/watched-claims.js'
 import type { Subscriber } from './subscriber.js'
-import { type Part, type Telling, tellChanges, writeReset } from './tell.js'
+import { END, type Part, type Telling, tellChanges, writeReset } from './tell.js'
+
+/** The milliseconds after which a client that takes its time is looked at again before it is told more. */
+const FRESH = 1000
 
 /** A subscriber who comes back, and the event behind which the stream goes on. */
 interface Missed {
@@ -82,6 +85,18 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): 
   })
 }
 
+/**
+ * Whether a subscriber still stands as it was judged. Whose session is over is told so: what is sent to it from then on is
+ * lost.
+ */
+async function isSame(telling: Telling, subscriber: Subscriber): Promise<boolean> {
+  const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
+  const verdict = verdicts.get(subscriber) ?? 'over'
+  if (verdict === 'over') subscriber.apply({ kind: 'over', text: END })
+  else if (verdict !== 'same') subscriber.become(verdict)
+  return typeof verdict === 'string'
+}
+
 /** False where the subscriber has another standing now. `pause` comes before each event. */
 async function tellPart(
   telling: Telling,
@@ -91,12 +106,18 @@ async function tellPart(
 ): Promise<boolean> {
   const outcome = (await tellChanges(telling, [subscriber], part)).get(subscriber)
   switch (outcome?.kind) {
-    case 'on':
+    case 'on': {
+      let judged = performance.now()
       for (const text of outcome.texts) {
         await pause()
+        if (performance.now() - judged > FRESH) {
+          if (!(await isSame(telling, subscriber))) return false
+          judged = performance.now()
+        }
         subscriber.outbox.send(text)
       }
       return true
+    }
     case 'anew':
       subscriber.become(outcome)
       return false

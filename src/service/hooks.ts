@@ -67,16 +67,16 @@ interface Hooked<Call> {
  */
 export function whereHooked<Call extends Hooked<Call>, T>(
   call: Call,
-  { name }: Collection,
+  collection: Collection,
   run: (own: Call) => MaybePromise<T>,
-  tell: (own: Call, done: T) => MaybePromise<T> = (_, done) => done,
+  tell: (own: Call, done: T, collection: Collection) => MaybePromise<T> = (_, done) => done,
 ): MaybePromise<T> {
   const { hooks } = call.service
-  if (!hooks?.has(name)) return run(call)
+  if (!hooks?.has(collection.name)) return run(call)
   return hooks.together(call, async (own) => {
     const before = own.shared?.added
     const done = await run(own)
-    return own.shared?.added === before ? done : tell(own, done)
+    return own.shared?.added === before ? done : tell(own, done, collection)
   })
 }
 

@@ -31,7 +31,7 @@ export const createDocument = (call: Call, permit: Permit, body: JsonObject): Ma
           planCreate(own, present, { id: call.service.createId(), isNamed: false }, body),
         ),
       ),
-    tellOneAgain(permit.collection),
+    tellOneAgain,
   )
 
 /** An `_id` of the client's choice, and whether the request's conditions allow a create. */
@@ -54,12 +54,7 @@ export async function createClaimed(
 ): Promise<Written> {
   if (!isUuid(claim.id)) throw notFound('A document has a UUID in lower case as its _id.')
   const { collection } = permit
-  return whereHooked(
-    call,
-    collection,
-    (own) => createUnder(own, permit, claim, body),
-    tellOneAgain(collection),
-  )
+  return whereHooked(call, collection, (own) => createUnder(own, permit, claim, body), tellOneAgain)
 }
 
 async function createUnder(

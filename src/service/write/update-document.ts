@@ -39,7 +39,7 @@ export function updateDocument(call: Call, target: Target, change: Change): Mayb
     target.collection,
     (all) =>
       all.store.write(() => attempt(all, target, (own, present) => planUpdate(own, present, change, hashed))),
-    tellOneAgain(target.collection),
+    tellOneAgain,
   )
 }
 

@@ -125,10 +125,8 @@ export async function tellAgain(
 }
 
 /** The same of one. */
-export const tellOneAgain =
-  (collection: Collection) =>
-  async (call: Call, written: Written): Promise<Written> =>
-    (await tellAgain(call, collection, [written]))[0] ?? written
+export const tellOneAgain = async (call: Call, written: Written, collection: Collection): Promise<Written> =>
+  (await tellAgain(call, collection, [written]))[0] ?? written
 
 /** The most bytes that one write stores (CONTRACT.md §6). */
 export const MAX_STORED = 16 * 1024 * 1024

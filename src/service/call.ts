@@ -22,13 +22,27 @@ import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
-import type { Background } from './background.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import type { Deadline } from './deadline.js'
 import type { Hooks, Shared } from './hooks.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
 import type { Store } from './store.js'
 import type { Throttle } from './throttle.js'
+
+/** What is left to do behind an answer: nobody waits for it but the end of the service. */
+export interface Background {
+  /**
+   * Begins work once the present request is answered, with a time of its own. What it throws is logged. Where
+   * too much is under way, it is left undone, and the log says so.
+   */
+  begin(work: (by: BackgroundScope) => Promise<void>): void
+}
+
+/** What work behind an answer has. */
+export interface BackgroundScope {
+  readonly store: Store
+  readonly deadline: Deadline
+}
 
 /** What all calls share: created once, never changed. */
 export interface Service {

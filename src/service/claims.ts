@@ -1,6 +1,6 @@
 import type { Claim } from '../config/plan.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
-import { and, type Filter, ID, isId, or, type Scalar } from '../filter/filter.js'
+import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
 import { compareText } from '../json/compare-text.js'
 import { isPromise, whenReady } from '../promises.js'
@@ -9,6 +9,7 @@ import { bindWhere } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
 import type { MaybePromise } from '../types.js'
+import { readByIds } from './read-by-ids.js'
 import { BATCH_BYTES, type Reader, type Store } from './store.js'
 
 /** The most documents that count for a claim (CONTRACT.md §5, "Claims"). */
@@ -80,12 +81,8 @@ export async function readOldest({ reader, claim, filter, most }: OldestQuery): 
   const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: BATCH_BYTES })
   const claimed = first.slice(0, most).map(read)
   const size = first.length + (first.rest?.length ?? 0)
-  let left = first.rest?.slice(0, most - claimed.length) ?? []
-  while (left.length > 0) {
-    const some = await reader.list({ filter: and([filter, or(left.map(isId))]), bytes: BATCH_BYTES })
-    claimed.push(...some.map(read))
-    left = [...(some.rest ?? [])]
-  }
+  const left = first.rest?.slice(0, most - claimed.length) ?? []
+  for await (const some of readByIds(reader, { filter }, left)) claimed.push(...some.map(read))
   return { claimed, isAll: size <= most }
 }
 

@@ -192,6 +192,38 @@ describe.each(storages)('in %s,', (_, create) => {
     }
   })
 
+  test.each([
+    ['its _id', { _id: '$user.lock' }],
+    ['one of some _ids', { _id: { $in: '$user.locks' } }],
+    ['another field', { name: '$user.lock' }],
+  ])('a batch sees a document that came to give a claim, which is sought by %s', async (_, where) => {
+    const [one, two] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222']
+    const { send, interrupt } = open(
+      create,
+      {
+        collections: {
+          locks: {
+            schema: { owner: text, name: { type: 'string', unique: true } },
+            permissions: { user: { read: true, create: { check: { owner: { $nin: '$user.taken' } } } } },
+          },
+        },
+        auth: { claims: { taken: { from: 'locks', where, take: 'owner' } } },
+      },
+      { authenticate: () => null },
+    )
+    const lock = (own: string, other: string) =>
+      send('POST /_batch', {
+        caller: { id: own, lock: other, locks: [other] },
+        body: {
+          operations: [
+            { method: 'PUT', path: `/locks/${own}`, ifNoneMatch: '*', body: { owner: 'ann', name: own } },
+          ],
+        },
+      })
+    interrupt('write', () => lock(one, two))
+    expect((await lock(two, one)).status).toBe(403)
+  })
+
   /** Teams, and what goes with them in two ways, with hooks. */
   function openHooked(hooks: Hooks) {
     const permissions = { user: true }

@@ -2,6 +2,7 @@ import { and, everything, type Filter, isId } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { isUuid } from '../../schema/names.js'
 import type { Listed, StoredDocument } from '../../storage.js'
+import { boundBytes } from '../byte-budget.js'
 import type { Reader, StoreQuery } from '../store.js'
 import { idsIn } from './pending-writes.js'
 
@@ -9,20 +10,23 @@ import { idsIn } from './pending-writes.js'
 export type Allowed = Pick<ReadAccess, 'restrict' | 'isReadable'> & Partial<Pick<ReadAccess, 'show'>>
 
 /** A query whose filter is all that counts. */
-export type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit'> & { readonly filter: Filter }
+export type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { readonly filter: Filter }
 
 /** The storage behind the writes that wait. */
 export interface Stage {
   /** The documents with some ids, where they stand, as far as they may be read. */
   find(collection: string, ids: readonly string[], allowed: Allowed): Promise<readonly StoredDocument[]>
   /** The documents that match, in order. */
-  list(collection: string, asked: Asked): Promise<readonly StoredDocument[]>
+  list(collection: string, asked: Asked): Promise<Listed>
   /** Whether the storage itself can be asked for a list of a collection. */
   isAside(collection: string): boolean
 }
 
 /** The same, and the collection that it is for. */
 type AllowedIn = Allowed & { readonly storage: Pick<ReadAccess['storage'], 'name'> }
+
+/** So many documents are found at once where they may be large. */
+const AT_ONCE = 16
 
 export const UNRESTRICTED: Allowed = { restrict: (filter) => filter, isReadable: () => true }
 
@@ -54,11 +58,27 @@ export class BatchReader implements Reader {
     const collection = this.#allowed.storage.name
     // Where only some bytes are asked for, what exists is the question: the documents may be many, and large.
     if (ids && !(this.#isAside && query.bytes !== undefined)) {
+      if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
       const found = await this.#store.find(collection, ids, this.#allowed)
       return found.slice(0, query.limit ?? undefined)
     }
     if (this.#isAside) return this.#readBase().list(query)
     return this.#store.list(collection, { ...others, filter: this.#allowed.restrict(asked) })
+  }
+
+  /** Finds documents until they have so many bytes, counted roughly; of the others it gives the ids. */
+  async #findUpTo(bytes: number, ids: readonly string[]): Promise<Listed> {
+    const found: StoredDocument[] = []
+    let left = bytes
+    for (let i = 0; i < ids.length; i += AT_ONCE) {
+      if (left < 0) return Object.assign(found, { rest: ids.slice(i) })
+      const some = ids.slice(i, i + AT_ONCE)
+      for (const document of await this.#store.find(this.#allowed.storage.name, some, this.#allowed)) {
+        left -= boundBytes(document)
+        found.push(document)
+      }
+    }
+    return found
   }
 
   async count(filter: Filter): Promise<number> {

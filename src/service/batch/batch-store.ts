@@ -1,13 +1,13 @@
-import { and, isId, not, nothing, or } from '../../filter/filter.js'
+import { and, type Filter, isId, not, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
-import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { Listed, StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
-import { readByIds } from '../read/read-batches.js'
+import { readByIds } from '../read-by-ids.js'
 import {
   type Attempt,
   BATCH_BYTES,
@@ -18,7 +18,9 @@ import {
 } from '../store.js'
 import { requireFound } from '../write/find-doomed.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
-import { PendingWrites } from './pending-writes.js'
+import { createHold } from './hold.js'
+import { idsIn, PendingWrites } from './pending-writes.js'
+import { takeTurns } from './take-turns.js'
 
 /** The bytes of documents that are remembered where nothing else bounds them, counted roughly. */
 const MAX_KEPT = 16 * 1024 * 1024
@@ -69,17 +71,7 @@ export class BatchStore implements Store, Stage {
   /** The steps that require what was read to be unchanged. */
   get conditions(): readonly WriteStep[] {
     const lists = [...this.#lists.values()]
-    return [...requireFound(this.#versions), ...lists, ...this.#takeTurns(lists)]
-  }
-
-  /** Of two batches that each list what the other writes, one comes behind the other. */
-  #takeTurns(lists: readonly WriteStep[]): readonly WriteStep[] {
-    const listed = new Set(lists.map((step) => step.in).filter((name) => this.#turnsIn.has(name)))
-    if (listed.size === 0) return []
-    return [...this.#turnsIn].flatMap((name): readonly WriteStep[] => {
-      const turn = this.pending.hasTouched(name) ? 'alone' : 'shared'
-      return turn === 'alone' || listed.has(name) ? [{ in: name, refuse: nothing, turn }] : []
-    })
+    return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, this.pending)]
   }
 
   /** The steps that require what was not found to be absent. */
@@ -163,29 +155,43 @@ export class BatchStore implements Store, Stage {
     return found.filter((document) => allowed.isReadable(document))
   }
 
-  async list(collection: string, { filter, sort = [], skip = 0, limit = null }: Asked) {
+  async list(
+    collection: string,
+    { filter, sort = [], skip = 0, limit = null, bytes }: Asked,
+  ): Promise<Listed> {
     const end = limit === null ? null : skip + limit
     const touched = this.pending.touched(collection)
     const untouched = and([filter, ...this.pending.untouched(collection)])
     const stored: StoredDocument[] = []
     const most = end === null ? null : end + touched.size
+    const hold = createHold(sort, bytes)
     for await (const batch of this.#readAll(collection, { filter: untouched, sort, limit: most }))
       for (const document of batch) {
         if (touched.has(document._id)) continue
-        stored.push(document)
+        stored.push(hold.take(document))
         this.#require(collection, document)
       }
-    if (this.#isWatchful && stored.length !== most) {
+    if (this.#isWatchful && stored.length !== most && !this.#areRequired(collection, filter)) {
       const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
-      const key = JSON.stringify([collection, filter])
-      const refuse = and([untouched, not(or(known.map(isId)))])
-      if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse })
+      this.#forbid(JSON.stringify([collection, filter]), collection, [untouched, not(or(known.map(isId)))])
     }
     const written = this.pending.written(collection).filter(compileFilter(filter))
-    if (written.length === 0) return stored.slice(skip, end ?? undefined)
+    if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
     const order = compileDocumentOrder(sort)
     const slice = endless()
-    return [...stored, ...written].sort((a, b) => order(a, b, slice)).slice(skip, end ?? undefined)
+    const all = [...stored, ...written].sort((a, b) => order(a, b, slice))
+    return hold.page(all.slice(skip, end ?? undefined))
+  }
+
+  #forbid(key: string, collection: string, filters: readonly Filter[]): void {
+    if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse: and(filters) })
+  }
+
+  /** Whether a filter asks for documents by their `_id`s alone, all of which are required as they were read. */
+  #areRequired(collection: string, filter: Filter): boolean {
+    const versions = this.#versions.get(collection)
+    const ids = filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)
+    return ids?.every((id) => versions?.has(id)) ?? false
   }
 
   /** Reads documents of which nothing is known. What may not be read counts as absent, and is not kept. */
@@ -201,20 +207,23 @@ export class BatchStore implements Store, Stage {
       for (const document of batch.filter((one) => allowed.isReadable(one))) {
         absent.delete(document._id)
         learned.set(document._id, document)
-        if (this.#hasRoom(document)) known.set(document._id, document)
+        const shown = this.#isWatchful && !this.#isOver && allowed.show?.(document)
+        if (shown) this.#budget.take(shown)
+        if (shown || this.#hasRoom(document)) known.set(document._id, document)
         this.#require(collection, document)
-        if (allowed.show && this.#isWatchful && !this.#isOver) this.#budget.take(allowed.show(document))
       }
     if (absent.size > 0 && this.#isWatchful) {
       const refuse = allowed.restrict(or(Array.from(absent, isId)))
       this.#absences.push({ in: collection, refuse })
+      // What is not there makes a caller what it is, too.
+      if (this.#turnsIn.has(collection))
+        this.#forbid(JSON.stringify([collection, ...absent]), collection, [refuse])
     }
     return learned
   }
 
-  /** Whether a document can be remembered. Those of a watchful store have a budget. */
+  /** Whether a document can be remembered that no budget bounds. */
   #hasRoom(document: StoredDocument): boolean {
-    if (this.#isWatchful) return true
     this.#kept += boundBytes(document)
     return this.#kept <= MAX_KEPT
   }
@@ -223,8 +232,7 @@ export class BatchStore implements Store, Stage {
     const base = this.#base.own(collection)
     const first = await base.list({ ...asked, bytes: BATCH_BYTES })
     yield first
-    const walk = { sort: [], skip: 0, limit: null, after: null, ...asked }
-    yield* readByIds(base, walk, first.rest ?? [])
+    yield* readByIds(base, asked, first.rest ?? [])
   }
 
   /** The first version counts: if it has changed meanwhile, the batch is judged anew. */

@@ -4,10 +4,8 @@ import type { Query } from '../../query/compile-query.js'
 import { type Cursor, placeOf, rangesAfter } from '../../query/paging/cursor.js'
 import type { StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
+import { READ_AT_ONCE, readByIds } from '../read-by-ids.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
-
-/** The number of small documents that are read at once. */
-const BATCH = 500
 
 /** The same at the start: what ends there is written at once. */
 const START = 1500
@@ -61,26 +59,6 @@ function readAfter(
   return readOn()
 }
 
-/**
- * Reads documents by their ids, in this order, in batches: those that still exist and still match. A document
- * whose place in the order has changed keeps the place of its id.
- */
-export async function* readByIds(
-  reader: Reader,
-  { filter, sort }: Walk,
-  ids: readonly string[],
-): AsyncGenerator<readonly StoredDocument[], void, undefined> {
-  let left = ids
-  let size = 1
-  while (left.length > 0) {
-    const some = or(left.slice(0, size).map(isId))
-    const listed = await reader.list({ filter: and([filter, some]), sort, bytes: BATCH_BYTES })
-    left = [...(listed.rest ?? []), ...left.slice(size)]
-    size = listed.rest ? Math.max(1, listed.length) : Math.min(BATCH, 2 * size)
-    if (listed.length > 0) yield listed
-  }
-}
-
 /** The first documents of a list that has no end, or a far one; the walk may go on behind them. */
 export interface Start extends Beginning {
   /** Whether these are all. */
@@ -130,7 +108,7 @@ export async function* readBatches(
   }
   const seen = sort.every(({ field }) => FIXED.includes(field.path)) ? undefined : new Set<string>()
   let found = start
-  let size = BATCH
+  let size = READ_AT_ONCE
   for (let place: Walk | undefined = walk; ; found = await readNext(reader, place, size)) {
     const { documents } = found
     const fresh = seen ? documents.filter(({ _id }) => seen.size < seen.add(_id).size) : documents
@@ -138,7 +116,7 @@ export async function* readBatches(
     place = goOn(place, found, fresh.length)
     if (!place) return
     // Where documents are large, the ids of many more are of no use.
-    size = found.rest.length > 0 ? found.documents.length : Math.min(BATCH, 2 * size)
+    size = found.rest.length > 0 ? found.documents.length : Math.min(READ_AT_ONCE, 2 * size)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../types/host.js'
-import type { Background, BackgroundScope } from '../background.js'
+import type { Background, BackgroundScope } from '../call.js'
 
 /** The most works that are under way behind answers in a process: each holds an identifier, and little more. */
 const MAX_UNDER_WAY = 1000

@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
-import { and, type Filter, isId, or } from '../../filter/filter.js'
+import { type Filter, or } from '../../filter/filter.js'
 import { isObject } from '../../json/own-properties.js'
 import { holdsReference } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
@@ -8,6 +8,7 @@ import type { JsonObject } from '../../types.js'
 import { boundBytes, createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import { createPace } from '../pace.js'
+import { readByIds } from '../read-by-ids.js'
 import { type Agreement, BATCH_BYTES } from '../store.js'
 import { planAgreements } from './matches.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
@@ -109,13 +110,9 @@ export async function* readAll(
   known: number,
 ): AsyncGenerator<readonly StoredDocument[], void, undefined> {
   const reader = store.own(collection)
-  let listed = await reader.list({ filter, limit: MAX_CASCADE + 1 + known, bytes: BATCH_BYTES })
+  const listed = await reader.list({ filter, limit: MAX_CASCADE + 1 + known, bytes: BATCH_BYTES })
   yield listed
-  while (listed.rest) {
-    const some = or(listed.rest.map(isId))
-    listed = await reader.list({ filter: and([filter, some]), bytes: BATCH_BYTES })
-    yield listed
-  }
+  if (listed.rest) yield* readByIds(reader, { filter }, listed.rest)
 }
 
 type IsGone = (collection: string, id: unknown) => boolean

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../../src/index.js'
-import type { BackgroundScope } from '../../../src/service/background.js'
+import type { BackgroundScope } from '../../../src/service/call.js'
 import { UNHURRIED } from '../../../src/service/deadline.js'
 import { createBackground } from '../../../src/service/start/background.js'
 import { createStore } from '../../../src/service/store.js'

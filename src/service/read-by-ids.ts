@@ -1,0 +1,26 @@
+import { and, type Filter, isId, or } from '../filter/filter.js'
+import type { StoredDocument } from '../storage.js'
+import { BATCH_BYTES, type Reader, type StoreQuery } from './store.js'
+
+/** The number of small documents that are read at once. */
+export const READ_AT_ONCE = 500
+
+/**
+ * Reads documents by their ids, in this order, in batches: those that still exist and still match. A document
+ * whose place in the order has changed keeps the place of its id.
+ */
+export async function* readByIds(
+  reader: Reader,
+  { filter, sort = [] }: Pick<StoreQuery, 'sort'> & { readonly filter: Filter },
+  ids: readonly string[],
+): AsyncGenerator<readonly StoredDocument[], void, undefined> {
+  let left = ids
+  let size = 1
+  while (left.length > 0) {
+    const some = or(left.slice(0, size).map(isId))
+    const listed = await reader.list({ filter: and([filter, some]), sort, bytes: BATCH_BYTES })
+    left = [...(listed.rest ?? []), ...left.slice(size)]
+    size = listed.rest ? Math.max(1, listed.length) : Math.min(READ_AT_ONCE, 2 * size)
+    if (listed.length > 0) yield listed
+  }
+}

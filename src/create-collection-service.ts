@@ -171,6 +171,7 @@ export function assembleService<C>(
     const respond = createRespond(service, { ...shared, ...identity })
     const edge: PlainEdge = { [RESPOND]: respond }
     return Object.assign(createFetchHandler(respond, fail), edge, {
+      basePath: shared.basePath,
       ready: async () => life.open(),
       close: () => {
         streams?.close()

@@ -9,6 +9,8 @@ import type { Caller, JsonObject, MaybePromise, ServiceOptions } from './types.j
  */
 export interface HookApi<C = unknown> {
   (request: Request): Promise<Response>
+  /** What its paths begin with, as those of the service. */
+  readonly basePath?: string
   /** For the compiler only: the type of the configuration. */
   readonly '~config'?: C
 }

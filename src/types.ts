@@ -205,6 +205,8 @@ export interface Handler<C = unknown> {
   close(): Promise<void>
   /** The same service for a caller that the host names. It ignores `Authorization` and has no `/auth`. */
   as(caller: Caller | null): Handler<C>
+  /** What its paths begin with, without a slash at the end: `createClient` puts it before them. */
+  readonly basePath: string
   /** For the compiler only: the type of the configuration, from which clients know its collections. */
   readonly '~config'?: C
 }

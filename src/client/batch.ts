@@ -15,16 +15,17 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
       made.add(operation)
       return operation
     }
-  const collectionOf = (name: string): object =>
-    Object.fromEntries(
-      Object.entries<Make>(createRequests(name, etags)).map(([call, make]) => [call, noting(make)]),
-    )
+  const collectionOf = (name: string): object => {
+    const requests: { [call: string]: Make } = createRequests(name, etags)
+    for (const call in requests) requests[call] = noting(requests[call] as Make)
+    return requests
+  }
   const listed = build(
     new Proxy({}, { get: (_, name) => (typeof name === 'string' ? collectionOf(name) : undefined) }),
   )
   // Spreading also visits holes.
   const operations = Array.isArray(listed) ? [...listed] : []
   if (operations.length === 0 || !operations.every((operation) => made.has(operation)))
-    throw new TypeError('a batch is a list of its own operations')
+    throw new TypeError('a batch takes its own operations')
   return operations
 }

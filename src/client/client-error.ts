@@ -30,9 +30,7 @@ export class ClientError extends Error {
     const { code, detail, errors, operation, requestId }: { readonly [name: string]: unknown } =
       Object(problem)
     const isOurs = !response.ok && typeof code === 'string'
-    const text = isOurs
-      ? String(detail)
-      : `The answer (${response.status}) is not one of a collection service.`
+    const text = isOurs ? String(detail) : `unexpected_answer ${response.status}`
     super(text)
     this.name = 'ClientError'
     this.status = response.status
@@ -41,7 +39,7 @@ export class ClientError extends Error {
     this.errors = Array.isArray(errors) ? errors : []
     this.operation = typeof operation === 'number' ? operation : undefined
     this.requestId = typeof requestId === 'string' ? requestId : undefined
-    this.retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10) || undefined
+    this.retryAfter = Number(response.headers.get('retry-after')) || undefined
   }
 }
 

@@ -6,7 +6,7 @@ import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
 import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
-import { fault, writeJson } from './write-json.js'
+import { refuseOthers, writeJson } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
 export type {
@@ -61,9 +61,12 @@ export function createClient<C = unknown>(
   target: string | URL | HandlerTarget<C>,
   { fetch: reachOut, token, headers: fixed, ...others }: ClientOptions = {},
 ): Client<C> {
-  for (const name in others) throw fault(name, 'is unknown')
+  refuseOthers(others)
   const etags = new WeakMap<object, string>()
-  const base = typeof target === 'function' ? 'http://localhost' : String(target).replace(/\/+$/, '')
+  const base =
+    typeof target === 'function'
+      ? `http://localhost${target.basePath ?? ''}`
+      : String(target).replace(/\/+$/, '')
 
   async function reach(method: string, path: string, asked: Asked): Promise<Response> {
     const { connection, signal = connection?.signal ?? null, body } = asked
@@ -166,15 +169,18 @@ export function createClient<C = unknown>(
       },
       async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
         // The service sends longer lists whole, without a way to go on.
-        if ((asked.limit ?? 0) > 1000) throw TypeError('limit')
-        let query: string | undefined = writeQuery(asked)
-        while (query !== undefined) {
-          const { body, headers }: Answer = await list(query, asked)
-          if (body.length > 0)
-            yield body
-            // Only the query is used: the server's paths may differ from the client's, and the token must not
-            // go elsewhere.
-          ;[, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
+        const paged = { limit: 1000, ...asked }
+        if (paged.limit > 1000) throw TypeError('limit')
+        // A service that allows less has pages of its own.
+        let answering = list(writeQuery(paged), asked).catch(() => list(writeQuery(asked), asked))
+        for (;;) {
+          const { body, headers }: Answer = await answering
+          if (body.length > 0) yield body
+          // Only the query is used: the server's paths may differ from the client's, and the token must not
+          // go elsewhere.
+          const [, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
+          if (query === undefined) return
+          answering = list(query, asked)
         }
       },
       async count(asked: CallOptions = {}) {

@@ -1,4 +1,5 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
+import { refuseOthers } from './write-json.js'
 
 /** The request of a call on one document, in the form that an operation of a batch has (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {
@@ -19,7 +20,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
   const at = (document: Addressed): string => {
     const id = typeof document === 'string' ? document : document._id
     // Any of these would address the whole collection, or a path outside it.
-    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('a document is named by its _id')
+    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('a document has an _id')
     return `${path}/${encodeURIComponent(id)}`
   }
 
@@ -32,16 +33,18 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     }
 
   return {
-    get(document: Addressed, { ifUnchanged }: ConditionOptions = {}): DocumentRequest {
+    get(document: Addressed, { ifUnchanged, ...others }: ConditionOptions = {}): DocumentRequest {
+      refuseOthers(others)
       const ifMatch = ifUnchanged ? stateOf(document) : undefined
-      if (ifUnchanged && ifMatch === undefined)
-        throw new TypeError('ifUnchanged takes a document that was read')
+      if (ifUnchanged && ifMatch === undefined) throw new TypeError('ifUnchanged takes what was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
-    create: (body: object, { id }: CreateOptions = {}): DocumentRequest =>
-      id === undefined
+    create(body: object, { id, signal, ...others }: CreateOptions = {}): DocumentRequest {
+      refuseOthers(others)
+      return id === undefined
         ? { method: 'POST', path, body }
-        : { method: 'PUT', path: at(id), ifNoneMatch: '*', body },
+        : { method: 'PUT', path: at(id), ifNoneMatch: '*', body }
+    },
     update: change('PATCH'),
     replace: change('PUT'),
     delete: change('DELETE'),

@@ -1,6 +1,6 @@
 import { persist, readEvents } from './changes.js'
 import { applyEvent, compileOrder, type LiveList } from './live-list.js'
-import { fault } from './write-json.js'
+import { refuseOthers } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
 interface Asked {
@@ -41,7 +41,7 @@ export function createFollowing(open: Open, list: List) {
         yield event === 'enter' || event === 'change' ? { event, document: data } : { event, ...data }
     },
     async *live({ q, sort, limit, signal, ...others }: LiveAsked = {}) {
-      for (const name in others) throw fault(name, 'is unknown')
+      refuseOthers(others)
       const order = compileOrder(sort)
       const query = writeQuery({ q, sort, limit })
       const fetchAll = async (): Promise<LiveList | undefined> => {

@@ -183,6 +183,8 @@ export interface Client<C = unknown> {
 export interface HandlerTarget<C> {
   (request: Request): Promise<Response>
   readonly '~config'?: C
+  /** What its paths begin with. */
+  readonly basePath?: string
 }
 
 /** How a client reaches its service, and with which token. */

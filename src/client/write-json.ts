@@ -3,6 +3,11 @@ type Entries = { readonly [name: string]: unknown }
 /** The error of a value, or a name, that cannot be taken at its place. */
 export const fault = (at: string, what: string): TypeError => new TypeError(`${at} ${what}`)
 
+/** Throws where options are left over. */
+export function refuseOthers(others: object): void {
+  for (const name in others) throw fault(name, 'is unknown')
+}
+
 /** Whether a value is a plain object, of whatever realm: not an array, nor of a class. */
 export const isEntries = (value: unknown): value is Entries =>
   typeof value === 'object' &&

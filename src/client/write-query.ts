@@ -11,7 +11,7 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
     const inside = `${at}[${name}]`
     if (name === '$or') {
       const groups = Array.isArray(condition) ? Array.from(condition) : []
-      if (groups.length === 0) throw fault(inside, 'takes an array of filters')
+      if (groups.length === 0) throw fault(inside, 'takes an array')
       for (const [i, group] of groups.entries()) {
         writeFilter(`${inside}[${i}]`, group, add)
       }
@@ -34,7 +34,7 @@ function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [st
   if (!isEntries(value)) throw fault(at, 'takes an object')
   const entries = Object.entries(value)
   if (!mayBeEmpty && entries.length === 0) throw fault(at, 'is empty')
-  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets in names')
+  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
   return entries
 }
 

@@ -32,11 +32,12 @@ export function createDoors(
       },
     )
     const handle = createFetchHandler(respond, fail)
-    return async (request) => {
+    const api = async (request: Request): Promise<Response> => {
       const response = await handle(request)
       reenter()
       return response
     }
+    return Object.assign(api, { basePath: options.basePath })
   }
   return {
     openApi,

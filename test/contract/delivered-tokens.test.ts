@@ -133,6 +133,26 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect(kinds).toEqual(['identifier-changing new@example.org', `already-registered ${bob.email}`])
   })
 
+  test('who has no identifier any more gets one, and no notice goes elsewhere', async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: a configuration has any form
+    const config: any = structuredClone(configOf({}))
+    delete config.collections.users.schema.email.required
+    const stage = createStage(config, create())
+    opened.push(stage.service)
+    const { token, id } = await stage.register(ann)
+    await stage.mail.take()
+    expect((await stage.send(`PATCH /users/${id}`, { caller: ADMIN, body: { email: null } })).status).toBe(
+      200,
+    )
+    const sent = await stage.post(
+      'change-identifier',
+      { current: ann.password, new: 'new@example.org' },
+      token,
+    )
+    expect(outcomeOf(sent)).toEqual([202, undefined])
+    expect(await stage.mail.kinds()).toEqual(['new-identifier new@example.org'])
+  })
+
   test('how long a notice takes does not tell, an hour later, who has the new identifier', async () => {
     const kindsOf = async (isTaken: boolean): Promise<readonly string[]> => {
       let pause = 0

@@ -41,7 +41,8 @@ export async function changeIdentifier(
   { current, next, client }: IdentifierChange,
 ): Promise<void> {
   const { user } = session
-  const present = String(readOwn(user, auth.identifier.name) ?? user._id)
+  const identifier = readOwn(user, auth.identifier.name)
+  const present = String(identifier ?? user._id)
   const from = { identifier: present, client }
   await call.service.throttle.run(call, from, () => verifySecret(call, auth, user, current))
   const to = String(normalise(auth.identifier, next))
@@ -55,7 +56,8 @@ export async function changeIdentifier(
     const taken = owner && ({ kind: 'already-registered', to, user: owner } as const)
     const token = { kind: 'new-identifier', to, user } as const
     const isDelivered = await hasPlace(own, taken ?? token, at)
-    await sendNotice(own, auth, notice)
+    // Who has none is told at none.
+    if (identifier !== undefined) await sendNotice(own, auth, notice)
     if (!isDelivered) return
     if (taken) await sendNotice(own, auth, taken)
     else await sendToken(own, auth, token)

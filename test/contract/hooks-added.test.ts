@@ -191,6 +191,34 @@ describe.each(storages)('in %s,', (_, create) => {
     expect([asked, (await send('GET /children/count')).body.total]).toEqual([2, 2])
   })
 
+  test('is decided by whole lists, however large documents are, behind the writes before', async () => {
+    const seen: unknown[] = []
+    const { send } = open(
+      { collections: { things: { schema: { n: { type: 'integer' }, text }, permissions } } },
+      {
+        things: {
+          async before({ after, api }) {
+            if (after?.text !== undefined) return
+            const ask = async (path: string) => (await api(new Request(`http://a.test/things${path}`))).json()
+            const lists = await Promise.all(['', '?sort[n]=-1', '?sort[n]=1&limit=25&skip=20'].map(ask))
+            seen.push([await ask('/count'), lists.map((list) => list.map(({ n }: { n: number }) => n))])
+          },
+        },
+      },
+    )
+    const large = 'x'.repeat(90_000)
+    for (let first = 0; first < 40; first += 10) {
+      const documents = Array.from({ length: 10 }, (_, i) => ({ n: 2 * (first + i), text: large }))
+      expect((await send('POST /things/bulk', { body: { documents } })).status).toBe(201)
+    }
+    expect((await send('POST /things/bulk', { body: { documents: [{ n: 41 }, { n: 43 }] } })).status).toBe(
+      201,
+    )
+    const stored = Array.from({ length: 40 }, (_, i) => 2 * i)
+    const sorted = [...stored, 41].sort((a, b) => a - b)
+    expect(seen[1]).toEqual([{ total: 41 }, [[...stored, 41], sorted.toReversed(), sorted.slice(20)]])
+  })
+
   test('is refused by its hook before what is in the way of a delete', async () => {
     const { send, make } = open(
       {

@@ -82,7 +82,11 @@ export class BatchReader implements Reader {
   }
 
   async count(filter: Filter): Promise<number> {
-    return this.#isAside ? this.#readBase().count(filter) : (await this.list({ filter })).length
+    if (this.#isAside) return this.#readBase().count(filter)
+    // What exists is the question, not what it is.
+    const asked = { filter: this.#allowed.restrict(filter), bytes: 1 }
+    const { length, rest = [] } = await this.#store.list(this.#allowed.storage.name, asked)
+    return length + rest.length
   }
 
   isOrdered(query: StoreQuery): boolean {
@@ -91,7 +95,10 @@ export class BatchReader implements Reader {
 
   async *stream(query: StoreQuery): AsyncGenerator<readonly StoredDocument[], void, undefined> {
     if (this.#isAside) yield* this.#readBase().stream(query)
-    else yield await this.list(query)
+    else {
+      const { bytes: _, ...whole } = query
+      yield await this.list(whole)
+    }
   }
 
   get #isAside(): boolean {

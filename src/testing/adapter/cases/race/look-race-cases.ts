@@ -1,3 +1,4 @@
+import { nothing } from '../../../../filter/filter.js'
 import type { StoredDocument, WriteStep } from '../../../../storage.js'
 import type { AdapterCase } from '../../adapter-case.js'
 import { check, checkSame, print } from '../../check/check.js'
@@ -65,6 +66,38 @@ export const lookRaceCases: readonly AdapterCase[] = [
           )
           checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
           checkSame(await adapters[0].count('things', eq(S, value), {}), 1, `documents with ${value}`)
+        }
+      }),
+  },
+  {
+    name: 'race: one of 20 inserts of what each refuses to find, in its turn, succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [false, S])], async (...adapters) => {
+        for (const value of ['a', 'b', 'c']) {
+          const writes = times(
+            20,
+            (i): Write => [
+              { in: 'things', refuse: eq(S, value), turn: 'alone' },
+              { in: 'things', insert: documentOf(`${value}${i}`, { s: value }) },
+            ],
+          )
+          checkOneWinner(await race(adapters, writes), 'found', `inserts of ${value}`)
+        }
+      }),
+  },
+  {
+    name: 'race: of two writes, each of which looks where the other adds, in their turns, one succeeds',
+    run: (storage) =>
+      withTwo(storage, [planOf('things', [false, S]), planOf('marks', [false, S])], async (...adapters) => {
+        for (const round of times(20, (i) => i)) {
+          const value = `v${round}`
+          const write = (looked: string, added: string): Write => [
+            { in: looked, refuse: eq(S, value), turn: 'shared' },
+            { in: added, refuse: nothing, turn: 'alone' },
+            { in: added, insert: documentOf(value, { s: value }) },
+          ]
+          const results = await race(adapters, [write('things', 'marks'), write('marks', 'things')])
+          checkOneWinner(results, 'found', `round ${round}`)
         }
       }),
   },

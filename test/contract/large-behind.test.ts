@@ -32,6 +32,7 @@ const config = {
       permissions: { user: { read: { where: { crew: { $in: '$user.crews' } } }, delete: true } },
     },
   },
+  limits: { requestSeconds: 600 },
   auth: {
     claims: {
       crews: { from: 'members', where: { user: '$user._id' }, take: 'crew' },
@@ -47,8 +48,10 @@ function watchCopies() {
   const inner = createCuttingAdapter(createMemoryAdapter())
   const copies: WeakRef<StoredDocument>[] = []
   const seen = { held: 0, ids: 0 }
-  /** What a turn of the loop has given out stays until it is over. */
+  let asked = 0
+  /** Looks now and then: what a turn of the loop has given out stays until it is over, and collecting takes long. */
   const look = async (): Promise<void> => {
+    if (asked++ % 8 !== 0) return
     await new Promise((resolve) => setImmediate(resolve))
     collect()
     seen.held = Math.max(seen.held, copies.filter((copy) => copy.deref()).length)
@@ -64,6 +67,7 @@ function watchCopies() {
       return Object.assign(copied, listed.rest ? { rest: listed.rest } : {})
     },
     async write(steps, options) {
+      asked = 0
       await look()
       return inner.write(steps, options)
     },

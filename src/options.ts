@@ -39,12 +39,8 @@ export function judgeOptions(options: unknown, expected: Expectations, at = ''):
   })
 }
 
-/** Throws `ConfigError` with the faults of options, and any others. */
-export function requireOptions(
-  options: unknown,
-  expected: Expectations,
-  others: readonly ConfigFault[] = [],
-): void {
-  const faults = [...judgeOptions(options, expected), ...others]
+/** Throws `ConfigError` with the faults of options. */
+export function requireOptions(options: unknown, expected: Expectations): void {
+  const faults = judgeOptions(options, expected)
   if (faults.length > 0) throw new ConfigError(faults)
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { told } from '../support/event-streams.js'
 import { useStorages } from '../support/storages.js'
@@ -81,7 +81,9 @@ describe.each(useStorages())('in %s', (_, create) => {
     let told = decoder.decode((await reader.read()).value)
     if (last === 'end') await send('POST /auth/logout-all', { token })
     else await write(`PATCH /users/${id}`, { role: null })
-    await new Promise((resolve) => setTimeout(resolve, 1100))
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 1001)
+    onTestFinished(() => void vi.restoreAllMocks())
     while (!told.includes(`event: ${last}`)) told += decoder.decode((await reader.read()).value)
     expect(told.split('event: enter').length - 1).toBeLessThan(20)
     await reader.cancel()

@@ -22,6 +22,14 @@ const adding =
 
 const text = { type: 'string' } as const
 const permissions = { '*': { read: true, create: true, update: true, delete: true } } as const
+const users = {
+  schema: {
+    email: { type: 'string', unique: true, required: true, lowercase: true },
+    password: { type: 'hash', required: true },
+    role: text,
+  },
+  permissions: { owner: { read: true }, admin: true },
+} as const
 const refersTo = (collection: string, onDelete: 'cascade' | 'unset' | 'restrict') =>
   ({ type: 'reference', collection, onDelete }) as const
 
@@ -89,14 +97,7 @@ describe.each(storages)('in %s,', (_, create) => {
     const { send, register } = open(
       {
         collections: {
-          users: {
-            schema: {
-              email: { type: 'string', unique: true, required: true, lowercase: true },
-              password: { type: 'hash', required: true },
-              role: text,
-            },
-            permissions: { owner: { read: true }, admin: true },
-          },
+          users,
           notes: {
             schema: { text },
             permissions: {
@@ -128,13 +129,7 @@ describe.each(storages)('in %s,', (_, create) => {
     const { send, register } = open(
       {
         collections: {
-          users: {
-            schema: {
-              email: { type: 'string', unique: true, required: true, lowercase: true },
-              password: { type: 'hash', required: true },
-            },
-            permissions: { owner: { read: true } },
-          },
+          users,
           notes: {
             schema: { text, open: text },
             permissions: { user: { read: true, create: true }, '*': { read: { pick: ['open'] } } },

@@ -15,16 +15,26 @@ const notes = {
   permissions: { user: { read: true } },
 }
 
+/** No document of these worlds has so many bytes. */
+const LARGE = 10_000
+
 /** What a hook may answer: mostly nothing. */
-const answersOf = ({ config }: Pair): readonly (() => HookResult | undefined)[] => {
+const answersOf = ({ config }: Pair): readonly ((id: string) => HookResult | undefined)[] => {
   const { schema } = config.collections.things
   const patch = (text: string) => ({
     also: [{ method: 'PATCH', path: `/notes/${NOTE}`, body: { text } } as const],
+  })
+  const own = (t: string) => (id: string) => ({
+    also: [{ method: 'PATCH', path: `/things/${id}`, body: { t } } as const],
   })
   const isFree = (name: string): boolean => Object.hasOwn(schema, name) && !(schema[name] as Json).immutable
   const nothing = () => undefined
   return [
     ...[nothing, nothing, nothing, nothing],
+    // Done in the service's own right, which reads all of a document, so that all of it counts for its size.
+    ...(Number(config.limits.documentBytes) > LARGE
+      ? [own('told'), (id: string) => ({ ...own('b')(id), set: { t: 'a' } })]
+      : []),
     () => ({ set: { t: 'a' } }),
     () => ({ set: { t: null } }),
     () => ({ also: [{ method: 'GET', path: `/notes/${NOTE}` } as const] }),
@@ -65,9 +75,10 @@ function hookOf(pair: Pair, name: 'things' | 'people', salt: number): Collection
       const seen = JSON.stringify(operation === 'create' ? [fields] : [old, young])
       if (operation !== 'create' && JSON.stringify(old) === JSON.stringify(young)) return undefined
       const [first = 0] = createHash('sha256').update(`${salt} ${operation} ${seen}`).digest()
-      const answer = answers[first % answers.length]?.()
-      // Nothing can be set on what is deleted, nor the fields of things on people.
-      if (answer?.set && (operation === 'delete' || name === 'people')) return undefined
+      const answer = answers[first % answers.length]?.(String((after ?? before)?._id))
+      // Nothing can be changed of what is deleted, nor the fields of things on people.
+      const isOwn = answer?.set || answer?.also?.some(({ path }) => path.startsWith('/things/'))
+      if (isOwn && (operation === 'delete' || name === 'people')) return undefined
       return answer
     },
   }

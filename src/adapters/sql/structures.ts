@@ -51,6 +51,10 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
   return [...new Map(all.map((structure) => [structure.name, structure])).values()]
 }
 
+/** Those of the wanted structures that are not present. */
+export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
+  wanted.filter(({ name }) => !present.has(name))
+
 const createLog = (sql: string, place: number): Structure => {
   const name = nameOf(`log ${place}`, LOG, [])
   return { name, collection: LOG, fields: [], unique: null, sql }
@@ -69,7 +73,10 @@ function beginLogging(collection: string, { structures, newLog }: SqlDialect): S
   return { name: nameOfLogged(collection), collection: LOG, fields: [], unique: null, sql }
 }
 
-/** What is to be said, where it is said that a collection is logged, before one is written that the plans do not log. */
+/**
+ * The statements that end the logs of collections which the plans do not log: from then on those may be written without a
+ * record, which is remembered until they are logged again.
+ */
 export function lapseLogging(
   plans: readonly CollectionPlan[],
   present: ReadonlySet<unknown>,

@@ -2,7 +2,7 @@ import { runAtOnce } from '../../slices.js'
 import type { CollectionPlan } from '../../storage.js'
 import { createStructures } from '../sql/create-structures.js'
 import { STRUCTURES } from '../sql/dialect.js'
-import { lapseLogging, type Structure, structuresOf } from '../sql/structures.js'
+import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import type { Connection } from './connection/connection.js'
 import { drive } from './connection/drive.js'
 import { sqliteDialect } from './sqlite-dialect.js'
@@ -39,6 +39,3 @@ function readPresent(connection: Connection): ReadonlySet<unknown> {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
   return new Set(isThere ? connection.all(`SELECT name FROM ${TABLE}`, []) : [])
 }
-
-const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
-  wanted.filter(({ name }) => !present.has(name))

@@ -13,8 +13,9 @@ import { createScope } from './scope.js'
 
 /**
  * Finds what is wrong with a configuration, and what is legal and almost surely wrong (CONTRACT.md §8, "Check").
- * Never throws but `ConfigError` for options that are wrong; nothing is opened or started. `findings` are in the order of the configuration, those at one place in
- * that of their level. Those that its `$ignore` names are left out; an error cannot be silenced.
+ * Throws `ConfigError` for wrong options, and for nothing else; nothing is opened or started. `findings` are in the order
+ * of the configuration, those at one place in that of their level. Those that its `$ignore` names are left out; an error
+ * cannot be silenced.
  *
  * @param config the configuration, or its text: then each finding has a line and a column
  *

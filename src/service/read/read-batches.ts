@@ -7,7 +7,7 @@ import type { MaybePromise } from '../../types.js'
 import { READ_AT_ONCE, readByIds } from '../read-by-ids.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
 
-/** The same at the start: what ends there is written at once. */
+/** The number of documents that are read at the start: what ends there is written at once. */
 const START = 1500
 
 /** A walk through the matches in order, from the start of a query. */

@@ -11,7 +11,8 @@ import { askUpdateHook, planReplace } from './update-document.js'
 
 /**
  * Deletes a document and all that goes with it one after another, each once its hook was asked, so that a hook
- * sees what the ones before have left, in an order that is the same on every storage. Only where writes are held back: together they take effect.
+ * sees what the ones before have left, in an order that is the same on every storage. Only where writes are held back:
+ * together they take effect.
  */
 export async function deleteAsked(call: Call, target: Target): Promise<void> {
   const { store, service } = call

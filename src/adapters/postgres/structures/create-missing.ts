@@ -1,7 +1,7 @@
 import type { CollectionPlan } from '../../../storage.js'
 import { createStructures, noteStructure } from '../../sql/create-structures.js'
 import { quoteName, type Value } from '../../sql/dialect.js'
-import { isIndex, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
+import { isIndex, lacking, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
@@ -9,7 +9,7 @@ import { inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
 import { lockStructures } from './lease.js'
 import { type Place, tableOf } from './place.js'
-import { lacking, readPresent, wrongEncoding } from './read-missing.js'
+import { readPresent, wrongEncoding } from './read-missing.js'
 
 /**
  * Creates the missing schema, tables and indexes of the plans, and ends the logs that they do not want; one SELECT where

@@ -1,4 +1,4 @@
-import type { Structure } from '../../sql/structures.js'
+import { lacking, type Structure } from '../../sql/structures.js'
 import type { RunStatement } from '../connection/session.js'
 import { isUndefined } from '../faults.js'
 import { type Place, tableOf } from './place.js'
@@ -9,10 +9,6 @@ export const readMissing = async (
   place: Place,
   wanted: readonly Structure[],
 ): Promise<readonly Structure[]> => lacking(wanted, await readPresent(run, place, wanted))
-
-/** Those of the wanted structures that are not present. */
-export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
-  wanted.filter(({ name }) => !present.has(name))
 
 /**
  * The names of all present structures, without indexes that are not valid; none where there is no schema. Rejects where

@@ -108,6 +108,12 @@ export function runSliced<T>(
   return runInTurns(work, slice, signal)
 }
 
+/** The same, until the deadline of a call. */
+export const runWithin = <T>(
+  { deadline }: { readonly deadline: { readonly signal: AbortSignal } },
+  start: (slice: Slice) => Sliced<T>,
+): MaybePromise<T> => runSliced(start, () => deadline.signal)
+
 async function runInTurns<T>(
   work: Sliced<T>,
   slice: Slice,

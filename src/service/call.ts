@@ -18,9 +18,7 @@ import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import { USERS } from '../schema/names.js'
-import { runSliced, type Slice, type Sliced } from '../slices.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
-import type { MaybePromise } from '../types.js'
 import type { Attachment } from './attachment.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import type { Deadline } from './deadline.js'
@@ -111,6 +109,8 @@ interface CallParts {
   readonly now?: string | undefined
   /** Whether it is an operation of a batch, which cannot set secrets. */
   readonly isInBatch?: boolean | undefined
+  /** The call whose caller learns of what this one writes. Default: this one. */
+  readonly eyes?: Call | undefined
 }
 
 /** One request on its way through the service: its caller, its deadline, and its access. */
@@ -147,11 +147,15 @@ class RequestCall implements Call {
   readonly #now: string | undefined
   #claims: ReadClaims | undefined
   readonly isInBatch: boolean | undefined
+  readonly eyes: Call | undefined
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
-  constructor(service: Service, { deadline, store, caller, session, shared, now, isInBatch }: CallParts) {
+  constructor(
+    service: Service,
+    { deadline, store, caller, session, shared, now, isInBatch, eyes }: CallParts,
+  ) {
     this.service = service
     this.deadline = deadline
     this.store = store
@@ -160,6 +164,7 @@ class RequestCall implements Call {
     this.shared = shared
     this.#now = now
     this.isInBatch = isInBatch
+    this.eyes = eyes
   }
 
   get binding(): Binding {
@@ -237,13 +242,7 @@ class RequestCall implements Call {
   }
 
   get #parts(): CallParts {
-    const { deadline, store, caller, session, shared, isInBatch } = this
-    return { deadline, store, caller, session, shared, isInBatch }
+    const { deadline, store, caller, session, shared, isInBatch, eyes } = this
+    return { deadline, store, caller, session, shared, isInBatch, eyes }
   }
 }
-
-/** Runs work in slices, until the deadline of a call. */
-export const runWithin = <T>(
-  { deadline }: Pick<Call, 'deadline'>,
-  start: (slice: Slice) => Sliced<T>,
-): MaybePromise<T> => runSliced(start, () => deadline.signal)

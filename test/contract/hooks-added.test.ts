@@ -90,6 +90,37 @@ describe.each(storages)('in %s,', (_, create) => {
     expect(seen).toEqual([1, 1])
   })
 
+  test('counts for the size of a document as who asks may read it', async () => {
+    const { send } = open(
+      {
+        collections: {
+          teams: {
+            schema: { name: text, note: text, secret: { type: 'string', default: 'x'.repeat(1000) } },
+            permissions: {
+              '*': { read: { omit: ['secret'] }, create: { omit: ['secret'] }, update: { omit: ['secret'] } },
+            },
+          },
+        },
+        limits: { documentBytes: 600 },
+      },
+      {
+        teams: {
+          before: ({ operation, after }) =>
+            operation === 'update'
+              ? { also: [{ method: 'PATCH', path: `/teams/${after?._id}`, body: { note: after?.name } }] }
+              : undefined,
+        },
+      },
+    )
+    const { _id } = (await send('POST /teams', { body: { name: 'Red' } })).body
+    const blue = await send(`PATCH /teams/${_id}`, { body: { name: 'Blue' } })
+    expect([blue.status, blue.body.note]).toEqual([200, 'Blue'])
+    // Small enough by itself, too large with what is added.
+    const large = await send(`PATCH /teams/${_id}`, { body: { name: 'x'.repeat(300) }, mayFail: true })
+    expect(large.status).toBe(500)
+    expect((await send(`GET /teams/${_id}`)).body.name).toBe('Blue')
+  })
+
   test.each([
     ['loses', 'admin', null],
     ['gets', null, 'admin'],

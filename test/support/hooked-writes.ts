@@ -15,9 +15,6 @@ const notes = {
   permissions: { user: { read: true } },
 }
 
-/** No document of these worlds has so many bytes. */
-const LARGE = 10_000
-
 /** What a hook may answer: often nothing. */
 const answersOf = ({ config }: Pair): readonly ((id: string) => HookResult | undefined)[] => {
   const { schema } = config.collections.things
@@ -30,11 +27,8 @@ const answersOf = ({ config }: Pair): readonly ((id: string) => HookResult | und
   const isFree = (name: string): boolean => Object.hasOwn(schema, name) && !(schema[name] as Json).immutable
   const nothing = () => undefined
   return [
-    ...[nothing, nothing],
-    // Done in the service's own right, which reads all of a document, so that all of it counts for its size.
-    ...(Number(config.limits.documentBytes) > LARGE
-      ? [own('told'), (id: string) => ({ ...own('b')(id), set: { t: 'a' } })]
-      : [nothing, nothing]),
+    ...[nothing, nothing, own('told')],
+    (id) => ({ ...own('b')(id), set: { t: 'a' } }),
     () => ({ set: { t: 'a' } }),
     () => ({ set: { t: null } }),
     () => ({ also: [{ method: 'GET', path: `/notes/${NOTE}` } as const] }),

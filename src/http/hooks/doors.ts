@@ -47,8 +47,8 @@ export function createDoors(
       // What the caller claims is read as for each request to the api.
       const seeing = call.renew()
       for (const written of operations) {
-        const { collection, ifMatch, ifNoneMatch } = readOperation(written, call.service)
-        if ((ifMatch ?? ifNoneMatch) !== undefined) await seeing.learnToRead(collection)
+        const { collection, method, ifMatch, ifNoneMatch } = readOperation(written, call.service)
+        if (method !== 'GET' || (ifMatch ?? ifNoneMatch) !== undefined) await seeing.learnToRead(collection)
       }
       return seeing
     },

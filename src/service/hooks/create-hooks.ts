@@ -21,8 +21,8 @@ export interface Doors {
   /** The faults of operations, as those of a batch. */
   judge(operations: readonly unknown[]): readonly Fault[]
   /**
-   * Finds out what the caller of a write may read where operations have entity tags: a call for `perform`. The
-   * write itself may change it.
+   * Finds out what the caller of a write may read where operations write or have entity tags: a call for
+   * `perform`. The write itself may change it.
    */
   openEyes(call: Call, operations: readonly JsonObject[]): Promise<Call>
   /** Does an operation in the right of `own`, with the entity tags that `seeing` has seen. */
@@ -146,7 +146,7 @@ async function performAll(call: Call, also: readonly JsonObject[], seeing: Call,
   for (const [i, operation] of also.entries()) {
     const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
     try {
-      await hook.doors.perform(hook.inOwnRight(call, blame), operation, seeing)
+      await hook.doors.perform(hook.inOwnRight(seeing, blame), operation, seeing)
     } catch (thrown) {
       throw blame(thrown)
     }

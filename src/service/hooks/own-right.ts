@@ -23,8 +23,8 @@ const EVERYTHING: Rule = {
 const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
-/** Gives the call of a service in its own right, within another call and by the same caller. */
-export type InOwnRight = (call: Call, blame: Blame) => Call
+/** Gives the call of a service in its own right, within another call, by the same caller and under its eyes. */
+export type InOwnRight = (eyes: Call, blame: Blame) => Call
 
 /** Gives the error of what was done in the service's own right. */
 export type Blame = (thrown: unknown) => unknown
@@ -43,14 +43,17 @@ export function createOwnRight(service: Service): InOwnRight {
   const plan: ServicePlan = { ...service.plan, collections }
   const { hooks, ...unhooked } = service
   const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
-  return ({ service: { now, clock }, deadline, store, caller, shared, binding }, blame) =>
-    createCall(
+  return (eyes, blame) => {
+    const { service, deadline, store, caller, shared, binding } = eyes
+    const { now, clock } = service
+    return createCall(
       { ...right, now, clock },
       {
-        ...{ deadline, caller, session: undefined, shared, isInBatch: true, now: binding.now },
+        ...{ deadline, caller, session: undefined, shared, isInBatch: true, now: binding.now, eyes },
         store: new BlamingStore(store, blame),
       },
     )
+  }
 }
 
 /** A store whose writes are refused with other errors. */

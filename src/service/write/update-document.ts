@@ -1,8 +1,9 @@
 import type { Collection } from '../../config/plan.js'
+import { runWithin } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt } from '../authorize.js'
-import { type Call, runWithin } from '../call.js'
+import type { Call } from '../call.js'
 import { askHook, type Settled, whereHooked } from '../hooks.js'
 import type { Attempt } from '../store.js'
 import { type Found, findTarget, type Target } from './find-target.js'
@@ -19,7 +20,7 @@ import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-updat
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { conflictFor } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'
-import { checkStoredSize, prepareWritten, tellOneAgain, type Written } from './written.js'
+import { checkStoredSize, prepareWritten, tellOneAgain, type Written, writeBefore } from './written.js'
 
 /** An update: its mode and its body. */
 export interface Change {
@@ -163,13 +164,13 @@ interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, Settl
 async function planReplacement(
   call: Call,
   { collection }: Target,
-  { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
+  { found: { stored }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
   const settled = attachment?.settle(stored, fields) ?? fields
   const document = updateStoredDocument(stored, settled, now, { hashes, stamp: taken?.stamp })
-  const before = (): string => access.write(stored)
+  const before = writeBefore(call, collection, stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
   const { steps, agreements, refuse } = planReplace(call, collection, {
     before: stored,

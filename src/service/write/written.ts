@@ -42,7 +42,7 @@ export function prepareWritten(
   { collection, document, given, ignored, before, at }: Writing,
 ): Written {
   const { _id } = document
-  const access = call.access(collection)
+  const access = accessOf(call, collection)
   const isReadable = access?.isReadable(document) ?? false
   const text = writeText(access, document)
   // With all that was given it is small enough: as nearly every document, whatever of it is read.
@@ -55,6 +55,16 @@ export function prepareWritten(
   checkDocumentSize(call, { text, unread: pickOwn(given, unread), before, at })
   return { _id, text, ignored }
 }
+
+/** What its writer may read of a collection: what counts is known, as it was learnt for the answer. */
+const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
+  (call.eyes ?? call).access(collection)
+
+/** The text of a document that is written, as it was, for who learns of its size. */
+export const writeBefore =
+  (call: Call, collection: Collection, stored: StoredDocument): (() => string) =>
+  () =>
+    writeText(accessOf(call, collection), stored)
 
 /** The parts that count for a document's size. */
 interface Sized {

@@ -110,7 +110,8 @@ export interface QuietAdapter {
 /** Watches how far the log of a storage is read by those who wait for more. */
 export function watchLog(inner: StorageAdapter): QuietAdapter {
   const places = new Set<string>()
-  let wake = (): void => {}
+  /** Those who wait for a place to be taken: some wait for ever, where nobody listens. */
+  const waiting: (() => void)[] = []
   let cursor: string | null = null
   let reads = 0
   let held: Promise<void> | undefined
@@ -124,7 +125,7 @@ export function watchLog(inner: StorageAdapter): QuietAdapter {
       const isWaiting = after !== null && query.wait !== undefined
       if (isWaiting) {
         places.add(after)
-        wake()
+        for (const wake of waiting.splice(0)) wake()
       }
       for (;;) {
         if (isWaiting) await held
@@ -169,9 +170,7 @@ export function watchLog(inner: StorageAdapter): QuietAdapter {
       const wanted = last
       last = undefined
       while (wanted !== undefined && !places.has(wanted)) {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
+        await new Promise<void>((resolve) => waiting.push(resolve))
       }
     },
   }

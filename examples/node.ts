@@ -10,11 +10,12 @@ const service = createCollectionService(config, createMemoryAdapter({ documents 
 
 export const server = createServer(toNodeHandler(service))
 
-// Requests in flight end first, then the storage.
+// Nobody is let in any more. Streams of changes end, and requests in flight, then the storage.
 export async function stop(): Promise<void> {
-  server.closeIdleConnections()
-  await new Promise((resolve) => server.close(resolve))
+  const closed = new Promise((resolve) => server.close(resolve))
   await service.close()
+  server.closeIdleConnections()
+  await closed
 }
 
 if (process.env.PORT !== undefined) {

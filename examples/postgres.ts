@@ -19,5 +19,10 @@ if (process.env.PORT !== undefined) {
   // A database that cannot be reached is known now and not at the first request.
   await service.ready()
   server.listen(Number(process.env.PORT))
-  process.once('SIGTERM', () => server.close(() => void service.close()))
+  process.once('SIGTERM', async () => {
+    server.close()
+    // Ends streams of changes too, for which the server waits.
+    await service.close()
+    server.closeIdleConnections()
+  })
 }

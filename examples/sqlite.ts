@@ -16,5 +16,10 @@ if (process.env.PORT !== undefined) {
   // A file that cannot be opened is known now and not at the first request.
   await service.ready()
   server.listen(Number(process.env.PORT))
-  process.once('SIGTERM', () => server.close(() => void service.close()))
+  process.once('SIGTERM', async () => {
+    server.close()
+    // Ends streams of changes too, for which the server waits.
+    await service.close()
+    server.closeIdleConnections()
+  })
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../mounts/node.js'
 
 /** A place where the command cannot listen; the message says why, and what to do. */
@@ -15,8 +16,8 @@ export interface Place {
 export interface Listening {
   /** Its URL on this machine. */
   readonly origin: string
-  /** Accepts no new requests, and lets those in flight end. */
-  stop(): Promise<void>
+  /** Accepts no new requests, lets those in flight end, and then calls `close`, which ends those that have no end. */
+  stop(close: () => Promise<void>): Promise<void>
 }
 
 /** Listens, and prints a line for every request. Rejects with `ListenError`. */
@@ -43,7 +44,7 @@ export async function listen(
     server.listen(place.port, place.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return { origin: `http://${nameHost(place.host)}:${port}`, stop: () => stop(server, open) }
+  return { origin: `http://${nameHost(place.host)}:${port}`, stop: (close) => stop(server, open, close) }
 }
 
 /** Addresses that stand for all addresses of a machine. */
@@ -67,9 +68,24 @@ function explainListening({ port, host }: Place, cause: NodeJS.ErrnoException): 
   return new ListenError(reason, { cause })
 }
 
-async function stop(server: Server, open: ReadonlySet<ServerResponse>): Promise<void> {
+/** The milliseconds between two looks at whether only endless answers are left. */
+const PAUSE = 50
+
+async function stop(
+  server: Server,
+  open: ReadonlySet<ServerResponse>,
+  close: () => Promise<void>,
+): Promise<void> {
   // Otherwise a client that keeps its connection would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
   server.closeIdleConnections()
-  await new Promise((resolve) => server.close(resolve))
+  const closed = new Promise((resolve) => server.close(resolve))
+  while ([...open].some((response) => !isEndless(response))) await setTimeout(PAUSE)
+  await close()
+  // Connections whose streams have just ended.
+  server.closeIdleConnections()
+  await closed
 }
+
+/** Whether it is a stream of changes. What is refused there ends by itself. */
+const isEndless = ({ req }: ServerResponse): boolean => /^\/[^/?]+\/changes(?:\?|$)/.test(req.url ?? '')

@@ -101,6 +101,18 @@ async function isClosed(port: number): Promise<void> {
   }
 }
 
+test('a signal ends streams of changes, behind the requests in flight', async () => {
+  const collections = { notes: { changes: true, schema: {}, permissions: { '*': { read: true } } } }
+  await writeFiles({ 'config.json': JSON.stringify({ collections }) })
+  const serving = start('--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  const stream = await fetch(`${origin}/notes/changes`)
+  expect(stream.status).toBe(200)
+  serving.child.kill('SIGTERM')
+  expect(await stream.text()).toMatch(/^id: .+\nevent: reset\ndata: \{\}\n\n$/)
+  expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
+})
+
 test('a second signal ends it at once', async () => {
   const serving = start(example, '--port', '0')
   const [, port] = await serving.printed(ORIGIN)

@@ -2,6 +2,7 @@ import { compileConfig } from '../../config/compile-config.js'
 import type { StorageAdapter } from '../../index.js'
 import { findRoles, grantRole } from '../../service/accounts/grant-role.js'
 import { findVerifiable, grantVerified } from '../../service/accounts/grant-verified.js'
+import { plansOf } from '../../service/changes/log-plans.js'
 import { UNHURRIED } from '../../service/deadline.js'
 import { createStore } from '../../service/store.js'
 import type { GrantArguments } from '../arguments/arguments.js'
@@ -20,7 +21,8 @@ export async function grant(
   const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
   const roles = role === undefined ? undefined : findRoles(plan)
   const verifiable = isVerified ? findVerifiable(plan) : undefined
-  const users = plan.auth ? [plan.auth.users.storage] : []
+  // As the services that use the storage open it: with the log of its changes, where there is one.
+  const users = plansOf(plan).filter(({ name }) => name === plan.auth?.users.name)
   await refuseNewFile(storage)
   const adapter = createStorage(storage)
   const clock = (): string => new Date().toISOString()

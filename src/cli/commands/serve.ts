@@ -45,11 +45,8 @@ export async function serve(
   const stop = async (): Promise<void> => {
     isStopping = true
     await watching?.stop()
-    await listening?.then(
-      (server) => server.stop(),
-      () => {},
-    )
-    await close(current)
+    const server = await listening?.catch(() => undefined)
+    await (server ? server.stop(() => close(current)) : close(current))
   }
   onStart(stop)
   listening = listen(args, (request, response) => current.answer(request, response), print)

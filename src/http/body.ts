@@ -1,5 +1,5 @@
 import { type Fault, ServiceError } from '../errors.js'
-import { MAX_DEPTH } from '../json/domain.js'
+import { isUnderflow, MAX_DEPTH } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { invalid } from '../service/refusals.js'
@@ -53,10 +53,39 @@ function decode(bytes: Uint8Array): string {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(mayUnderflow(text) ? markUnderflows(text) : text)
   } catch {
     throw malformed(text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.')
   }
+}
+
+/** Whether a text may have a number so close to zero that it would become zero. */
+const mayUnderflow = (text: string): boolean =>
+  ((text.includes('e-') || text.includes('E-')) && /[eE]-\d{3}/.test(text)) || text.includes(ZEROS)
+
+const ZEROS = '0'.repeat(200)
+const NUMBER = /-?\d[\d.eE+-]*/y
+
+/** Puts numbers out of range that would become zero: what is stored is what was written, or it is refused in its place. */
+function markUnderflows(text: string): string {
+  let marked = ''
+  let from = 0
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '"') {
+      i = findEscapedEnd(text, i + 1)
+      if (i < 0) break
+      continue
+    }
+    NUMBER.lastIndex = i
+    const [number] = NUMBER.exec(text) ?? []
+    if (number === undefined) continue
+    if (isUnderflow(number)) {
+      marked += `${text.slice(from, i)}1e999`
+      from = i + number.length
+    }
+    i += number.length - 1
+  }
+  return marked + text.slice(from)
 }
 
 /** Counts brackets outside strings, before any recursive code sees the body. */

@@ -8,6 +8,9 @@ export const isStorableText = (text: string): boolean => !text.includes('\u0000'
 export const isStorableNumber = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
+/** True for a number, as it is written, that is so close to zero that it would become zero. */
+export const isUnderflow = (number: string): boolean => Number(number) === 0 && /^-?[0.]*[1-9]/.test(number)
+
 /** The most levels of nesting; the body itself is the first (CONTRACT.md §4). */
 export const MAX_DEPTH = 32
 
@@ -82,7 +85,7 @@ function judgeName(name: string, report: BodyReport): boolean {
 
 const OUT_OF_RANGE = [
   'number_out_of_range',
-  'must be finite, and between ±(2^53−1) where it is whole',
+  'must be finite, no closer to zero than 5e-324, and between ±(2^53−1) where it is whole',
 ] as const
 
 const NO_JSON = ['not_json', 'must be plain JSON'] as const

@@ -6,6 +6,7 @@ import {
   printParseErrorCode,
   visit,
 } from 'jsonc-parser'
+import { isUnderflow } from './domain.js'
 import { toPointerPart } from './pointer.js'
 
 /** A place in a text; both are counted from 1. */
@@ -33,6 +34,10 @@ export function findTextFault(text: string): TextFault | undefined {
       const names = objects.at(-1)
       if (names?.has(name)) note(wordsOfTwice(name), line, column)
       names?.add(name)
+    },
+    onLiteralValue(value, ...[offset, length, line, column]) {
+      const isGone = value === 0 && isUnderflow(text.slice(offset, offset + length))
+      if (isGone) note('a number that is too close to zero', line, column)
     },
     onError: (code, ...[, , line, column]) => note(wordsOf(printParseErrorCode(code)), line, column),
   }

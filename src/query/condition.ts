@@ -3,6 +3,7 @@ import type { Filter, Scalar } from '../filter/filter.js'
 import { type ParsePattern, parsePattern } from '../filter/pattern/parse-pattern.js'
 import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../filter/pattern/syntax/read-syntax.js'
+import { isUnderflow } from '../json/domain.js'
 import { suggest } from '../schema/names.js'
 import { normalise } from '../schema/normalise.js'
 import type { OperatorName } from '../types.js'
@@ -159,19 +160,19 @@ function readScalar(field: Field, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (!JSON_NUMBER.test(text)) return text
   const value = Number(text)
-  if (value === 0) refuseUnderflow(text)
+  if (isUnderflow(text)) refuseUnderflow()
   return value
 }
 
 /** Refuses a number that is so small that it became zero: it is not the number that was written. */
-function refuseUnderflow(text: string): void {
-  if (/^-?[0.]*[1-9]/.test(text)) throw new ConditionFault('out_of_range', 'is too close to zero')
+function refuseUnderflow(): never {
+  throw new ConditionFault('out_of_range', 'is too close to zero')
 }
 
 /** Refuses such numbers among those of a list; `text` is its JSON. */
 function refuseUnderflows(text: string): void {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '')
-  for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (Number(number) === 0) refuseUnderflow(number)
+  for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()
 }
 
 function readJson(text: string): unknown {

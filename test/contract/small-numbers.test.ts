@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestService, faultsOf } from '../support/service.js'
 
-// CONTRACT.md §3.1
+// CONTRACT.md §3.1; §4, "Bodies"
 
 const config = {
   collections: {
@@ -70,5 +70,61 @@ describe('a number in a query that is too close to zero to be told from it', () 
   ])('is not %s', async (query, total) => {
     const { send } = createTestService(config, { documents })
     expect((await send(`GET /things/count?${query}`)).body).toEqual({ total })
+  })
+})
+
+describe('a number in a body that is too close to zero to be told from it', () => {
+  const stored = {
+    collections: {
+      things: {
+        schema: { ...config.collections.things.schema, j: { type: 'json' } },
+        permissions: { '*': true },
+      },
+    },
+  } as const
+  const many = `0.${'0'.repeat(250)}1e-99`
+
+  test.each<[body: string, pointer: string]>([
+    ['{"n":1e-400}', '/n'],
+    ['{"n":-1E-400}', '/n'],
+    ['{ "n" : 0.1e-999 }', '/n'],
+    [`{"n":${many}}`, '/n'],
+    [`{"n":0.${'0'.repeat(400)}1}`, '/n'],
+    ['{"i":1e-400}', '/i'],
+    ['{"text":"1e-400\\"1e-400","list":[0,1e-400,0e-400]}', '/list/1'],
+    ['{"j":{"deep":[{"a":1e-400}]}}', '/j/deep/0/a'],
+  ])('is a fault where it stands: %s', async (text, pointer) => {
+    const { send } = createTestService(stored)
+    const { _id } = (await send('POST /things', { body: {} })).body
+    const inside = text.trim()
+    for (const [line, body, at] of [
+      ['POST /things', text, ''],
+      [`PATCH /things/${_id}`, text, ''],
+      [`PUT /things/${_id}`, text, ''],
+      ['POST /things/bulk', `{"documents":[${inside}]}`, '/documents/0'],
+      [
+        'POST /_batch',
+        `{"operations":[{"method":"POST","path":"/things","body":${inside}}]}`,
+        '/operations/0/body',
+      ],
+    ] as const) {
+      const sent = await send(line, { raw: body })
+      expect([line, sent.status, faultsOf(sent)]).toEqual([
+        line,
+        400,
+        { [at + pointer]: 'number_out_of_range' },
+      ])
+    }
+  })
+
+  test('is no number in a text, nor one that is written as zero or can be told from it', async () => {
+    const { send } = createTestService(stored)
+    const raw = '{"n":5e-324,"i":0e-400,"list":[-0.0e-999,1E-323],"text":"1e-400","j":{"1e-400":"\\\\"}}'
+    const { status, body } = await send('POST /things', { raw })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      ...{ n: 5e-324, i: 0, list: [0, 1e-323], text: '1e-400' },
+      j: { '1e-400': '\\' },
+    })
   })
 })

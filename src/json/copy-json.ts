@@ -49,11 +49,15 @@ function copy(value: unknown, { report, mustBe }: Place, outer: readonly object[
   if (outer.length > MAX_DEPTH) return fault(`is nested more than ${MAX_DEPTH} levels deep`)
   const inside = [...outer, value]
   if (Array.isArray(value)) {
-    return Object.freeze(value.map((element, i) => copy(element, { report: report.at(i), mustBe }, inside)))
+    // A hole is `undefined` too: `map` would leave it out.
+    const copies = Array.from(value, (element, i) => copy(element, { report: report.at(i), mustBe }, inside))
+    return Object.freeze(copies)
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   // A plain object of another realm has another Object.prototype, but its prototype is also `null`.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return fault('must be plain JSON')
+  for (const symbol of Object.getOwnPropertySymbols(value))
+    fault(`has the key ${String(symbol)}, which is no text`)
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
     const own = report.at(name)
     if (inner === undefined) {

@@ -99,8 +99,10 @@ function parseGroups(name: '$or' | '$and', groups: unknown, scope: WhereScope, r
     report.fault('must be an array of at least one filter')
     return ANYWHERE
   }
-  const parts = groups.map((group: unknown, i) => {
+  const parts = Array.from(groups, (group: unknown, i) => {
     if (isObject(group)) return parseWhere(group, scope, report.at(i))
+    // Its fault is that of its shape.
+    if (group === undefined) return ANYWHERE
     report.at(i).fault('must be a filter')
     return ANYWHERE
   })

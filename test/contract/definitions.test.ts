@@ -193,6 +193,13 @@ describe('a definition that cannot work is refused, with its place', () => {
       { a: { type: 'string', lowercase: true, enum: ['x', 'Y'] } },
       ['/schema/a/enum/1'],
     ],
+    ['a choice with NUL', { a: { type: 'string', enum: ['x', '\u0000'] } }, ['/schema/a/enum/1']],
+    ['a choice beyond whole numbers', { a: { type: 'number', enum: [1, 2 ** 53] } }, ['/schema/a/enum/1']],
+    [
+      'a match of nothing but a comment',
+      { a: { type: 'reference', collection: 'items', match: { $comment: 'later' } } },
+      ['/schema/a/match'],
+    ],
     ['a hash in an array', inItems({ type: 'hash' }), ['/schema/a/items/type']],
     ['a hash in an object', inObject({ type: 'hash' }), ['/schema/a/properties/b/type']],
     [

@@ -118,6 +118,10 @@ describe('options', () => {
     ['upper case', ['https://A.example']],
     ['a pattern', ['https://*.example']],
     ['nothing', ['']],
+    ['a port that goes without saying', ['http://a.example:80']],
+    ['another', ['https://a.example:443']],
+    ['a host that is not ASCII', ['https://\u00e4.example']],
+    ['a host that is not written out', ['http://127.1']],
   ])('cors.origins is an array of origins or "*", not %s', (_, origins) => {
     expect(pathsOf(judge(createMemoryAdapter(), { cors: { origins } }))).toEqual(['options.cors'])
   })
@@ -153,7 +157,7 @@ describe('options', () => {
     ['an array of origins', { cors: { origins: ['https://a.example', 'https://b.example'] } }],
     [
       'origins of any kind',
-      { cors: { origins: ['http://localhost:3000', 'null', 'app://-', 'http://[::1]:80'] } },
+      { cors: { origins: ['http://localhost:3000', 'null', 'app://-', 'http://[::1]:8080'] } },
     ],
     ['any origin', { cors: { origins: '*' } }],
     ['no origin', { cors: { origins: [] } }],

@@ -8,8 +8,13 @@ const isFunction = (value: unknown): boolean => typeof value === 'function'
 /** What browsers send as `Origin`: a scheme and a host in lower case, without a path; `null` for what has none. */
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
 
-const isOriginList = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string' && ORIGIN.test(item))
+/** Whether browsers send it as it is: of the web, without a port that goes without saying, and with a host in ASCII. */
+function isOrigin(value: unknown): boolean {
+  if (typeof value !== 'string' || !ORIGIN.test(value)) return false
+  return !/^https?:/.test(value) || (URL.canParse(value) && new URL(value).origin === value)
+}
+
+const isOriginList = (value: unknown): boolean => Array.isArray(value) && value.every(isOrigin)
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
 

@@ -1,6 +1,6 @@
 import type { Scalar } from '../../filter/filter.js'
 import { isStorableNumber } from '../../json/domain.js'
-import type { FieldType, OperandFault } from '../field-type.js'
+import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
 import { choice, examples, filled, pickKeywords } from '../schema-parts.js'
 
 const bounds = (type: 'number' | 'integer', least: number, most: number) => ({
@@ -11,7 +11,19 @@ const bounds = (type: 'number' | 'integer', least: number, most: number) => ({
 function judgeNumber(operand: Scalar): OperandFault | undefined {
   if (typeof operand !== 'number') return 'type'
   if (isStorableNumber(operand)) return undefined
-  return ['out_of_range', 'must be finite, and between ±(2^53−1) where it is whole']
+  return ['out_of_range', UNSTORABLE]
+}
+
+const UNSTORABLE = 'must be finite, and between ±(2^53−1) where it is whole'
+
+/** Settles a definition: its choices can be stored. */
+function settleChoices<D extends DefinitionOf<'number'> | DefinitionOf<'integer'>>(
+  definition: D,
+  { refuse }: DefinitionCheck,
+): D {
+  for (const [i, value] of Object.entries(definition.enum ?? []))
+    if (!isStorableNumber(value)) refuse('enum', `can never be stored: it ${UNSTORABLE}`, `/${i}`)
+  return definition
 }
 
 /** What the two number types have in common. */
@@ -36,6 +48,7 @@ export const numberType: FieldType<'number'> = {
     ...choice('number', [0.5, 1, 2]),
     ...filled({ type: 'number', ...examples(0) }),
   },
+  settle: settleChoices,
   judgeOperand: judgeNumber,
 }
 
@@ -49,5 +62,6 @@ export const integerType: FieldType<'integer'> = {
     ...choice('integer', [1, 2, 3]),
     ...filled({ type: 'integer', ...examples(0) }),
   },
+  settle: settleChoices,
   judgeOperand: (operand) => judgeNumber(operand) ?? (Number.isInteger(operand) ? undefined : 'type'),
 }

@@ -30,6 +30,11 @@ export const referenceType: FieldType<'reference'> = {
     ...filled({ type: 'string', ...examples('01990000-0000-7000-8000-000000000000') }),
   },
   needed: ['collection'],
+  settle(definition, { refuse }) {
+    // Nothing but a comment.
+    if (definition.match && Object.keys(definition.match).length === 0) refuse('match', 'must name a field')
+    return definition
+  },
   // Whether the document exists is checked in the storage.
   bodySchema: () => ({ type: 'string' }),
   judgeOperand: judgeText,

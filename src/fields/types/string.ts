@@ -11,8 +11,10 @@ export const STRING_FORMATS = ['email', 'uri', 'uuid', 'date', 'time', 'ipv4', '
 /** Judges the operand of types that hold text of any form. */
 export function judgeText(operand: Scalar): OperandFault | undefined {
   if (typeof operand !== 'string') return 'type'
-  return isStorableText(operand) ? undefined : ['invalid_text', 'must not contain NUL or a lone surrogate']
+  return isStorableText(operand) ? undefined : ['invalid_text', UNSTORABLE]
 }
+
+const UNSTORABLE = 'must not contain NUL or a lone surrogate'
 
 /** Text of any length. */
 export const stringType: FieldType<'string'> = {
@@ -46,6 +48,7 @@ export const stringType: FieldType<'string'> = {
     for (const [i, value] of Object.entries(definition.enum ?? [])) {
       if (normalise(value) !== value)
         check.refuse('enum', 'can never be stored: trim or lowercase change it', `/${i}`)
+      else if (!isStorableText(value)) check.refuse('enum', `can never be stored: it ${UNSTORABLE}`, `/${i}`)
     }
     return definition
   },

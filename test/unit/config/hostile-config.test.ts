@@ -143,6 +143,20 @@ const HOSTILE: readonly (readonly [title: string, create: () => unknown])[] = [
   ['an own __proto__ in a default', () => field({ type: 'json', default: JSON.parse('{"__proto__":{}}') })],
   ['undefined in a list', () => permissions({ user: { read: { pick: [undefined] } } })],
   ['holes in a list', () => permissions({ user: { read: { pick: new Array(3) } } })],
+  ['a hole in a default', () => field({ type: 'array', items: { type: 'string' }, default: new Array(1) })],
+  ...['$and', '$or', '$nin', '$in'].flatMap((name): [string, () => unknown][] =>
+    [[undefined], new Array(1), [Number.NaN], [() => {}], [Symbol('x')], [new Date(0)]].map((list, i) => {
+      const condition = name.endsWith('in')
+        ? { text: { [name]: list } }
+        : { [name]: [...list, { text: 'a' }] }
+      return [`${name} of kind ${i}`, () => permissions({ user: { read: { where: condition } } })]
+    }),
+  ),
+  [
+    'a hole among conditions',
+    () => permissions({ user: { read: { where: { $and: Object.assign([], { 1: { text: 'a' } }) } } } }),
+  ],
+  ['a symbol as a key', () => permissions({ user: { read: { where: { [Symbol('text')]: 'a' } } } })],
   ['a cycle', cyclic],
   [
     'a list that holds itself',

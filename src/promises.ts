@@ -14,3 +14,8 @@ export const whenReady = <T, U>(
 ): MaybePromise<U> =>
   // What a storage gives may have a `then` that returns nothing.
   isPromise(value) ? Promise.resolve(value).then(next) : next(value)
+
+/** Lets what a host's function has returned fail in silence: a rejection that nobody hears of would end the process. */
+export function ignoreFailure(returned: unknown): void {
+  if (isPromise(returned)) Promise.resolve(returned).catch(() => {})
+}

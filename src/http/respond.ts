@@ -1,6 +1,6 @@
 import { isServiceError, ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { isPromise, whenReady } from '../promises.js'
+import { ignoreFailure, isPromise, whenReady } from '../promises.js'
 import { createCall, type Service } from '../service/call.js'
 import type { ChangeStreams } from '../service/changes/streams.js'
 import type { Deadline } from '../service/deadline.js'
@@ -229,6 +229,7 @@ function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
   if (address === undefined || address === null || address === '') return undefined
   if (typeof address === 'string') return address
+  ignoreFailure(address)
   throw new TypeError('options.clientAddress must return a string')
 }
 

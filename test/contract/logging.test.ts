@@ -99,6 +99,22 @@ test('what has a cause is an error, and said once', async () => {
   expect(entries).toEqual([['error', answer.body.requestId, true]])
 })
 
+test('a log that rejects, and an address that is a promise, end nothing', async () => {
+  // The runner fails where a rejection is left unhandled.
+  const reject = async (): Promise<never> => {
+    throw new Error('the log is full')
+  }
+  const logger = { info: reject, warn: reject, error: reject } as unknown as Logger
+  const list = rejects('storage_unavailable', new Error('the connection is lost'))
+  const { send } = createTestService(config, {
+    ...{ adapter: { ...createMemoryAdapter(), list }, logger },
+    clientAddress: reject as unknown as typeof clientAddress,
+  })
+  expect((await send('GET /things', { mayFail: true })).status).toBe(503)
+  expect((await send('POST /auth/login', { ...SIGN_UP, mayFail: true })).status).toBe(500)
+  await new Promise((resolve) => setImmediate(resolve))
+})
+
 test.each<[line: string, sent: SendOptions, status: number]>([
   ['GET /nothing', {}, 404],
   ['GET /things?q[y]=1', {}, 400],

@@ -142,14 +142,19 @@ describe('what goes on behind an answer', () => {
     expect(JSON.stringify(stage.logged)).not.toMatch(/[A-Za-z0-9_-]{43}/)
   })
 
-  test('outlives a background that throws, and close waits for it', async () => {
+  test.each([
+    [
+      'throws',
+      (): never => {
+        throw new Error('no runtime')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no runtime'))],
+  ])('outlives a background that %s, and close waits for it', async (_, background) => {
     let isDelivered = false
     const deliver = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve))
       isDelivered = true
-    }
-    const background = (): never => {
-      throw new Error('no runtime')
     }
     const stage = createStage(configOf(), undefined, { deliver, background })
     await stage.register(ann)

@@ -179,6 +179,10 @@ export const HOOK_LAWS: readonly Law[] = [
       expect(updated?.caller).toEqual({ id: 'ann', team: 'red', roles: [] })
       expect(updated?.signal.aborted).toBe(false)
       expect([updated, updated?.before, updated?.after, updated?.caller].every(Object.isFrozen)).toBe(true)
+      const teams = ['red']
+      await service.send(`PATCH ${ONE}`, { body: { note: 'm' }, caller: { id: 'ann', teams } })
+      expect(Object.isFrozen(seen.at(-1)?.caller?.teams)).toBe(true)
+      expect(Object.isFrozen(teams)).toBe(false)
       expect(created?.after).toMatchObject({ title: 'Two', comments: 0, createdBy: 'ann' })
       expect(Object.keys(created?.after ?? {})).not.toContain('pin')
     },

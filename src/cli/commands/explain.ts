@@ -27,7 +27,7 @@ export async function explain(args: ExplainArguments, terminal: Terminal): Promi
 async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
   const { method, path, caller, body, headers, seed, now } = args
   return {
-    ...{ method, path, headers: Object.fromEntries(headers.map(splitHeader)) },
+    ...{ method, path, headers: joinHeaders(headers) },
     caller: caller === undefined ? null : await readCaller(caller),
     ...(body === undefined ? {} : { body: isFile(body) ? await readTextFile(body) : body }),
     // What it holds is checked like any seed.
@@ -40,9 +40,17 @@ async function readRequest(args: ExplainArguments): Promise<ExplainedRequest> {
 
 const isFile = (body: string): boolean => body.endsWith('.json')
 
-function splitHeader(header: string): readonly [name: string, value: string] {
-  const colon = header.indexOf(':')
-  return [header.slice(0, colon), header.slice(colon + 1).trim()]
+/** Headers by name; the values of one that is repeated are a list, as where a server reads them. */
+function joinHeaders(headers: readonly string[]): { readonly [name: string]: string } {
+  const joined = new Map<string, string>()
+  for (const header of headers) {
+    const colon = header.indexOf(':')
+    const name = header.slice(0, colon).toLowerCase()
+    const value = header.slice(colon + 1).trim()
+    const before = joined.get(name)
+    joined.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return Object.fromEntries(joined)
 }
 
 /** A request that cannot be sent is the fault of the command line. */

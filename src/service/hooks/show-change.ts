@@ -1,5 +1,5 @@
 import type { Collection } from '../../config/plan.js'
-import { freezeDeep } from '../../json/freeze-deep.js'
+import { freezeCopy, freezeDeep } from '../../json/freeze-deep.js'
 import type { KnownCaller } from '../../permissions/caller.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Caller, Document, JsonObject } from '../../types.js'
@@ -52,5 +52,5 @@ const readSystem = ({ _id, createdAt, updatedAt, createdBy }: JsonObject): Plann
 export function showCaller(caller: KnownCaller | null): Caller | null {
   if (caller === null) return null
   const { _id, ...fields } = caller.fields
-  return Object.freeze({ ...fields, id: caller.id, roles: Object.freeze([...caller.roles]) })
+  return freezeCopy({ ...fields, id: caller.id, roles: caller.roles })
 }

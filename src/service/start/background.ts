@@ -19,6 +19,13 @@ interface BackgroundOptions {
 export function createBackground({ run, track, logger, tell }: BackgroundOptions): Background {
   let underWay = 0
   let isFull = false
+  const tellHost = async (done: Promise<void>): Promise<void> => {
+    try {
+      await tell?.(done)
+    } catch (cause) {
+      logger.error('options.background failed', { cause })
+    }
+  }
   return {
     begin(work) {
       if (underWay >= MAX_UNDER_WAY) {
@@ -36,11 +43,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
           underWay -= 1
           leave()
         })
-      try {
-        tell?.(done)
-      } catch (cause) {
-        logger.error('options.background failed', { cause })
-      }
+      void tellHost(done)
     },
   }
 }

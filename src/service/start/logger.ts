@@ -1,3 +1,4 @@
+import { ignoreFailure } from '../../promises.js'
 import type { Logger } from '../../types/host.js'
 import type { JsonObject } from '../../types.js'
 import { printDetails, toPrintable } from './printable.js'
@@ -28,7 +29,7 @@ export function createLogger(given: Partial<Logger> = {}): Logger {
     const write: Logger[typeof level] = (message, details) => {
       try {
         // Called as a method: a logger may be an instance of a class.
-        if (given[level]) given[level](message, details)
+        if (given[level]) ignoreFailure(given[level](message, details))
         else CONSOLE[level](message, details)
       } catch {
         // There is nowhere left to report it.

@@ -64,6 +64,21 @@ test('sends headers, at a time', async () => {
   expect(await run(...PATCH, ...sent)).toMatch(/^412 precondition_failed/m)
 })
 
+test('sends a header that is named twice as a list', async () => {
+  const sent = [
+    '--caller',
+    'ann.json',
+    '--body',
+    '{}',
+    '--header',
+    'If-Match: *',
+    '--header',
+    'if-match: "x"',
+  ]
+  // Each alone is one.
+  expect(await run(...PATCH, ...sent)).toContain('take entity tags, or *.')
+})
+
 test.each<
   readonly [
     what: string,

@@ -1,4 +1,5 @@
 import { createRequests, type DocumentRequest } from './document-requests.js'
+import { fault } from './write-json.js'
 
 type Make = (...given: never[]) => DocumentRequest
 
@@ -26,6 +27,6 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
   // Spreading also visits holes.
   const operations = Array.isArray(listed) ? [...listed] : []
   if (operations.length === 0 || !operations.every((operation) => made.has(operation)))
-    throw new TypeError('a batch takes its own operations')
+    throw fault('a batch', 'takes its own operations')
   return operations
 }

@@ -157,7 +157,7 @@ export function createClient<C = unknown>(
     const open = async (query: string, last: string | undefined, connection: AbortController) => {
       const asked = { connection, headers: { 'last-event-id': last } }
       const response = await reach('GET', join(`${path}/changes`, query), asked)
-      const isStream = /^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')
+      const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
       if (!isStream) await read(response, { isRight: () => false })
       return response
     }
@@ -171,14 +171,17 @@ export function createClient<C = unknown>(
         // The service sends longer lists whole, without a way to go on.
         const paged = { limit: 1000, ...asked }
         if (paged.limit > 1000) throw TypeError('limit')
-        // A service that allows less has pages of its own.
-        let answering = list(writeQuery(paged), asked).catch(() => list(writeQuery(asked), asked))
+        let answering = list(writeQuery(paged), asked).catch((thrown) => {
+          // A service that allows less has pages of its own.
+          if (thrown.status !== 400) throw thrown
+          return list(writeQuery(asked), asked)
+        })
         for (;;) {
           const { body, headers }: Answer = await answering
           if (body.length > 0) yield body
           // Only the query is used: the server's paths may differ from the client's, and the token must not
           // go elsewhere.
-          const [, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
+          const [, query] = /\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
           if (query === undefined) return
           answering = list(query, asked)
         }

@@ -1,5 +1,5 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
-import { refuseOthers } from './write-json.js'
+import { fault, refuseOthers } from './write-json.js'
 
 /** The request of a call on one document, in the form that an operation of a batch has (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {
@@ -19,8 +19,8 @@ export function createRequests(collection: string, etags: WeakMap<object, string
 
   const at = (document: Addressed): string => {
     const id = typeof document === 'string' ? document : document._id
-    // Any of these would address the whole collection, or a path outside it.
-    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('a document has an _id')
+    // Any of these would address something else: the whole collection, a path outside it, or a stream without end.
+    if (typeof id !== 'string' || /^(\.{0,2}|changes)$/.test(id)) throw fault('a document', 'has an _id')
     return `${path}/${encodeURIComponent(id)}`
   }
 
@@ -36,7 +36,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
     get(document: Addressed, { ifUnchanged, ...others }: ConditionOptions = {}): DocumentRequest {
       refuseOthers(others)
       const ifMatch = ifUnchanged ? stateOf(document) : undefined
-      if (ifUnchanged && ifMatch === undefined) throw new TypeError('ifUnchanged takes what was read')
+      if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'takes what was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
     create(body: object, { id, signal, ...others }: CreateOptions = {}): DocumentRequest {

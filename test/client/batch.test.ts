@@ -124,6 +124,7 @@ describe('a batch', () => {
     ['nothing', undefined],
     ['an empty id', ''],
     ['a step up', '..'],
+    ['a stream without end', 'changes'],
     ['an object without an id', {}],
   ])('asks for no document by %s', async (_, id) => {
     const { client, seen } = setUp()

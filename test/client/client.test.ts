@@ -120,6 +120,7 @@ describe('documents', () => {
     ['nothing', undefined],
     ['an empty id', ''],
     ['a step up', '..'],
+    ['a stream without end', 'changes'],
     ['an object without an id', {}],
   ])('are not asked for by %s', async (_, id) => {
     const { notes, seen } = setUp()
@@ -213,6 +214,19 @@ describe('pages', () => {
     const { notes, seen } = await fill()
     for await (const _ of notes.pages({ limit: 2 })) break
     expect(seen).toHaveLength(1)
+  })
+
+  test.each([
+    ['401', 401],
+    ['503', 503],
+  ])('end with the first error: a %s is no reason to ask for all at once', async (_, status) => {
+    const lines: string[] = []
+    const client = createClient(async ({ url }) => {
+      lines.push(url)
+      return Response.json({ status, code: 'broken', detail: 'Broken.' }, { status })
+    })
+    expect(await caught(walk(client.collection('notes').pages()))).toMatchObject({ status })
+    expect(lines).toEqual(['http://localhost/notes?limit=1000'])
   })
 
   test('never lead to another place', async () => {

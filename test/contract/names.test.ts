@@ -60,6 +60,19 @@ describe.each(useStorages())('on %s', (_storage, createStorage) => {
   })
 })
 
+describe.each(useStorages())('on %s', (_storage, createStorage) => {
+  test('a collection that is called another name by its capitals alone is another one', async () => {
+    const adapter = createStorage()
+    for (const [i, name] of ['notes', 'Notes', 'noteS', 'notes'].entries()) {
+      const collections = { [name]: { schema: { text: { type: 'string', index: true } }, permissions } }
+      const service = createTestService({ collections }, { adapter })
+      if (i === 3) opened.push(service)
+      expect((await service.send(`POST /${name}`, { body: { text: name } })).status).toBe(201)
+      expect(await service.list(`/${name}?sort[text]=1`, 'text')).toEqual(i === 3 ? [name, name] : [name])
+    }
+  })
+})
+
 test('such a collection takes nothing from what it is looked up in', async () => {
   const adapter = createMemoryAdapter({ documents: { valueOf: [{ name: 'a' }] } })
   const service = createTestService(config, { adapter, hooks: { valueOf: { before: () => undefined } } })

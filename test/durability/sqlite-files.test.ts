@@ -126,6 +126,27 @@ describe('a file in which another process is writing', () => {
   })
 })
 
+describe('a file of an earlier version', () => {
+  test('is served with all that it holds', async () => {
+    const store = stores.create()
+    if (store.engine !== 'sqlite') throw new Error('not a file')
+    const { file } = store.options
+    const { things, users } = config.collections
+    const named = { ...config, collections: { users, myThings: things } }
+    const before = openService(store, {}, named)
+    expect((await before.send('POST /myThings', { code: 'a' })).status).toBe(201)
+    await before.handler.close()
+    // Where capitals were part of the name of a table.
+    const other = new Database(file)
+    other.exec('ALTER TABLE "c_mythings:2" RENAME TO "c_myThings"')
+    other.close()
+    const after = openService(store, {}, named)
+    expect((await after.send('POST /myThings', { code: 'b' })).status).toBe(201)
+    expect((await after.send('GET /myThings/count')).body).toEqual({ total: 2 })
+    await after.handler.close()
+  })
+})
+
 describe('a disk that is full', () => {
   // Files of that process may not grow beyond a size, in blocks of 512 bytes: writing there fails as on a full disk.
   test('is told as 503, and what was acknowledged stays', { timeout: 60_000 }, async () => {

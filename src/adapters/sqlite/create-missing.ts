@@ -1,12 +1,13 @@
 import { runAtOnce } from '../../slices.js'
 import type { CollectionPlan } from '../../storage.js'
 import { createStructures } from '../sql/create-structures.js'
-import { STRUCTURES } from '../sql/dialect.js'
+import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import type { Connection } from './connection/connection.js'
 import { drive } from './connection/drive.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
+import { formerNameOf, tableNameOf } from './table-names.js'
 
 const TABLE = sqliteDialect.structures.table
 
@@ -17,13 +18,14 @@ const TABLE = sqliteDialect.structures.table
 export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
   const wanted = structuresOf(plans, sqliteDialect)
   const present = readPresent(connection)
-  if (lacking(wanted, present).length === 0 && lapseLogging(plans, present, sqliteDialect).length === 0)
-    return
+  const isWhole = lacking(wanted, present).length === 0 && renamed(connection, plans).length === 0
+  if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return
   connection.execute('BEGIN IMMEDIATE')
   try {
     connection.execute(
       `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
     )
+    for (const statement of renamed(connection, plans)) connection.execute(statement)
     const present = readPresent(connection)
     for (const statement of lapseLogging(plans, present, sqliteDialect)) connection.execute(statement)
     const missing = lacking(wanted, present)
@@ -34,6 +36,17 @@ export function createMissing(connection: Connection, plans: readonly Collection
     throw thrown
   }
 }
+
+/** The statements that rename tables with names of earlier versions. */
+const renamed = (connection: Connection, plans: readonly CollectionPlan[]): readonly string[] =>
+  plans.flatMap(({ name }) => {
+    const [former, now] = [formerNameOf(name), tableNameOf(name)]
+    const isThere = former !== now && connection.first(IS_TABLE, [former]) === 1
+    return isThere ? [`ALTER TABLE ${quoteName(former)} RENAME TO ${quoteName(now)}`] : []
+  })
+
+/** Compared as it is, capitals and all. */
+const IS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"
 
 function readPresent(connection: Connection): ReadonlySet<unknown> {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1

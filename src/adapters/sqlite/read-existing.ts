@@ -4,6 +4,7 @@ import type { ExistingDocuments } from '../sql/engine.js'
 import { openExisting } from './connection/connection.js'
 import { explain } from './faults.js'
 import { sqliteEngine } from './sqlite-engine.js'
+import { tableNameOf } from './table-names.js'
 
 /**
  * Opens a file of SQLite that exists and only reads it: nothing is created or changed, also while other processes
@@ -15,7 +16,7 @@ export async function readExistingFile(file: string): Promise<ExistingDocuments>
   })
   const isThere = (collection: string): boolean =>
     connection.first("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", [
-      `c_${collection}`,
+      tableNameOf(collection),
     ]) === 1
   return {
     async list(collection, query) {

@@ -1,6 +1,7 @@
 import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
+import { tableNameOf } from './table-names.js'
 
 /** A path in SQLite's JSON syntax. */
 const pathOf = (path: string): string =>
@@ -71,8 +72,7 @@ const nativeLimit = (limit: number | null): number => limit ?? -1
 /** SQLite's JSON functions. Text is compared by bytes, which in UTF-8 is the order of code points. */
 export const sqliteDialect: SqlDialect = {
   parameter: () => '?',
-  // The name of a table may not begin with sqlite_.
-  table: (collection) => quoteName(`c_${collection}`),
+  table: (collection) => quoteName(tableNameOf(collection)),
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   log: LOG_STRUCTURES,

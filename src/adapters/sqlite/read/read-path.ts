@@ -3,6 +3,7 @@ import { conditionsOf, useIndex } from '../../../filter/index-order.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
 import { structuresOf } from '../../sql/structures.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
+import { tableNameOf } from '../table-names.js'
 
 /** An index that reads can use. */
 export interface ReadIndex {
@@ -18,7 +19,7 @@ export function readIndexesOf(plan: CollectionPlan): readonly ReadIndex[] {
   const uniques = new Set(structures.flatMap(({ unique }) => (unique ? [JSON.stringify(unique)] : [])))
   return [
     // The name that SQLite gives the index of a primary key.
-    { name: `sqlite_autoindex_c_${plan.name}_1`, columns: [ID], isUnique: true },
+    { name: `sqlite_autoindex_${tableNameOf(plan.name)}_1`, columns: [ID], isUnique: true },
     ...structures
       .filter(({ unique }) => !unique)
       .map(({ name, fields }) => ({

@@ -120,6 +120,7 @@ describe.each(storages)('a batch, in %s,', (_, create) => {
       [409, 'unique_violation', 2],
     ],
     ['a document that is not there', get(`/teams/${idOf(9)}`), [404, 'not_found', 2]],
+    ['a document of a long name', get(`/teams/${'x'.repeat(10_000)}`), [404, 'not_found', 2]],
     ['a condition', patch(TEAM, { size: 2 }, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],
     ['the condition of a read', get(TEAM, { ifMatch: '"no"' }), [412, 'precondition_failed', 2]],
     ['a rule', patch(`/members/${idOf(3)}`, { role: 'guest' }), [403, 'forbidden', 2]],

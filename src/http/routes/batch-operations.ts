@@ -107,17 +107,16 @@ function judgePath(
 /** What stands in the place of an id in other paths. */
 const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 
-/** The longest path that is read: longer ones name nothing. */
-const MAX_LENGTH = 512
+/** The most parts of a path that are read: one before the first slash, a collection, an id, and one too many. */
+const MAX_PARTS = 4
 
 /** What a path is made of that stands for itself; a POST of a batch names nothing else. */
 const PLAIN = /^\/\w+$/
 
 /** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
 function readPath(path: string): readonly [collection: string, id?: string] | undefined {
-  if (path.length > MAX_LENGTH) return undefined
   if (PLAIN.test(path)) return [path.slice(1)]
-  const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
+  const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/', MAX_PARTS)
   if (first !== '' || /[?#]/.test(path)) return undefined
   const parts = written.map(decodePart)
   const areNames = parts.every((part) => part && part !== '.' && part !== '..' && !part.includes('/'))

@@ -215,6 +215,21 @@ const leaks: readonly Mutant[] = [
         /"[dnstu]"/.test(JSON.stringify(hiddenOf(call, write))) ? undefined : real.askHook(call, write),
     })),
   ],
+  [
+    'what a hook adds is as large as all that is stored',
+    `${SERVICE}/hooks/own-right.js`,
+    replacing<typeof OwnRight>((real) => ({
+      createOwnRight: (service) => {
+        const inOwnRight = real.createOwnRight(service)
+        return (eyes, blame) => {
+          const own = inOwnRight(eyes, blame)
+          const { deadline, store, caller, session, shared, isInBatch, binding } = own
+          const parts = { deadline, store, caller, session, shared, isInBatch }
+          return createCall(own.service, { ...parts, now: binding.now })
+        }
+      },
+    })),
+  ],
 ]
 
 describe('what hooks say', () => {

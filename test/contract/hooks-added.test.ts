@@ -176,6 +176,32 @@ describe.each(storages)('in %s,', (_, create) => {
     expect((await send('GET /auth/me', { token })).status).toBe(401)
   })
 
+  test.each([
+    ['it', 'people'],
+    ['what goes along', 'links'],
+  ])('is not blamed for a reference that keeps a document, beside one to %s', async (_what, other) => {
+    const { send, make } = open(
+      {
+        collections: {
+          people: { schema: { name: text }, permissions },
+          links: { schema: { person: refersTo('people', 'cascade') }, permissions },
+          things: {
+            schema: { a: refersTo('people', 'restrict'), b: refersTo(other, 'unset') },
+            permissions,
+          },
+        },
+      },
+      { things: { before: () => undefined } },
+    )
+    const person = await make('POST /people', { name: 'Ann' })
+    const link = await make('POST /links', { person })
+    const b = other === 'links' ? link : person
+    const thing = await make('POST /things', { a: person, b })
+    const alone = await send(`DELETE /people/${person}`)
+    expect([alone.status, alone.body.code]).toEqual([409, 'reference_in_use'])
+    expect((await send(`GET /things/${thing}`)).body).toMatchObject({ a: person, b })
+  })
+
   test('that contradicts the request is a mistake of the hook, found at the first attempt', async () => {
     let asked = 0
     const { send, make } = open(

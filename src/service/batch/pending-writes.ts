@@ -2,6 +2,7 @@ import { type Filter, ID, not } from '../../filter/filter.js'
 import { isOn } from '../../filter/index-order.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import type { Agreement, Attempt } from '../store.js'
 
 /** What waits. */
@@ -21,6 +22,9 @@ interface PendingWrite extends Waiting {
 export interface PendingAgreement extends Agreement {
   readonly operation: number
 }
+
+/** Gives a document as it is stored, before all that waits. */
+type FindStored = (collection: string, id: string) => MaybePromise<StoredDocument | undefined>
 
 interface Removed {
   readonly filter: Filter
@@ -71,12 +75,18 @@ export class PendingWrites {
     return [...standing.filter(isOwn), ...standing.filter((agreement) => !isOwn(agreement))]
   }
 
-  /** Whether a step can never hold, because of what the others do. */
-  breaks(place: number): boolean {
+  /** Whether a step can never hold, because of what the others do; not where what `stored` gives is in its way, too. */
+  async breaks(place: number, stored: FindStored): Promise<boolean> {
     const step = this.#steps[place]
     if (!step) return false
-    if ('refuse' in step) return this.written(step.in).some(compileFilter(step.refuse))
-    return 'require' in step && this.find(step.in, step.require) === null
+    if (!('refuse' in step)) return 'require' in step && this.find(step.in, step.require) === null
+    const matches = compileFilter(step.refuse)
+    const written = this.written(step.in).filter(matches)
+    for (const { _id } of written) {
+      const before = await stored(step.in, _id)
+      if (before && matches(before)) return false
+    }
+    return written.length > 0
   }
 
   /** The write that a step belongs to. */

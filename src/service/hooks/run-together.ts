@@ -24,7 +24,7 @@ export function runTogether<T>(
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
-      refuse(failure) {
+      async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
           // Somebody may have come first; what is broken twice is what these writes leave behind.
@@ -32,7 +32,7 @@ export function runTogether<T>(
           broken = place
           return undefined
         }
-        if (store.pending.breaks(failure.step))
+        if (await store.pending.breaks(failure.step, (collection, id) => call.store.own(collection).find(id)))
           throw new Error(
             'options.hooks: what hooks add to a write contradicts it, so that it can never be made',
           )

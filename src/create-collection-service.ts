@@ -155,7 +155,7 @@ export function assembleService<C>(
     createStore: (deadline: Deadline, calls?: StorageCalls) =>
       createStore(calls ? observeStorage(adapter, calls) : adapter, deadline),
     observe: options.observe,
-    track: life.track,
+    ...{ track: life.track, trackAnswer: life.trackAnswer },
   }
   const fail = (cause: unknown): Answer => {
     const requestId = crypto.randomUUID()

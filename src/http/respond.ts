@@ -6,6 +6,7 @@ import type { ChangeStreams } from '../service/changes/streams.js'
 import type { Deadline } from '../service/deadline.js'
 import type { StorageCalls } from '../service/observe/storage-calls.js'
 import { notFound } from '../service/refusals.js'
+import type { Answering } from '../service/start/lifecycle.js'
 import type { Store } from '../service/store.js'
 import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
@@ -45,6 +46,8 @@ export interface RespondOptions {
   readonly observe: Observe | undefined
   /** Counts work under way, including work that a deadline has given up, until its result is called. */
   readonly track: () => () => void
+  /** The same of an answer that is being sent. */
+  readonly trackAnswer: () => Answering
 }
 
 /** Turns the service into a function of plain requests: routing, order of faults, and common headers. */
@@ -140,10 +143,10 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       return null
     }
     let stopListening = (): void => {}
-    const onDone = body.isEndless ? NOTHING : options.track()
-    const observed = observeStream(body, (thrown) => {
+    const answering = body.isEndless ? undefined : options.trackAnswer()
+    const observed = observeStream(body, answering?.goesOn, (thrown) => {
       stopListening()
-      onDone()
+      answering?.end()
       if (thrown !== undefined)
         logger.error('a stream broke', { requestId: idOf(observation), cause: thrown })
     })
@@ -195,8 +198,6 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   }
   return options.observe ? observeRequests(respond, options.observe, logger) : (incoming) => respond(incoming)
 }
-
-const NOTHING = (): void => {}
 
 /** The name of a request in problems and in the log; an observer hears it too. */
 const idOf = (observation: Observation | undefined): string => observation?.requestId ?? crypto.randomUUID()

@@ -17,8 +17,15 @@ export function* piecesOf(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** The same stream; `onEnd` is called once when it ends, fails or is given up. `thrown` is the cause. */
-export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => void): TextStream {
+/**
+ * The same stream; `onText` is called with each text, `onEnd` once when it ends, fails or is given up. `thrown` is the
+ * cause.
+ */
+export function observeStream(
+  stream: TextStream,
+  onText: (() => void) | undefined,
+  onEnd: (thrown?: unknown) => void,
+): TextStream {
   let hasEnded = false
   const end = (thrown?: unknown): void => {
     if (!hasEnded) onEnd(thrown)
@@ -27,7 +34,10 @@ export function observeStream(stream: TextStream, onEnd: (thrown?: unknown) => v
   return {
     async *[Symbol.asyncIterator]() {
       try {
-        yield* stream
+        for await (const text of stream) {
+          onText?.()
+          yield text
+        }
       } catch (thrown) {
         end(thrown)
         throw thrown

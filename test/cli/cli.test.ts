@@ -101,17 +101,20 @@ async function isClosed(port: number): Promise<void> {
   }
 }
 
-test('a signal ends streams of changes, behind the requests in flight', async () => {
-  const collections = { notes: { changes: true, schema: {}, permissions: { '*': { read: true } } } }
-  await writeFiles({ 'config.json': JSON.stringify({ collections }) })
-  const serving = start('--port', '0')
-  const [origin] = await serving.printed(ORIGIN)
-  const stream = await fetch(`${origin}/notes/changes`)
-  expect(stream.status).toBe(200)
-  serving.child.kill('SIGTERM')
-  expect(await stream.text()).toMatch(/^id: .+\nevent: reset\ndata: \{\}\n\n$/)
-  expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
-})
+test.each(['/notes/changes', '/notes/chang%65s/?project=[]'])(
+  'a signal ends streams of changes, behind the requests in flight: %s',
+  async (path) => {
+    const collections = { notes: { changes: true, schema: {}, permissions: { '*': { read: true } } } }
+    await writeFiles({ 'config.json': JSON.stringify({ collections }) })
+    const serving = start('--port', '0')
+    const [origin] = await serving.printed(ORIGIN)
+    const stream = await fetch(`${origin}${path}`)
+    expect(stream.status).toBe(200)
+    serving.child.kill('SIGTERM')
+    expect(await stream.text()).toMatch(/^id: .+\nevent: reset\ndata: \{\}\n\n$/)
+    expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
+  },
+)
 
 test('a second signal ends it at once', async () => {
   const serving = start(example, '--port', '0')

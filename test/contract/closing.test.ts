@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createMemoryAdapter, type Filter, type Hasher, type StorageAdapter } from '../../src/index.js'
+import {
+  createMemoryAdapter,
+  type Filter,
+  type Hasher,
+  type HookChange,
+  type StorageAdapter,
+} from '../../src/index.js'
+import { createCuttingAdapter } from '../support/cutting-adapter.js'
 import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 
@@ -162,6 +169,82 @@ describe('closing does not wait for ever', () => {
     const answer = await answerAtDeadline(begun, () => send('GET /things', { mayFail: true }))
     expect(codeOf(answer)).toEqual([503, 'overloaded'])
     await expect(closeInTime(handler)).resolves.toBeUndefined()
+  })
+})
+
+test('a hook that is under way still reads by its api while the service is being closed', async () => {
+  const [asked, goOn] = [defer(), defer()]
+  const { send, handler } = createTestService(config, {
+    hooks: {
+      things: {
+        async before({ api }: HookChange) {
+          asked.resolve()
+          await goOn.promise
+          const { status } = await api(new Request('http://service.test/things/count'))
+          return { set: { x: String(status) } }
+        },
+      },
+    },
+  } as never)
+  const sending = send('POST /things', { body: { x: 'a' } })
+  await asked.promise
+  const closing = handler.close()
+  goOn.resolve()
+  expect((await sending).body.x).toBe('200')
+  await closing
+})
+
+describe('an answer that is being sent', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  /** The beginning of a long answer of a service that is then closed, and whose storage answers `most` times. */
+  async function close(most: number) {
+    const things = Array.from({ length: 6 }, () => ({ x: 'x'.repeat(2 ** 20) }))
+    const cutting = createCuttingAdapter(createMemoryAdapter({ documents: { things } }))
+    const stall = createStall()
+    let isClosed = false
+    const adapter: StorageAdapter = {
+      ...cutting,
+      list: (...asked) => (cutting.asked.length < most ? cutting.list(...asked) : stall.begin()),
+      async close() {
+        isClosed = true
+      },
+    }
+    const { handler } = createTestService({ ...config, limits: { requestSeconds: 1 } }, { adapter })
+    const reader = (await handler(new Request('http://service.test/things'))).body?.getReader()
+    const first = await reader?.read()
+    const closing = handler.close()
+    const readOn = async (): Promise<number> => {
+      let bytes = first?.value?.length ?? 0
+      for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
+        bytes += next.value.length
+      return bytes
+    }
+    return { reader, readOn, closing, isClosed: () => isClosed }
+  }
+  const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+  test('is sent to its end, however long its client takes', async () => {
+    const { readOn, closing, isClosed } = await close(100)
+    // Longer than any request.
+    await wait(1200)
+    expect(isClosed()).toBe(false)
+    expect(await readOn()).toBeGreaterThan(6 * 2 ** 20)
+    await closing
+    expect(isClosed()).toBe(true)
+  })
+
+  test('is left where the storage gives no more of it for a minute', async () => {
+    const { reader, readOn, closing, isClosed } = await close(3)
+    const reading = readOn().catch(() => 0)
+    await wait(1200)
+    expect(isClosed()).toBe(false)
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 61_000)
+    await closing
+    expect(isClosed()).toBe(true)
+    await reader?.cancel().catch(() => {})
+    await reading
   })
 })
 

@@ -71,5 +71,5 @@ function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): Te
     cancel: () => stream.cancel(),
     isEndless: stream.isEndless === true,
   }
-  return observeStream(whole, () => onEnd(isWhole))
+  return observeStream(whole, undefined, () => onEnd(isWhole))
 }

@@ -16,6 +16,15 @@ export interface Lifecycle {
   close(): Promise<void>
   /** Counts work that `close` waits for, until the returned function is called. */
   track(): () => void
+  /** The same of an answer that is being sent, which may take as long as its client takes something of it. */
+  trackAnswer(): Answering
+}
+
+/** An answer that is being sent. */
+export interface Answering {
+  /** The next part of it was read. */
+  goesOn(): void
+  end(): void
 }
 
 /** What begins once the storage is open, and ends before it is closed. */
@@ -27,6 +36,9 @@ export interface Worker {
 /** Milliseconds between attempts to open a storage. */
 const PAUSE = 1000
 
+/** Milliseconds without a part of any answer, after which none is waited for: twice what ends one that nobody takes. */
+const PATIENCE = 60_000
+
 /** Creates the lifecycle of a service. */
 export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
   const { plan, accounts } = service
@@ -34,12 +46,11 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   let opening: Promise<void> | undefined
   let failedAt = 0
   let closing: Promise<void> | undefined
-  let inFlight = 0
-  let onIdle: (() => void) | undefined
-
-  const leave = (): void => {
-    inFlight -= 1
-    if (inFlight === 0) onIdle?.()
+  const [work, answers] = [createCount(), createCount()]
+  /** When a part of an answer was last read. */
+  let partAt = 0
+  const goesOn = (): void => {
+    partAt = performance.now()
   }
   const openStorage = async (): Promise<void> => {
     const plans = plansOf(plan)
@@ -60,11 +71,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   const waitUntilIdle = async (): Promise<void> => {
     await opening?.catch(() => {})
     const ending = worker?.end()
-    if (inFlight > 0) {
-      await new Promise<void>((resolve) => {
-        onIdle = resolve
-      })
-    }
+    await work.idle()
     await ending
   }
   const closeStorage = async (): Promise<void> => {
@@ -75,6 +82,14 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     })
     await Promise.race([waitUntilIdle(), late])
     clearTimeout(timer)
+    let looking: ReturnType<typeof setInterval> | undefined
+    const stuck = new Promise<void>((resolve) => {
+      looking = setInterval(() => {
+        if (performance.now() - partAt > PATIENCE) resolve()
+      }, PAUSE)
+    })
+    await Promise.race([answers.idle(), stuck])
+    clearInterval(looking)
     if (opening) await adapter.close()
   }
   return {
@@ -93,9 +108,32 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       closing ??= closeStorage()
       return closing
     },
-    track() {
-      inFlight += 1
+    track: work.enter,
+    trackAnswer() {
+      goesOn()
+      return { goesOn, end: answers.enter() }
+    },
+  }
+}
+
+/** Counts what is under way. */
+function createCount(): { enter(): () => void; idle(): Promise<void> } {
+  let count = 0
+  let onIdle: (() => void) | undefined
+  const leave = (): void => {
+    count -= 1
+    if (count === 0) onIdle?.()
+  }
+  return {
+    enter() {
+      count += 1
       return leave
+    },
+    async idle() {
+      if (count === 0) return
+      await new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
     },
   }
 }

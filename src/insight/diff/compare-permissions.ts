@@ -1,10 +1,11 @@
 import { freezeDeep } from '../../json/freeze-deep.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
-import type { JsonObject } from '../../types.js'
+import { EVERYONE } from '../../permissions/grants.js'
+import { USERS } from '../../schema/names.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
 import { compareCollection, type Plans } from './compare-collection.js'
-import { compareStructure } from './compare-structure.js'
+import { compareStructure, type Written } from './compare-structure.js'
 import { followReading, withoutPermissions } from './follow.js'
 import { keyOfSides } from './model/unite.js'
 import type { Sides } from './model/universe.js'
@@ -31,7 +32,7 @@ export function comparePermissions(
     after: compileForInsight(after, options),
     authenticate: options.authenticate ?? false,
   }
-  const structure = compareStructure(plans, { before: claimsOf(before), after: claimsOf(after) })
+  const structure = compareStructure(plans, { before: readWritten(before), after: readWritten(after) })
   const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
   const alike = new Map<string, ReturnType<typeof compareCollection>>()
   const permissions = [...names].flatMap((name) => {
@@ -72,10 +73,17 @@ function renamed(
   return { ...one, collection: name, witness, follows: one.operation === 'read' ? follows : [] }
 }
 
-/** The claims as they are written: both configurations are known to be right. */
-function claimsOf(config: unknown): JsonObject {
-  const auth = isObject(config) ? readOwn(config, 'auth') : undefined
-  const claims = isObject(auth) ? readOwn(auth, 'claims') : undefined
-  if (!isObject(claims)) return {}
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
+/** What is compared as it is written: both configurations are known to be right. */
+function readWritten(config: unknown): Written {
+  const claims = find(config, ['auth', 'claims'])
+  const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])
+  return {
+    claims: isObject(claims)
+      ? Object.fromEntries(Object.entries(claims).filter(([name]) => name !== '$comment'))
+      : {},
+    registration: isObject(everyone) ? readOwn(everyone, 'create') : everyone,
+  }
 }
+
+const find = (config: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, name) => (isObject(value) ? readOwn(value, name) : undefined), config)

@@ -2,15 +2,21 @@ import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { isEqualJson } from '../../json/equality.js'
 import { toPointerPart } from '../../json/pointer.js'
+import { USERS } from '../../schema/names.js'
+import { ruleToRegister } from '../../service/authorize.js'
 import type { JsonObject } from '../../types.js'
 import type { Plans } from './compare-collection.js'
 import { rulesThatUse } from './follow.js'
+import { keyOfEffect } from './model/rule-keys.js'
 import type { StructureDifference } from './types.js'
 
 type Kind = StructureDifference['kind']
 
 /** The differences of schemas, limits and `auth`, each with the place where it is written. */
-export function compareStructure({ before, after }: Plans, written: Written): readonly StructureDifference[] {
+export function compareStructure(
+  { before, after }: Plans,
+  written: BothWritten,
+): readonly StructureDifference[] {
   const names = [...new Set([...before.collections.keys(), ...after.collections.keys()])]
   return [
     ...names.flatMap((name) =>
@@ -21,14 +27,22 @@ export function compareStructure({ before, after }: Plans, written: Written): re
     ),
     ...compareParts('limits', '/limits', [before.limits, after.limits]),
     ...compareParts('auth', '/auth', [authOf(before), authOf(after)]),
+    ...compareRegistration({ before, after }, written),
     ...compareClaims({ before, after }, written),
   ]
 }
 
-/** The claims of two configurations as they are written. */
+/** What is compared as it is written. */
 export interface Written {
-  readonly before: JsonObject
-  readonly after: JsonObject
+  readonly claims: JsonObject
+  /** What `*` may create in `users`; `undefined` where nothing is said. */
+  readonly registration: unknown
+}
+
+/** Of two configurations. */
+interface BothWritten {
+  readonly before: Written
+  readonly after: Written
 }
 
 type Both = readonly [before: unknown, after: unknown]
@@ -97,14 +111,33 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
   }
 }
 
+/**
+ * What a registration accepts and sets beside identifier and secret, which it always takes: a create of one document
+ * tells nothing of it.
+ */
+function compareRegistration(
+  { before, after }: Pick<Plans, 'before' | 'after'>,
+  written: BothWritten,
+): readonly StructureDifference[] {
+  if (!before.auth?.register || !after.auth?.register) return []
+  if (keyOfEffect(ruleToRegister(before.auth)) === keyOfEffect(ruleToRegister(after.auth))) return []
+  const pointer = `/collections/${USERS}/permissions/*/create`
+  const both: Both = [written.before.registration, written.after.registration]
+  return compareParts('auth', pointer, both).map((one) => ({
+    ...one,
+    follows: ['decides what a registration accepts and sets'],
+  }))
+}
+
 /** The claims that differ, each with every rule that uses it. */
 function compareClaims(
   { before, after }: Pick<Plans, 'before' | 'after'>,
-  written: Written,
+  written: BothWritten,
 ): readonly StructureDifference[] {
-  const names = [...new Set([...Object.keys(written.before), ...Object.keys(written.after)])]
+  const [all, others] = [written.before.claims, written.after.claims]
+  const names = [...new Set([...Object.keys(all), ...Object.keys(others)])]
   return names.flatMap((name): readonly StructureDifference[] => {
-    const [was, is] = [written.before[name], written.after[name]]
+    const [was, is] = [all[name], others[name]]
     if (isEqualJson(was, is)) return []
     const follows = [...new Set([...rulesThatUse(before, name), ...rulesThatUse(after, name)])]
     return [

@@ -81,6 +81,11 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (rule.subject === OWNER) join(fieldKey('createdBy'), CALLER_ID)
     addWhere(rule.where)
     addWhere(rule.check)
+    // A write gives these to the document that is checked.
+    for (const path of pathsOf(rule.check)) {
+      if (path === 'createdBy') join(fieldKey(path), CALLER_ID)
+      else if (path === 'createdAt' || path === 'updatedAt') join(fieldKey(path), TIME)
+    }
     for (const [field, value] of rule.set) addWritten(fieldKey(field), value)
   }
   for (const field of fields) {
@@ -91,6 +96,13 @@ export function findComparisons(rules: readonly Rule[], fields: readonly Field[]
     if (pattern) groupOf(fieldKey(field.path)).patterns.set(JSON.stringify(pattern), pattern)
   }
   return { groupOf, callerKeys }
+}
+
+/** The fields that a condition names. */
+function pathsOf(where: Where): readonly string[] {
+  if (where.kind === 'fixed') return [...leavesOf(where.filter)].map(({ field }) => field.path)
+  if (where.parts.kind !== 'condition') return where.parts.wheres.flatMap(pathsOf)
+  return [where.parts.field.path]
 }
 
 /** The values that a definition names: its limits, its choices, its default. */

@@ -3,6 +3,7 @@ import type { ExplainedRequest, Explanation } from '../insight/explain/explanati
 import { printExplanation } from '../insight/explain/print/print-explanation.js'
 import type { InsightOptions } from '../insight/options.js'
 import { isObject } from '../json/own-properties.js'
+import { type Expectation, requireOptions } from '../options.js'
 import type { Caller } from '../types.js'
 
 /** What a request brings along, and what it meets. */
@@ -84,13 +85,19 @@ export async function expectDenied(
 const explainShortly: typeof explainRequest = (config, request, options = {}) =>
   explainWith(config, request, options, null)
 
+const NAMES: Expectation = [
+  (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  'an array of names',
+]
+
 function ask(
   config: unknown,
   caller: Caller | null,
   [method, path, options = {}]: Asked,
   explain: typeof explainRequest,
 ): Promise<Explanation> {
-  const { ignored: _, authenticate = false, production = false, ...request } = options
+  const { ignored, authenticate = false, production = false, ...request } = options
+  requireOptions({ ignored }, { ignored: NAMES })
   return explain(config, { caller, method, path, ...request }, { authenticate, production })
 }
 

@@ -7,6 +7,7 @@ import {
   checkData,
   comparePermissions,
   describeApi,
+  describeDifferences,
   explainRequest,
   permissionMatrix,
 } from '../../src/insight/index.js'
@@ -68,6 +69,10 @@ test.each<readonly [name: string, run: () => unknown]>([
   })
 })
 
+test('describeDifferences knows its formats', () => {
+  expect(() => describeDifferences([], 'yaml' as never)).toThrow(TypeError)
+})
+
 test('what they know has its kind', async () => {
   const kinds: readonly (readonly [run: () => unknown, path: string])[] = [
     [() => checkConfig(config, { production: 'yes' as never }), 'production'],
@@ -75,6 +80,8 @@ test('what they know has its kind', async () => {
     [() => fuzzAdapter(createStorage, { stores: -1 }), 'stores'],
     [() => createSqliteAdapter({ file: 5 as never }), 'file'],
     [() => createMemoryAdapter(null as never), ''],
+    [() => expectAllowed(config, null, 'GET', '/notes', { ignored: 'text' as never }), 'ignored'],
+    [() => expectDenied(config, null, 'GET', '/notes', { ignored: [5] as never }), 'ignored'],
   ]
   for (const [run, path] of kinds)
     expect(await failureOf(run)).toMatchObject({ code: 'invalid_config', faults: [{ path }] })

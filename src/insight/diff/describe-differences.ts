@@ -24,7 +24,7 @@ export function describeDifferences(
         '\n',
       )
     default:
-      return format satisfies never
+      throw new TypeError(`the format is text, markdown or json, not ${format satisfies never}`)
   }
 }
 

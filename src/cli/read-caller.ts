@@ -1,7 +1,7 @@
 import { isObject } from '../json/own-properties.js'
 import type { Caller } from '../types.js'
 import { UsageError } from './arguments/usage-error.js'
-import { readTextFile } from './read-json-file.js'
+import { findFault, readTextFile } from './read-json-file.js'
 
 /**
  * Reads the caller of a command line: `anonymous`, or a JSON object with the `_id` (or `id`) and perhaps `roles` and
@@ -17,6 +17,10 @@ export async function readCaller(named: string): Promise<Caller | null> {
     // Said below.
   }
   if (!isObject(value)) throw new UsageError(FORMS)
+  const fault = findFault(text)
+  if (fault !== undefined) throw new UsageError(`--caller has ${fault}`)
+  if (value._id !== undefined && value.id !== undefined)
+    throw new UsageError('--caller takes an _id or an id, not both')
   const { _id, id = _id, roles = [], ...fields } = value
   const areRoles = Array.isArray(roles) && roles.every((role) => typeof role === 'string')
   if (typeof id !== 'string' || !areRoles) throw new UsageError(FORMS)

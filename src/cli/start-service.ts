@@ -41,7 +41,7 @@ export async function startService(
   const { adapter, describe } = prepareStorage(args, documents)
   const options: ServiceOptions = {
     openapi: true,
-    ...(args.cors.length > 0 ? { cors: { origins: args.cors.includes('*') ? '*' : args.cors } } : {}),
+    ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),
     ...(args.hidesPage ? {} : { page: createPage() }),

@@ -90,6 +90,16 @@ test.each<
   ['a body with GET', ['GET', '/articles', 'config.json', '--body', '{}'], UsageError],
   ['a time that is none', ['GET', '/articles', 'config.json', '--now', 'soon'], UsageError],
   ['a caller without a name', ['GET', '/articles', 'config.json', '--caller', '{}'], UsageError],
+  [
+    'a caller with two names',
+    ['GET', '/articles', 'config.json', '--caller', '{"_id":"ann","id":"bob"}'],
+    UsageError,
+  ],
+  [
+    'a caller with a key twice',
+    ['GET', '/articles', 'config.json', '--caller', '{"_id":"ann","roles":[],"roles":["admin"]}'],
+    UsageError,
+  ],
   ['a caller in no file', ['GET', '/articles', 'config.json', '--caller', 'none.json'], FileError],
   ['a wrong configuration', ['GET', '/articles', 'wrong.json'], ConfigError],
   ['documents that do not fit', ['GET', '/articles', 'config.json', '--seed', 'unfit.json'], SeedError],

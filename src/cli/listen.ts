@@ -1,7 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { decodePart } from '../http/target.js'
 import type { NodeHandler } from '../mounts/node.js'
 
 /** A place where the command cannot listen; the message says why, and what to do. */
@@ -91,6 +90,9 @@ async function stop(
 /** Whether it is a stream of changes, however its path is written. What is refused there ends by itself. */
 function isEndless({ req }: ServerResponse): boolean {
   const [path = ''] = (req.url ?? '').split('?')
-  const parts = path.split('/').filter((part) => part !== '')
-  return decodePart(parts.at(-1) ?? '') === 'changes'
+  const last = path.split('/').findLast((part) => part !== '')
+  return (
+    last?.replace(/%([\da-f]{2})/gi, (_, byte) => String.fromCharCode(Number.parseInt(byte, 16))) ===
+    'changes'
+  )
 }

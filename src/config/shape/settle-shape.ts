@@ -40,7 +40,9 @@ export function settleShape(config: unknown, misshapen: ReadonlySet<string> = ne
     })
     const needed = at !== '' && Array.isArray(schema.required) ? schema.required : []
     const isWhole = needed.every((name) => entries.some(([present]) => present === name))
-    return isWhole ? Object.freeze(Object.fromEntries(entries)) : undefined
+    // What has lost all members that it needs is left out, like the members.
+    const isEmptied = schema.minProperties !== undefined && entries.length === 0 && !isOnlyComment(value)
+    return isWhole && !isEmptied ? Object.freeze(Object.fromEntries(entries)) : undefined
   }
   return toSchema(settle(config, CONFIG_SCHEMA, ''))
 }
@@ -53,6 +55,8 @@ export const isUnsurePath =
       const field = paths.get(names.slice(0, i + 1).join('.'))
       return field?.definition === UNSURE || field?.items?.definition === UNSURE
     })
+
+const isOnlyComment = (value: object): boolean => Object.keys(value).every((name) => name === '$comment')
 
 const toSchema = (schema: unknown): JsonSchema => (isObject(schema) ? schema : {})
 

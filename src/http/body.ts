@@ -76,6 +76,9 @@ function markUnderflows(text: string): string {
       if (i < 0) break
       continue
     }
+    // Only where a number can begin.
+    const code = text.charCodeAt(i)
+    if (code !== 0x2d && (code < 0x30 || code > 0x39)) continue
     NUMBER.lastIndex = i
     const [number] = NUMBER.exec(text) ?? []
     if (number === undefined) continue

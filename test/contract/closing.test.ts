@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   createMemoryAdapter,
@@ -222,7 +223,6 @@ describe('an answer that is being sent', () => {
     }
     return { reader, readOn, closing, isClosed: () => isClosed }
   }
-  const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
   test('is sent to its end, however long its client takes', async () => {
     const { readOn, closing, isClosed } = await close(100)

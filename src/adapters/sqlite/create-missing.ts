@@ -7,7 +7,7 @@ import type { Connection } from './connection/connection.js'
 import { drive } from './connection/drive.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
-import { formerNameOf, tableNameOf } from './table-names.js'
+import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
 
 const TABLE = sqliteDialect.structures.table
 
@@ -44,9 +44,6 @@ const renamed = (connection: Connection, plans: readonly CollectionPlan[]): read
     const isThere = former !== now && connection.first(IS_TABLE, [former]) === 1
     return isThere ? [`ALTER TABLE ${quoteName(former)} RENAME TO ${quoteName(now)}`] : []
   })
-
-/** Compared as it is, capitals and all. */
-const IS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"
 
 function readPresent(connection: Connection): ReadonlySet<unknown> {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1

@@ -4,7 +4,7 @@ import type { ExistingDocuments } from '../sql/engine.js'
 import { openExisting } from './connection/connection.js'
 import { explain } from './faults.js'
 import { sqliteEngine } from './sqlite-engine.js'
-import { tableNameOf } from './table-names.js'
+import { IS_TABLE, tableNameOf } from './table-names.js'
 
 /**
  * Opens a file of SQLite that exists and only reads it: nothing is created or changed, also while other processes
@@ -14,10 +14,7 @@ export async function readExistingFile(file: string): Promise<ExistingDocuments>
   const connection = await openExisting(file, await hasContent(`${file}-wal`)).catch((thrown) => {
     throw explain(thrown)
   })
-  const isThere = (collection: string): boolean =>
-    connection.first("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", [
-      tableNameOf(collection),
-    ]) === 1
+  const isThere = (collection: string): boolean => connection.first(IS_TABLE, [tableNameOf(collection)]) === 1
   return {
     async list(collection, query) {
       if (!isThere(collection)) return []

@@ -9,3 +9,6 @@ export function tableNameOf(collection: string): string {
 
 /** The name that a version before 0.2 gave it. */
 export const formerNameOf = (collection: string): string => `c_${collection}`
+
+/** Counts the tables of a name, which is compared as it is, capitals and all. */
+export const IS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"

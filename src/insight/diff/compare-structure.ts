@@ -2,6 +2,7 @@ import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { isEqualJson } from '../../json/equality.js'
 import { toPointerPart } from '../../json/pointer.js'
+import { EVERYONE } from '../../permissions/grants.js'
 import { USERS } from '../../schema/names.js'
 import { ruleToRegister } from '../../service/authorize.js'
 import type { JsonObject } from '../../types.js'
@@ -121,7 +122,7 @@ function compareRegistration(
 ): readonly StructureDifference[] {
   if (!before.auth?.register || !after.auth?.register) return []
   if (keyOfEffect(ruleToRegister(before.auth)) === keyOfEffect(ruleToRegister(after.auth))) return []
-  const pointer = `/collections/${USERS}/permissions/*/create`
+  const pointer = `/collections/${USERS}/permissions/${EVERYONE}/create`
   const both: Both = [written.before.registration, written.after.registration]
   return compareParts('auth', pointer, both).map((one) => ({
     ...one,

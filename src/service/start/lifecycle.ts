@@ -39,6 +39,9 @@ const PAUSE = 1000
 /** Milliseconds without a part of any answer, after which none is waited for: twice what ends one that nobody takes. */
 const PATIENCE = 60_000
 
+/** Milliseconds between two looks at whether that is so. */
+const LOOK = 1000
+
 /** Creates the lifecycle of a service. */
 export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
   const { plan, accounts } = service
@@ -86,7 +89,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     const stuck = new Promise<void>((resolve) => {
       looking = setInterval(() => {
         if (performance.now() - partAt > PATIENCE) resolve()
-      }, PAUSE)
+      }, LOOK)
     })
     await Promise.race([answers.idle(), stuck])
     clearInterval(looking)

@@ -56,7 +56,7 @@ export function prepareWritten(
   return { _id, text, ignored }
 }
 
-/** What its writer may read of a collection: what counts is known, as it was learnt for the answer. */
+/** The access of who learns of a size: the writer, or who has asked for what the service writes in its own right. */
 const accessOf = (call: Call, collection: Collection): ReadAccess | null =>
   (call.eyes ?? call).access(collection)
 

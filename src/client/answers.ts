@@ -14,8 +14,8 @@ export interface Asked {
   readonly connection?: AbortController
   readonly headers?: { readonly [name: string]: string | undefined }
   readonly body?: unknown
-  /** Whether a body has the expected form. */
-  readonly isRight?: (body: Answer['body'], status: number) => boolean
+  /** Whether a body has the expected form. Default: `isDone`. */
+  readonly isRight?: ((body: Answer['body'], status: number) => boolean) | undefined
   /** Whether it asks without a token: a stale one must not prevent it. */
   readonly isPublic?: boolean
 }

@@ -90,7 +90,7 @@ export function createClient<C = unknown>(
     return read(await reach(method, path, asked), asked)
   }
 
-  async function read(response: Response, { signal, isRight }: Asked): Promise<Answer> {
+  async function read(response: Response, { signal, isRight = isDone }: Asked): Promise<Answer> {
     const text = await response.text()
     // A handler also answers clients that have disconnected.
     signal?.throwIfAborted()
@@ -98,14 +98,13 @@ export function createClient<C = unknown>(
     try {
       answered = text && JSON.parse(text)
     } catch {}
-    if (!response.ok || (isRight && !isRight(answered, response.status)))
-      throw new ClientError(response, answered)
+    if (!response.ok || !isRight(answered, response.status)) throw new ClientError(response, answered)
     return { body: answered, headers: response.headers }
   }
 
   /** Asks with a body, and takes the token of a session that the answer begins. */
   const account =
-    (way: string, isRight: Asked['isRight'] = isDone, isPublic = true) =>
+    (way: string, isRight?: Asked['isRight'], isPublic = true) =>
     async (body: unknown, asked?: CallOptions) => {
       const answer = await ask('POST', `/auth/${way}`, { ...asked, isPublic, isRight, body })
       if (!isSignedIn(answer.body)) return
@@ -133,7 +132,7 @@ export function createClient<C = unknown>(
       signal: asked?.signal,
       headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch },
       body,
-      isRight: (answered) => isResult(request, answered),
+      isRight: method === 'DELETE' ? undefined : isDocument,
     })
     return take(request, answer.body, answer.headers.get('etag'))
   }
@@ -169,7 +168,7 @@ export function createClient<C = unknown>(
       },
       async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
         // The service sends longer lists whole, without a way to go on.
-        const paged = { limit: 1000, ...asked }
+        const paged = { ...asked, limit: asked.limit ?? 1000 }
         if (paged.limit > 1000) throw TypeError('limit')
         let answering = list(writeQuery(paged), asked).catch((thrown) => {
           // A service that allows less has pages of its own.
@@ -227,7 +226,7 @@ export function createClient<C = unknown>(
       reset: account('reset', isSignedIn),
       requestVerification: account('request-verification'),
       verify: account('verify'),
-      changeIdentifier: account('change-identifier', isDone, false),
+      changeIdentifier: account('change-identifier', undefined, false),
       sessions: async (asked?: CallOptions) =>
         (await ask('GET', '/auth/sessions', { ...asked, isRight: Array.isArray })).body,
       async endSession(id: string, asked?: CallOptions) {

@@ -34,6 +34,9 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
+    // Names of our own, of which none comes from a document, a request or the browser.
+    mangleProps: /^(?:is|has)[A-Z]/,
+    reserveProps: /^(?:isArray|isConnected|isFinite|isInteger|isNaN|hasOwn)$/,
   })
   const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', { ecma: 2020 })
   const script = closeSafely(code)
@@ -44,7 +47,7 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><title>Collections</title>',
     `<link rel="icon" href="${ICON}"><style>${style}</style></head>`,
-    '<body><noscript>This page needs JavaScript. The service answers any other client as well.</noscript>',
+    '<body><noscript>This page needs JavaScript.</noscript>',
     `<div id="app"></div><script>${script}</script></body></html>\n`,
   ].join('')
   const { length } = gzipSync(html, { level: 9 })

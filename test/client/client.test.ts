@@ -203,8 +203,11 @@ describe('pages', () => {
   })
 
   test('are one where there is no limit, and none where nothing is found', async () => {
-    const { notes } = await fill()
+    const { notes, seen } = await fill()
     expect(await walk(notes.pages())).toHaveLength(1)
+    // What is left open is what is not given.
+    expect(await walk(notes.pages({ limit: undefined } as object))).toHaveLength(1)
+    expect(seen.map(({ line }) => line)).toEqual([expect.stringContaining('limit=1000'), seen[0]?.line])
     // The service would give them without a way to go on.
     await expect(walk(notes.pages({ limit: 1001 }))).rejects.toThrow(TypeError)
     expect(await walk(notes.pages({ q: { views: 9 }, limit: 2 }))).toEqual([])

@@ -75,6 +75,18 @@ describe('an answer that is not the service’s', () => {
       expect(thrown).toMatchObject({ name: 'ClientError', status, code: 'unexpected_answer', errors: [] })
     }
   })
+
+  test('where nothing was to be answered, too', async () => {
+    const client = createClient(async () => new Response('<h1>Hello</h1>'), { token: 'kept' })
+    const calls = [
+      client.collection('notes').delete('x'),
+      client.auth.logout(),
+      client.auth.logoutAll(),
+      client.auth.endSession('x'),
+    ]
+    for (const call of calls) expect(await caught(call)).toMatchObject({ code: 'unexpected_answer' })
+    expect(client.token).toBe('kept')
+  })
 })
 
 describe('what keeps an answer from arriving', () => {

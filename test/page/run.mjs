@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { findChromium, launch, serve } from './browser.mjs'
 import { checkAccess, playKeyboard } from './scenes/access.mjs'
 import { playAttacks } from './scenes/attacks.mjs'
+import { playExact } from './scenes/exact.mjs'
 import { playLarge } from './scenes/large.mjs'
 import { playLeaks } from './scenes/leaks.mjs'
 import { playRoles } from './scenes/roles.mjs'
@@ -43,6 +44,7 @@ const SCENES = [
   ['tabs', playTabs, 'memory'],
   ['attacks', playAttacks],
   ['leaks', playLeaks],
+  ['exact', playExact],
   ['sessions', playSessions, 'memory'],
   ['away', playAway, 'memory'],
   ['a large collection', playLarge],

@@ -69,6 +69,9 @@ test('an empty form is an empty body, and says what is needed', () => {
 test.each([
   ['views', '1.5', '/views'],
   ['views', 'many', '/views'],
+  ['views', '1,000', '/views'],
+  ['views', '0x10', '/views'],
+  ['views', '1e999', '/views'],
   ['any', '{', '/any'],
   ['at', 'soon', '/at'],
 ])('%s cannot be %s', (name, draft, path) => {
@@ -92,6 +95,25 @@ test('a patch names what was touched, and no more', () => {
   expect(patch).toEqual({ body: { title: 'U', views: null, part: { y: null }, tags: ['x'] }, faults: [] })
   expect(readPatch(FIELDS, before, { ...before, title: '' }).faults).toEqual([
     { path: '/title', message: 'is needed' },
+  ])
+})
+
+test.each([
+  [{ a: 1, b: 2 }, '{"a":1}', { b: null }],
+  [{ a: { x: 1, y: [null] } }, '{"a":{"y":[null]}}', { a: { x: null } }],
+  [{ a: 1 }, '{"a":1,"b":{"c":2}}', { b: { c: 2 } }],
+  [{ a: null, b: 1 }, '{"a":null,"b":2}', { b: 2 }],
+  [[1], '{"a":1}', { a: 1 }],
+  [{ a: 1 }, '[null,{"b":null}]', [null, { b: null }]],
+])('JSON becomes what was written: %j, %s', (any, written, patch) => {
+  const before = draftAll(FIELDS, { ...DOCUMENT, any })
+  expect(readPatch(FIELDS, before, { ...before, any: written })).toEqual({ body: { any: patch }, faults: [] })
+})
+
+test('a null in an object of JSON cannot be written by a change', () => {
+  const before = draftAll(FIELDS, { ...DOCUMENT, any: { a: 1 } })
+  expect(readPatch(FIELDS, before, { ...before, any: '{"a":1,"b":{"c":null}}' }).faults).toEqual([
+    { path: '/any', message: 'a change cannot store null in an object' },
   ])
 })
 

@@ -28,10 +28,72 @@ test('what a list asks for is read back from the query of the API', () => {
   expect(writeListQuery(EMPTY_QUERY)).toBe('')
 })
 
-test('a pattern that is no plain text stays a pattern', () => {
-  expect(readListQuery('q[t][$regex]="^a"&q[t][$options]=i').all).toEqual([
-    { path: 't', operator: '$regex', value: '^a' },
+test.each([
+  'q[t][$regex]="^a"&q[t][$options]=i',
+  'q[s]="one"&q[s]="two"',
+  'q[s]=1e3',
+  'q[s][$in]=["a",null]',
+  'q[s]="not closed',
+  'q[$or][0][$or][0][s]="a"&q[$or][0][$or][1][s]="b"',
+  'q[$or][1][s]="a"',
+  'q[s][$eq]=1',
+  'q[s][]=1',
+  'q=1',
+  'q[$or][__proto__][s]=1',
+])('a filter that is no list of conditions stays as it is: %s', (text) => {
+  const read = readListQuery(text)
+  expect(read).toEqual({ ...EMPTY_QUERY, filter: [...new URLSearchParams(text)] })
+  expect([...new URLSearchParams(writeListQuery(read))]).toEqual([...new URLSearchParams(text)])
+})
+
+test.each([
+  ['q[t]=Ann', 'q[t]="Ann"'],
+  ['q[t][$regex]=[ab]', 'q[t][$regex]="[ab]"'],
+  ['q[t][$regex]=a.b&q[t][$options]=i', undefined],
+  ['sort[t]=desc&skip=5', 'sort[t]=-1&skip=5'],
+])('%s is read, and written as %s', (text, written = text) => {
+  expect([...new URLSearchParams(writeListQuery(readListQuery(text)))]).toEqual([
+    ...new URLSearchParams(written),
   ])
+})
+
+test.each([
+  'foo=1',
+  'limit=2',
+  'total=true',
+  'skip=many',
+  'skip=0',
+  'project=[1]',
+  'sort[t]=up',
+  'sort[t]=1&sort[t]=-1',
+  'after=a&after=b',
+])('%s is sent as it is', (text) => {
+  const read = readListQuery(text)
+  expect(read.others).toEqual([...new URLSearchParams(text)])
+  expect(writeListQuery(read)).toBe(text)
+})
+
+test('conditions that come again hold too', () => {
+  const contains = (value: string) => ({ path: 't', operator: '$contains', value })
+  const twice = { ...EMPTY_QUERY, all: [contains('a'), contains('b'), contains('c')] }
+  const [a, b, c] = ['a', 'b', 'c'].map((text) => ({ $regex: text, $options: 'i' }))
+  expect(toFilter(twice)).toEqual({ t: a, $or: [{ t: b, $or: [{ t: c }] }] })
+  const read = readListQuery(writeListQuery(twice))
+  expect(read.filter).toEqual([])
+  expect(toFilter(read)).toEqual(toFilter(twice))
+  expect(
+    toFilter({
+      ...twice,
+      all: twice.all.slice(0, 2),
+      any: [[{ path: 'n', operator: '$eq', value: 1 }], [contains('c')]],
+    }),
+  ).toEqual({
+    t: a,
+    $or: [
+      { n: { $eq: 1 }, t: b },
+      { t: c, $or: [{ t: b }] },
+    ],
+  })
 })
 
 test('the same filter goes to the typed client', () => {
@@ -109,6 +171,24 @@ test.each([
   [{ ...SENT, path: '/_openapi.json' }, undefined],
   // Asked for what nothing has, it deletes nothing; as a line without that, it would.
   [{ ...SENT, method: 'DELETE', path: '/a/1', ifMatch: '"-"' }, undefined],
+  // The client names no state: it holds to the one in which a document was read.
+  [
+    { ...SENT, method: 'PATCH', path: '/a/1', body: { t: 1 }, ifMatch: '"x"' },
+    `await client.collection('a').update(seen, { t: 1 })`,
+  ],
+  [
+    {
+      ...SENT,
+      method: 'POST',
+      path: '/_batch',
+      body: { operations: [{ method: 'DELETE', path: '/a/1', ifMatch: '"x"' }] },
+    },
+    `await client.batch((b) => [\n  b.a.delete(seen),\n])`,
+  ],
+  // It asks for none of these.
+  [{ ...SENT, query: 'limit=25&after=cursor' }, undefined],
+  [{ ...SENT, query: 'q[s]="a"&q[s]="b"' }, undefined],
+  [{ ...SENT, query: 'total=true' }, undefined],
 ])('%j is a line of the typed client', (sent, line) => {
   expect(toClientLine(sent)).toBe(line)
 })

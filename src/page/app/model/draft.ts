@@ -67,14 +67,16 @@ function readObject(field: Field, draft: { readonly [name: string]: Draft }, pat
   return { value: given.length > 0 || (field.isRequired && path !== '') ? value : undefined, faults }
 }
 
+/** As JSON has them: in other forms, such as `1,000`, a person and a program may see different numbers. */
+const NUMBER = /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i
+
 function readText(field: Field, text: string, path: string): Meaning {
   const fault = (message: string): Meaning => ({ value: undefined, faults: [{ path, message }] })
   switch (field.kind) {
     case 'number':
     case 'integer': {
-      const plain = text.trim().replace(',', '.')
-      const value = Number(plain)
-      if (plain === '' || !Number.isFinite(value)) return fault('is not a number')
+      const value = NUMBER.test(text.trim()) ? Number(text) : Number.NaN
+      if (!Number.isFinite(value)) return fault('is not a number')
       if (field.kind === 'integer' && !Number.isInteger(value)) return fault('is not a whole number')
       return { value, faults: [] }
     }
@@ -159,13 +161,28 @@ export function readPatch(
     }
     const read = readDraft(field, is, path)
     faults.push(...read.faults)
-    if (read.value !== undefined) patch[field.name] = read.value
+    if (field.kind === 'json' && isObject(read.value))
+      patch[field.name] = changeJson(readDraft(field, was).value, read.value, () =>
+        faults.push({ path, message: 'a change cannot store null in an object' }),
+      )
+    else if (read.value !== undefined) patch[field.name] = read.value
     else if (read.faults.length === 0) {
       if (field.isRequired) faults.push({ path, message: 'is needed' })
       else patch[field.name] = null
     }
   }
   return { body: patch, faults }
+}
+
+/** The merge patch from one value to another, in which what is gone is `null`: it cannot say that a `null` is there. */
+function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
+  if (JSON.stringify(was) === JSON.stringify(is)) return undefined
+  if (is === null) refuse()
+  if (!isObject(is)) return is
+  const old = isObject(was) ? was : {}
+  const change = (name: string): unknown =>
+    Object.hasOwn(is, name) ? changeJson(old[name], is[name], refuse) : null
+  return Object.fromEntries(Object.keys({ ...old, ...is }).map((name) => [name, change(name)]))
 }
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>

@@ -12,91 +12,153 @@ export interface ListQuery {
   readonly all: readonly Condition[]
   /** And all of one of these groups; empty for no such demand. */
   readonly any: readonly (readonly Condition[])[]
+  /** The filter as the address has it, where conditions cannot show it; then there are none. */
+  readonly filter: readonly Pair[]
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
   /** The columns; `undefined` for the usual ones. */
   readonly project: readonly string[] | undefined
   /** Where the page begins: what a `Link` said. */
   readonly after: string | undefined
   readonly skip: number
+  /** Parameters that the page does not use: they are sent as they are. */
+  readonly others: readonly Pair[]
 }
+
+/** A parameter. */
+type Pair = readonly [name: string, value: string]
 
 export const EMPTY_QUERY: ListQuery = {
   all: [],
   any: [],
+  filter: [],
   sort: [],
   project: undefined,
   after: undefined,
   skip: 0,
+  others: [],
 }
 
-/** Reads a query string as the API takes it. What the page cannot show as a condition is left out. */
+/** Reads a query string as the API takes it. Nothing is left out, and nothing gets another meaning. */
 export function readListQuery(text: string): ListQuery {
-  const all: Condition[] = []
-  const groups = new Map<string, Condition[]>()
-  const sort: { path: string; descending: boolean }[] = []
-  let [project, after, skip]: [readonly string[] | undefined, string | undefined, number] = [
-    undefined,
-    undefined,
-    0,
-  ]
-  for (const [name, value] of new URLSearchParams(text)) {
-    const [, group, inOr, inAll] = /^q(?:\[\$or\]\[(\d+)\](.+)|(\[(?!\$or\]).+))$/.exec(name) ?? []
-    const [, path, operator = '$eq'] = /^\[([^\]]+)\](?:\[(\$\w+)\])?$/.exec(inOr ?? inAll ?? '') ?? []
-    const [, key] = /^sort\[(.+)\]$/.exec(name) ?? []
-    if (path !== undefined) {
-      const into = group === undefined ? all : (groups.get(group) ?? [])
-      if (group !== undefined) groups.set(group, into)
-      addCondition(into, { path, operator, value: readOperand(operator, value) })
-    } else if (key !== undefined) sort.push({ path: key, descending: value === '-1' || value === 'desc' })
-    else if (name === 'project') project = readNames(value)
-    else if (name === 'after') after = value
-    else if (name === 'skip') skip = Number(value) || 0
-  }
-  return { all, any: [...groups.values()], sort, project, after, skip }
-}
-
-/** `$options` belongs to the pattern before it. */
-function addCondition(into: Condition[], condition: Condition): void {
-  const last = into.at(-1)
-  if (condition.operator !== '$options') into.push(condition)
-  else if (last?.operator === '$regex' && last.path === condition.path) {
-    const plain = unescapePattern(String(last.value))
-    if (plain !== undefined) into.splice(-1, 1, { ...last, operator: '$contains', value: plain })
+  const pairs = [...new URLSearchParams(text)]
+  const isFilter = ([name]: Pair): boolean => /^q\b/.test(name)
+  const rest = pairs.filter((pair) => !isFilter(pair))
+  // Of what is given twice, the service says that it is.
+  const known = rest.map((pair) =>
+    rest.some((other) => other !== pair && other[0] === pair[0]) ? undefined : readParameter(pair),
+  )
+  return {
+    ...Object.assign({}, EMPTY_QUERY, readFilter(pairs.filter(isFilter)), ...known),
+    sort: known.flatMap((one) => one?.sort ?? []),
+    others: rest.filter((_, i) => !known[i]),
   }
 }
 
-function readOperand(operator: string, text: string): unknown {
-  try {
-    if (operator !== '$regex' || text.startsWith('"')) return JSON.parse(text)
-  } catch {}
-  return text
+/** One parameter beside the filter; `undefined` where the page does not write it so. */
+function readParameter([name, value]: Pair): Partial<ListQuery> | undefined {
+  const [, path] = /^sort\[(.+)\]$/.exec(name) ?? []
+  if (path !== undefined && /^(-?1|asc|desc)$/.test(value))
+    return { sort: [{ path, descending: /-|d/.test(value) }] }
+  if (name === 'after') return { after: value }
+  if (name === 'skip' && /^[1-9]\d{0,14}$/.test(value)) return { skip: Number(value) }
+  const names = name === 'project' ? parse(value) : undefined
+  return Array.isArray(names) && names.every((one) => typeof one === 'string')
+    ? { project: names }
+    : undefined
 }
 
-function readNames(text: string): readonly string[] | undefined {
+/** A filter as the API has it: each operator of a field once, and groups of which one must hold. */
+interface Group {
+  readonly all: readonly Condition[]
+  readonly any: readonly Group[]
+}
+
+/** A part of the name of a parameter. */
+type Part = readonly [names: readonly string[], value: string]
+
+/** The conditions of a filter; where they would not mean the same, the filter as it is. */
+function readFilter(filter: readonly Pair[]): Pick<ListQuery, 'all' | 'any' | 'filter'> {
+  const plain = filter.map(([name, value]): Pair => [name, toJson(name, value)])
+  const { all, any } = readGroup(plain.map(([name, value]) => [name.split(/[[\]]+/).slice(1, -1), value]))
+  const shown = { all, any: any.map(flatten) }
+  const sorted = (pairs: readonly Pair[]): string => JSON.stringify(pairs.map(String).sort())
+  return sorted(writeGroup('q', nest(shown))) === sorted(plain)
+    ? { ...shown, filter: [] }
+    : { all: [], any: [], filter }
+}
+
+/** A value as the page writes it; one that it would write otherwise stays as it is. */
+function toJson(name: string, text: string): string {
+  const isPattern = name.endsWith('[$regex]')
+  if (text.startsWith('"') || name.endsWith('[$options]')) return text
+  return isPattern || (!/^[[{]/.test(text) && parse(text) === undefined) ? JSON.stringify(text) : text
+}
+
+/** The value of JSON; `undefined` for other text, and for a list with `null`, for which there is no input. */
+function parse(text: string): unknown {
   try {
-    const names: unknown = JSON.parse(text)
-    return Array.isArray(names) ? names.map(String) : undefined
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) && value.includes(null) ? undefined : value
   } catch {
     return undefined
   }
 }
 
-/** Writes the query as the API takes it, without what has its usual value. */
-export function writeListQuery({ all, any, sort, project, after, skip }: ListQuery): string {
-  const pairs = [
-    ...all.flatMap((condition) => writeCondition('q', condition)),
-    ...any
-      .filter((group) => group.length > 0)
-      .flatMap((group, i) => group.flatMap((condition) => writeCondition(`q[$or][${i}]`, condition))),
-    ...sort.map(({ path, descending }) => [`sort[${path}]`, descending ? '-1' : '1'] as const),
-    ...(project ? [['project', JSON.stringify(project)] as const] : []),
-    ...(after !== undefined ? [['after', after] as const] : []),
-    ...(skip > 0 ? [['skip', String(skip)] as const] : []),
-  ]
-  return joinPairs(pairs)
+function readGroup(parts: readonly Part[]): Group {
+  const all: Condition[] = []
+  const groups = new Map<string, Part[]>()
+  for (const [[path = '', operator = '$eq', ...deeper], text] of parts) {
+    if (path === '$or') groups.set(operator, [...(groups.get(operator) ?? []), [deeper, text]])
+    else if (operator !== '$options') all.push({ path, operator, value: parse(text) })
+    else {
+      // It belongs to the pattern before it.
+      const pattern = String(all.pop()?.value)
+      all.push({ path, operator: '$contains', value: unescapePattern(pattern) })
+    }
+  }
+  return { all, any: [...groups.values()].map(readGroup) }
 }
 
-const writeCondition = (at: string, { path, operator, value }: Condition): (readonly [string, string])[] =>
+const flatten = ({ all, any }: Group): readonly Condition[] => [...all, ...any.flatMap(flatten)]
+
+/** A filter in which each operator of a field stands once: what comes again goes into the groups, or into one. */
+function nest({ all, any }: Pick<ListQuery, 'all' | 'any'>): Group {
+  const known = new Set<string>()
+  const again = all.filter(({ path, operator }) => {
+    const key = `${path} ${operator.replace('contains', 'regex')}`
+    return known.has(key) || !known.add(key)
+  })
+  const groups = any.filter((group) => group.length > 0).map((group) => [...group, ...again])
+  if (groups.length === 0 && again.length > 0) groups.push(again)
+  return {
+    all: all.filter((one) => !again.includes(one)),
+    any: groups.map((group) => nest({ all: group, any: [] })),
+  }
+}
+
+/** Writes the query as the API takes it, without what has its usual value. */
+export const writeListQuery = (query: ListQuery): string => joinPairs(toPairs(query))
+
+/** The same of the filter alone. */
+export const writeFilter = ({ all, any, filter }: ListQuery): string =>
+  writeListQuery({ ...EMPTY_QUERY, all, any, filter })
+
+const toPairs = ({ filter, sort, project, after, skip, others, ...shown }: ListQuery): readonly Pair[] => [
+  ...filter,
+  ...writeGroup('q', nest(shown)),
+  ...sort.map(({ path, descending }): Pair => [`sort[${path}]`, descending ? '-1' : '1']),
+  ...(project ? [['project', JSON.stringify(project)] as const] : []),
+  ...(after !== undefined ? [['after', after] as const] : []),
+  ...(skip > 0 ? [['skip', String(skip)] as const] : []),
+  ...others,
+]
+
+const writeGroup = (at: string, { all, any }: Group): readonly Pair[] => [
+  ...all.flatMap((condition) => writeCondition(at, condition)),
+  ...any.flatMap((group, i) => writeGroup(`${at}[$or][${i}]`, group)),
+]
+
+const writeCondition = (at: string, { path, operator, value }: Condition): readonly Pair[] =>
   operator === '$contains'
     ? [
         [`${at}[${path}][$regex]`, JSON.stringify(escapePattern(String(value)))],
@@ -120,23 +182,19 @@ export function unescapePattern(pattern: string): string | undefined {
   return escapePattern(plain) === pattern ? plain : undefined
 }
 
-/** The same filter as the typed client takes it, for lists, counts and streams. */
-export function toFilter({ all, any }: Pick<ListQuery, 'all' | 'any'>): { [path: string]: unknown } {
-  const filter = groupOf(all)
-  const groups = any.filter((group) => group.length > 0)
-  return groups.length > 0 ? { ...filter, $or: groups.map(groupOf) } : filter
-}
+/** The filter of conditions as the typed client takes it. */
+export const toFilter = (query: Pick<ListQuery, 'all' | 'any'>): object => toObject(nest(query))
 
-function groupOf(conditions: readonly Condition[]): { [path: string]: unknown } {
-  const filter: { [path: string]: { [operator: string]: unknown } } = {}
-  for (const { path, operator, value } of conditions) {
+function toObject({ all, any }: Group): object {
+  const filter: { [path: string]: object } = {}
+  for (const { path, operator, value } of all) {
     const own =
       operator === '$contains'
         ? { $regex: escapePattern(String(value)), $options: 'i' }
         : { [operator]: value }
     filter[path] = { ...filter[path], ...own }
   }
-  return filter
+  return any.length > 0 ? { ...filter, $or: any.map(toObject) } : filter
 }
 
 /** The query with an equality on or off, from the first page on: what a click on a count does. */

@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import type { Draft, Fault } from '../model/draft.js'
 import { escapePointer, toDraft } from '../model/draft.js'
 import type { Field } from '../model/schema.js'
@@ -89,6 +89,9 @@ export interface InputProps extends FieldProps {
 function Input(props: InputProps) {
   const { field, draft, id, isWrong, describedBy, onChange, autocomplete } = props
   const text = typeof draft === 'string' ? draft : ''
+  // An input of one line would leave out the ends of lines.
+  const hasLines = useRef(/\n/.test(text)).current
+  const kind = field.kind === 'text' && hasLines ? 'long' : field.kind
   const common = {
     id,
     name: field.name,
@@ -96,10 +99,11 @@ function Input(props: InputProps) {
     'aria-describedby': describedBy,
     'aria-required': field.isRequired,
     autocomplete: autocomplete ?? 'off',
-    onInput: (event: { readonly currentTarget: { readonly value: string } }) =>
-      onChange(event.currentTarget.value),
+    onInput: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
+      // Inputs have ends of lines of their own.
+      onChange(text.includes('\r\n') ? value.replace(/\n/g, '\r\n') : value),
   }
-  switch (field.kind) {
+  switch (kind) {
     case 'reference':
       return <ReferenceInput {...props} />
     case 'choice':
@@ -121,10 +125,10 @@ function Input(props: InputProps) {
       return (
         <textarea
           {...common}
-          value={text}
-          class={field.kind === 'json' ? 'mono' : undefined}
-          rows={Math.min(12, Math.max(field.kind === 'json' ? 4 : 2, text.slice(0, 2000).split('\n').length))}
-          spellcheck={field.kind === 'long'}
+          value={text.replace(/\r\n/g, '\n')}
+          class={kind === 'json' ? 'mono' : undefined}
+          rows={Math.min(12, Math.max(kind === 'json' ? 4 : 2, text.slice(0, 2000).split('\n').length))}
+          spellcheck={kind === 'long'}
         />
       )
     case 'time':

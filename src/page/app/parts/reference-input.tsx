@@ -15,6 +15,9 @@ interface Option {
 
 const MOST = 8
 
+/** An `_id`. */
+const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
 /** How long one types before it is searched. */
 const PAUSE = 200
 
@@ -24,6 +27,8 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   const target = description.value?.collections.get(field.target ?? '')
   const [text, label, options] = [useSignal(''), useSignal(''), useSignal<readonly Option[]>([])]
   const [isOpen, active] = [useSignal(false), useSignal(0)]
+  /** The text to which the options belong. */
+  const sought = useSignal<string | undefined>(undefined)
   const aborting = useRef<AbortController>(undefined)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
 
@@ -60,12 +65,12 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
     if (!target) return
     aborting.current = new AbortController()
     const { signal } = aborting.current
+    clearTimeout(timer.current)
+    const asked = text.value
     const by = labelField(target)?.name
     const canSearch = by !== undefined && target.filters.get(by)?.includes('$regex')
     const q =
-      text.value !== '' && canSearch
-        ? { [by]: { $regex: escapePattern(text.value), $options: 'i' } }
-        : undefined
+      asked !== '' && canSearch ? { [by]: { $regex: escapePattern(asked), $options: 'i' } } : undefined
     try {
       const { value } = await ask(
         (client) =>
@@ -79,8 +84,10 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
       ]
       active.value = 0
     } catch {
+      if (signal.aborted) return
       options.value = findCollected()
     }
+    sought.value = asked
   }
 
   const typed = (value: string): void => {
@@ -99,8 +106,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   const close = (): void => {
     isOpen.value = false
     // An `_id` may be written, or pasted, as it is.
-    if (/^[\w-]{8,}$/.test(text.value) && options.value.every((one) => one.label !== text.value))
-      onChange(text.value)
+    if (ID.test(text.value)) onChange(text.value)
     text.value = ''
   }
   const press = (event: KeyboardEvent): void => {
@@ -109,9 +115,11 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
       if (!isOpen.value) typed(text.value)
       const { length } = options.value
       if (length > 0) active.value = (active.value + (event.key === 'ArrowDown' ? 1 : length - 1)) % length
-    } else if (event.key === 'Enter' && isOpen.value && options.value.length > 0) {
+    } else if (event.key === 'Enter' && isOpen.value && (text.value !== '' || options.value.length > 0)) {
+      // Nothing is chosen from what was found for another text, and nothing typed is lost with the form.
       event.preventDefault()
-      choose(options.value[active.value])
+      if (sought.value !== text.value) void search()
+      else choose(options.value[active.value])
     } else if (event.key === 'Escape' && isOpen.value) {
       event.preventDefault()
       isOpen.value = false

@@ -21,7 +21,7 @@ const PAGE = 1000
 /** The texts of all documents that match, as they arrive: one stream, or pages where the service allows no more. */
 async function* readAll(collection: Collection, { query, signal }: Asked): AsyncGenerator<readonly string[]> {
   const { name, isUnlimited, maxLimit } = collection
-  const own = writeListQuery({ ...query, project: undefined, after: undefined, skip: 0 })
+  const own = writeListQuery({ ...query, project: undefined, after: undefined, skip: 0, others: [] })
   const limit = isUnlimited ? '' : `limit=${Math.min(maxLimit ?? PAGE, PAGE)}`
   let next: string | undefined = [own, limit].filter(Boolean).join('&')
   while (next !== undefined) {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { type Client, ClientError, createClient } from '../../../client/client.js'
+import { type ListQuery, writeFilter } from '../model/list-query.js'
 import type { Sent } from '../model/requests/request-lines.js'
 import { tellOthers } from './other-tabs.js'
 import { note } from './requests.js'
@@ -161,4 +162,10 @@ export async function open(path: string, { query, body, ...way }: Plain = {}): P
 export async function read(path: string, plain?: Plain): Promise<Asked<unknown>> {
   const response = await open(path, plain)
   return { value: await response.json(), headers: response.headers }
+}
+
+/** How many documents a filter matches. */
+export async function countAll(collection: string, query: ListQuery, way: Way): Promise<number> {
+  const { value } = await read(`/${collection}/count`, { ...way, query: writeFilter(query) })
+  return (value as { readonly total: number }).total
 }

@@ -2,7 +2,15 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { chooseColumns } from '../model/columns.js'
 import type { Collection } from '../model/description.js'
-import { EMPTY_QUERY, type ListQuery, readListQuery, toFilter, writeListQuery } from '../model/list-query.js'
+import {
+  EMPTY_QUERY,
+  joinPairs,
+  type ListQuery,
+  readListQuery,
+  toFilter,
+  writeFilter,
+  writeListQuery,
+} from '../model/list-query.js'
 import { writePlace } from '../model/place.js'
 import { count } from '../model/words.js'
 import { Heading, useReturn } from '../parts/heading.js'
@@ -10,7 +18,7 @@ import { Absent, Loading, Problem } from '../parts/notices.js'
 import { description } from '../state/description.js'
 import { go, whyHere } from '../state/place.js'
 import { explain, isAborted } from '../state/problem.js'
-import { ask, createPageClient, read } from '../state/service.js'
+import { countAll, createPageClient, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
 import { Columns } from './list/columns.js'
 import { Download } from './list/download.js'
@@ -55,7 +63,7 @@ function Documents({ collection, query }: { readonly collection: Collection; rea
   const { rows, next, total, problem, isLive, version } = useDocuments(collection, asked)
   const show = (to: ListQuery): void =>
     go({ view: 'list', collection: name, query: writeListQuery({ ...to, after: undefined, skip: 0 }) })
-  const isFiltered = asked.all.length + asked.any.length > 0
+  const isFiltered = writeFilter(asked) !== ''
   useReturn(rows.value !== undefined)
   return (
     <section class="list">
@@ -66,7 +74,7 @@ function Documents({ collection, query }: { readonly collection: Collection; rea
             : count(total.value, isFiltered ? 'match' : 'document', isFiltered ? 'matches' : 'documents')}
         </span>
         {isLive.value && (
-          <span class="live" title="Changes of others appear by themselves.">
+          <span class="live" title="Changes appear by themselves.">
             live
           </span>
         )}
@@ -146,13 +154,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
       next.value = readNext(headers.get('link'), asked)
       problem.value = ''
       version.value++
-      const q = toFilter(asked)
-      total.value = (
-        await ask((client) => client.collection(name).count({ q, signal } as never), {
-          signal,
-          note: 'how many there are',
-        })
-      ).value
+      total.value = await countAll(name, asked, { signal, note: 'how many there are' })
     } catch (thrown) {
       if (!isAborted(thrown) && !signal.aborted) problem.value = explain(thrown)
     }
@@ -163,6 +165,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
     return () => loading.current?.abort()
   }, [key, epoch.value])
 
+  // Where the client cannot ask for a filter, all changes are heard of.
   const filter = JSON.stringify(toFilter(asked))
   useEffect(() => {
     if (!hasChanges) return
@@ -194,10 +197,14 @@ function useDocuments(collection: Collection, asked: ListQuery) {
 
 /** The same query with the page's limit, and with references by their names. */
 function withReferences(collection: Collection, query: string, limit: number): string {
-  const shown = readListQuery(query).project ?? collection.fields.map(({ name }) => name)
+  const { project, others } = readListQuery(query)
+  const shown = project ?? collection.fields.map(({ name }) => name)
   const expand = shown.filter((path) => collection.expandable.has(path))
-  const rest = `limit=${limit}${expand.length > 0 ? `&expand=${encodeURIComponent(JSON.stringify(expand))}` : ''}`
-  return query ? `${query}&${rest}` : rest
+  const own: (readonly [string, string])[] = [['limit', String(limit)]]
+  if (expand.length > 0) own.push(['expand', JSON.stringify(expand)])
+  // What the address asks for goes before.
+  const missing = own.filter(([name]) => others.every(([one]) => one !== name))
+  return [query, joinPairs(missing)].filter(Boolean).join('&')
 }
 
 /** The query of the next page, as `Link` has it, without what the page adds by itself. */

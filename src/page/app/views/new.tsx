@@ -95,12 +95,7 @@ function NewForm({ collection, query }: { readonly collection: Collection; reado
           </a>
         )}
         {!hasSecret && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={collect}
-            title="Some things hold only together: such as a team, and its first member."
-          >
+          <button type="button" class="quiet" onClick={collect}>
             Add together with others…
           </button>
         )}

@@ -113,7 +113,7 @@ function Copied({ name, text }: { readonly name: string; readonly text: string }
       await navigator.clipboard.writeText(text)
       say('Copied.')
     } catch {
-      say('The browser did not allow it: select the text, and copy it by hand.')
+      say('The browser did not allow it: copy it by hand.')
     }
   }
   return (

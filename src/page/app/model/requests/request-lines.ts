@@ -82,7 +82,8 @@ export function toClientLine(sent: Sent, hidden: ReadonlySet<string> = new Set()
   }
   if (first === '_batch') return toBatchLine(sent.body)
   if (first === '' || first.startsWith('_')) return undefined
-  return `await ${toCall(`client.collection(${toCode(first)})`, second, { ...sent, text: body })}`
+  const call = toCall(`client.collection(${toCode(first)})`, second, { ...sent, text: body })
+  return call && `await ${call}`
 }
 
 function toCall(
@@ -92,29 +93,30 @@ function toCall(
     method,
     query,
     text,
+    ifMatch,
     ifNoneMatch,
-  }: Pick<Sent, 'method' | 'query' | 'ifNoneMatch'> & { readonly text: string },
-): string {
+  }: Pick<Sent, 'method' | 'query' | 'ifMatch' | 'ifNoneMatch'> & { readonly text: string },
+): string | undefined {
   if (method === 'POST') return id === 'bulk' ? `${at}.createMany(${text})` : `${at}.create(${text})`
-  if (id === undefined || id === 'count' || id === 'changes') {
-    const call = id ?? 'list'
-    const options = optionsOf(query)
-    return `${at}.${call}(${options === '{}' ? '' : options})`
-  }
-  const which = toCode(id)
+  const options = optionsOf(query)
+  if (options === undefined) return undefined
+  if (id === undefined || id === 'count' || id === 'changes')
+    return `${at}.${id ?? 'list'}(${options === '{}' ? '' : options})`
+  // The client holds to the state that it has read, not to one that is named.
+  const which = ifMatch ? 'seen' : toCode(id)
   if (method === 'DELETE') return `${at}.delete(${which})`
   if (method === 'PATCH') return `${at}.update(${which}, ${text})`
   if (method === 'PUT')
     return ifNoneMatch ? `${at}.create(${text}, { id: ${which} })` : `${at}.replace(${which}, ${text})`
-  const options = optionsOf(query)
   return `${at}.get(${which}${options === '{}' ? '' : `, ${options}`})`
 }
 
-function optionsOf(query: string): string {
+/** The options of a call; `undefined` where the client has none that ask for the same. */
+function optionsOf(query: string): string | undefined {
   const read = readListQuery(query)
+  const { limit, expand, ...others } = Object.fromEntries(read.others)
+  if (read.after !== undefined || read.filter.length > 0 || Object.keys(others).length > 0) return undefined
   const filter = toFilter(read)
-  const parameters = new URLSearchParams(query)
-  const [limit, expand] = [parameters.get('limit'), parameters.get('expand')]
   return toCode({
     ...(Object.keys(filter).length > 0 ? { q: filter } : {}),
     ...(read.sort.length > 0
@@ -127,7 +129,7 @@ function optionsOf(query: string): string {
     ...(read.project ? { project: read.project } : {}),
     ...(expand ? { expand: JSON.parse(expand) } : {}),
     ...(read.skip > 0 ? { skip: read.skip } : {}),
-    ...(limit === null ? {} : { limit: Number(limit) }),
+    ...(limit ? { limit: Number(limit) } : {}),
   })
 }
 
@@ -137,13 +139,14 @@ function toBatchLine(body: unknown): string {
       readonly method: string
       readonly path: string
       readonly body?: unknown
+      readonly ifMatch?: string
       readonly ifNoneMatch?: string
     }[]
   }
-  const calls = operations.map(({ method, path, body: own, ifNoneMatch }) => {
+  const calls = operations.map(({ path, body: own, ...operation }) => {
     const [name = '', id] = path.split('/').slice(1).map(decodeURIComponent)
     const at = NAME.test(name) ? `b.${name}` : `b[${toCode(name)}]`
-    return toCall(at, id, { method, query: '', ifNoneMatch, text: toCode(own ?? {}) })
+    return toCall(at, id, { ...operation, query: '', text: toCode(own ?? {}) })
   })
   return `await client.batch((b) => [\n  ${calls.join(',\n  ')},\n])`
 }

@@ -30,7 +30,7 @@ export function Conflicts({ conflicts, onResolve }: Props) {
       <p class="hint">
         Nothing of yours is stored yet.{' '}
         {conflicts.length === 0
-          ? 'They changed nothing that you see here.'
+          ? 'Nothing that you see was changed.'
           : 'What only they changed is kept; where both did, choose.'}
       </p>
       {conflicts.map(({ field, was, theirs: other, mine }) => (

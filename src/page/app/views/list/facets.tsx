@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { countedFields, countedValues } from '../../model/columns.js'
 import type { Collection } from '../../model/description.js'
-import { hasEquality, type ListQuery, toFilter, toggleEquality } from '../../model/list-query.js'
+import { hasEquality, type ListQuery, toggleEquality, writeFilter } from '../../model/list-query.js'
 import { nameOf } from '../../parts/field.js'
-import { ask } from '../../state/service.js'
+import { countAll } from '../../state/service.js'
 
 interface Props {
   readonly collection: Collection
@@ -19,31 +19,30 @@ export function Facets({ collection, query, version, onChange }: Props) {
   const counts = useSignal<ReadonlyMap<string, number>>(new Map())
   const fields = countedFields(collection)
   const all = fields.flatMap((field) => countedValues(field).map((value) => ({ field, value })))
-  const filter = JSON.stringify(toFilter(query))
+  const filter = writeFilter(query)
 
   useEffect(() => {
     // First the documents themselves.
     if (version === 0) return
     const ending = new AbortController()
     const { signal } = ending
-    const countAll = async (): Promise<void> => {
+    const countEach = async (): Promise<void> => {
       const found = new Map<string, number>()
       for (const { field, value } of all) {
         const others = query.all.filter((one) => one.path !== field.name || one.operator !== '$eq')
         const mine = { ...query, all: [...others, { path: field.name, operator: '$eq', value }] }
-        const options = { q: toFilter(mine), signal }
-        const way = { signal, note: `how many have this ${field.name}` }
-        const answer = await ask((client) => client.collection(collection.name).count(options as never), way)
-        found.set(keyOf(field.name, value), answer.value)
+        const n = await countAll(collection.name, mine, { signal, note: `how many have this ${field.name}` })
+        found.set(keyOf(field.name, value), n)
       }
       counts.value = found
     }
-    // Without them, there are no bars.
-    countAll().catch(() => {})
+    // Without them there are no bars.
+    countEach().catch(() => {})
     return () => ending.abort()
   }, [filter, version])
 
-  if (all.length === 0 || counts.value.size === 0) return null
+  // One more condition would not always go together with what only the address can say.
+  if (all.length === 0 || counts.value.size === 0 || query.filter.length > 0) return null
   return (
     <div class="facets">
       {fields.map((field) => {

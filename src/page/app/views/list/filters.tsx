@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Collection, findField, unknownField } from '../../model/description.js'
-import { type Draft, readDraft, toDraft } from '../../model/draft.js'
+import { type Draft, type Meaning, readDraft, toDraft } from '../../model/draft.js'
 import { isSystem, labelField } from '../../model/labels.js'
-import type { Condition, ListQuery } from '../../model/list-query.js'
+import { type Condition, type ListQuery, writeFilter } from '../../model/list-query.js'
 import type { Field } from '../../model/schema.js'
 import { describeOperator, OPERATORS } from '../../model/words.js'
 import { FieldInput } from '../../parts/field.js'
@@ -41,6 +41,14 @@ function operandField(collection: Collection, { path, operator }: Pick<Line, 'pa
   return isListOf(operator) ? { ...plain, kind: 'array', items: own, target: own.target } : own
 }
 
+/** What a condition compares with, or what is wrong with it. */
+function readLine(collection: Collection, line: Line): Meaning {
+  const read = readDraft(operandField(collection, line), line.draft)
+  return read.value === undefined && read.faults.length === 0
+    ? { ...read, faults: [{ path: '', message: 'is needed' }] }
+    : read
+}
+
 /** The operators of a path, in words that are there. */
 function operatorsOf(collection: Collection, path: string): readonly string[] {
   const allowed = collection.filters.get(path) ?? []
@@ -66,6 +74,7 @@ export function Filters({ collection, query, onChange }: Props) {
   const read = toLine(collection)
   const all = useSignal<readonly Line[]>([])
   const any = useSignal<readonly (readonly Line[])[]>([])
+  const isTried = useSignal(false)
   const key = JSON.stringify([query.all, query.any])
   useEffect(() => {
     all.value = query.all.map(read)
@@ -79,17 +88,16 @@ export function Filters({ collection, query, onChange }: Props) {
     return { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' }
   }
   const settle = (lines: readonly Line[]): readonly Condition[] =>
-    lines.flatMap(({ path, operator, draft }) => {
-      const { value } = readDraft(operandField(collection, { path, operator }), draft)
-      return value === undefined ? [] : [{ path, operator, value }]
-    })
-  const apply = (): void =>
-    onChange({
-      ...query,
-      all: settle(all.value),
-      any: any.value.map(settle).filter((group) => group.length > 0),
-    })
-  const total = query.all.length + query.any.flat().length
+    lines.map((line) => ({ ...line, ...readLine(collection, line) }))
+  const apply = (): void => {
+    // What cannot be read must not be left out: then more would be shown.
+    isTried.value = [...all.value, ...any.value.flat()].some(
+      (line) => readLine(collection, line).faults.length > 0,
+    )
+    if (!isTried.value) onChange({ ...query, all: settle(all.value), any: any.value.map(settle) })
+  }
+  const isRaw = query.filter.length > 0
+  const total = query.all.length + query.any.flat().length + query.filter.length
   return (
     <Menu name="Filter" {...(total > 0 ? { badge: String(total) } : {})}>
       <form
@@ -99,8 +107,14 @@ export function Filters({ collection, query, onChange }: Props) {
           apply()
         }}
       >
+        {isRaw && (
+          <p class="hint">
+            The address has a filter of its own: <code>{writeFilter(query)}</code>
+          </p>
+        )}
         <Group
           {...{ collection, paths }}
+          isTried={isTried.value}
           title="All of these hold"
           lines={all.value}
           onChange={(lines) => {
@@ -111,6 +125,7 @@ export function Filters({ collection, query, onChange }: Props) {
           <Group
             key={i}
             {...{ collection, paths }}
+            isTried={isTried.value}
             title={i === 0 ? 'And this, or one of the next' : 'Or this'}
             lines={group}
             onChange={(lines) => {
@@ -119,29 +134,37 @@ export function Filters({ collection, query, onChange }: Props) {
           />
         ))}
         <div class="actions">
-          <button type="submit" class="main">
-            Apply
-          </button>
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              all.value = [...all.value, begin()]
-            }}
-          >
-            Add a condition
-          </button>
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              any.value = [...any.value, [begin()]]
-            }}
-          >
-            Add an alternative
-          </button>
+          {!isRaw && (
+            <>
+              <button type="submit" class="main">
+                Apply
+              </button>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  all.value = [...all.value, begin()]
+                }}
+              >
+                Add a condition
+              </button>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  any.value = [...any.value, [begin()]]
+                }}
+              >
+                Add an alternative
+              </button>
+            </>
+          )}
           {total > 0 && (
-            <button type="button" class="quiet" onClick={() => onChange({ ...query, all: [], any: [] })}>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => onChange({ ...query, all: [], any: [], filter: [] })}
+            >
               Remove all
             </button>
           )}
@@ -155,11 +178,13 @@ interface GroupProps {
   readonly collection: Collection
   readonly paths: readonly string[]
   readonly title: string
+  /** Whether what is wrong is shown. */
+  readonly isTried: boolean
   readonly lines: readonly Line[]
   readonly onChange: (lines: readonly Line[]) => void
 }
 
-function Group({ collection, paths, title, lines, onChange }: GroupProps) {
+function Group({ collection, paths, title, isTried, lines, onChange }: GroupProps) {
   if (lines.length === 0) return null
   const put = (i: number, line: Line): void => onChange(lines.map((one, at) => (at === i ? line : one)))
   return (
@@ -197,7 +222,7 @@ function Group({ collection, paths, title, lines, onChange }: GroupProps) {
               field={operandField(collection, line)}
               draft={line.draft}
               path=""
-              faults={[]}
+              faults={isTried ? readLine(collection, line).faults : []}
               onChange={(draft) => put(i, { ...line, draft })}
             />
             <button

@@ -48,22 +48,14 @@ export const OPERATORS: readonly string[] = [
 export const FORMS: { readonly [name: string]: readonly [heading: string, button: string, about: string] } = {
   login: ['Sign in', 'Sign in', ''],
   register: ['Register', 'Create account', ''],
-  'change-secret': [
-    'Change your password',
-    'Change it',
-    'All your other sessions end, wherever you are signed in.',
-  ],
+  'change-secret': ['Change your password', 'Change it', 'All your other sessions end.'],
   'request-reset': [
     'Forgotten your password?',
     'Send a code',
     'If there is such an account, a code goes to its owner.',
   ],
   reset: ['Set a new password', 'Set it', 'With the code that was sent to you.'],
-  'request-verification': [
-    'Ask for a code again',
-    'Send a code',
-    'To show that the address of the account is yours.',
-  ],
+  'request-verification': ['Ask for a code again', 'Send a code', 'To show that the address is yours.'],
   verify: ['Confirm your address', 'Confirm', 'With the code that was sent to you, and your password.'],
   'change-identifier': [
     'Change the address of the account',

@@ -9,8 +9,7 @@ const WORDS: { readonly [code: string]: string } = {
   not_found: 'It is not there, or not for you to see.',
   precondition_failed: 'It was changed meanwhile.',
   internal_error: 'Something went wrong inside the service.',
-  outcome_unknown:
-    'Nobody knows whether this was done: the service lost its storage on the way. Look before you try again.',
+  outcome_unknown: 'Nobody knows whether this was done. Look before you try again.',
 }
 
 /** What went wrong, in a sentence or two: the service's own, and what to do. */

@@ -100,7 +100,7 @@ function Documents({ collection, query }: { readonly collection: Collection; rea
         problem.value === '' && <Loading />
       ) : rows.value.length === 0 ? (
         <p class="empty">
-          {isFiltered ? 'Nothing matches.' : 'Nothing is here yet, or nothing that you may see.'}{' '}
+          {isFiltered ? 'Nothing matches.' : 'There is nothing that you may see.'}{' '}
           {isFiltered && <a href={writePlace({ view: 'list', collection: name, query: '' })}>Show all</a>}
         </p>
       ) : (

@@ -32,7 +32,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
       return say(
         value
           ? 'Your account is there, and you are signed in.'
-          : 'Look for a message: it has a code with which you confirm that the address is yours.',
+          : 'Look for a message: it has a code to confirm that the address is yours.',
       )
     }
     case 'reset':

@@ -33,7 +33,7 @@ export function Deleting({ name, label, found, reload }: Props) {
     } catch (thrown) {
       problem.value = explain(thrown)
       if (hasCode(thrown, 'precondition_failed')) {
-        problem.value = 'It was changed meanwhile. Look at it again before you delete it.'
+        problem.value = 'It was changed meanwhile: look again.'
         reload()
       }
     } finally {

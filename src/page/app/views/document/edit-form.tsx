@@ -85,7 +85,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       })
     } catch (thrown) {
       problem.value = hasCode(thrown, 'not_found')
-        ? 'It was deleted meanwhile, or is not for you to see any more. What you wrote is still here.'
+        ? 'It was deleted meanwhile, or is not for you to see. What you wrote is still here.'
         : explain(thrown)
     }
   }

@@ -108,6 +108,46 @@ async function fill(adapter: StorageAdapter): Promise<void> {
   await service.ready()
 }
 
+describe('what a document is judged by', () => {
+  const judge = async (
+    schema: object,
+    document: object,
+    { becomes = schema, where }: { readonly becomes?: object; readonly where?: object },
+  ) => {
+    const configOf = (fields: object, read: object) =>
+      ({ collections: { users, notes: { schema: fields, permissions: { user: read } } } }) as never
+    const adapter = createMemoryAdapter()
+    const service = createCollectionService(
+      configOf(schema, { read: true }),
+      { ...adapter, seed: { notes: [document] } } as never,
+      { hasher: createTestHasher() },
+    )
+    await service.ready()
+    const reports = await checkData(configOf(becomes, { read: where ? { where } : true }), adapter)
+    const { invalid, unreadable } = reports.find(({ collection }) => collection === 'notes') ?? {}
+    return { invalid: invalid?.count, unreadable: unreadable?.count }
+  }
+
+  test('text in the place of a hash is none', async () => {
+    const pin = { pin: { type: 'string' } }
+    const becomes = { pin: { type: 'hash', required: true } }
+    expect(await judge(pin, { pin: 'plain text' }, { becomes })).toMatchObject({ invalid: 1 })
+    const hash = { pin: { type: 'hash' } }
+    expect(await judge(hash, { pin: 'plain text' }, { becomes })).toMatchObject({ invalid: 0 })
+  })
+
+  test.each<[where: object, document: object, unreadable: number]>([
+    [{ text: { $regex: '^x' }, by: '$user.email' }, { text: 'abc', by: 'q' }, 1],
+    [{ text: { $regex: '^x' }, by: '$user.email' }, { text: 'xbc', by: 'q' }, 0],
+    [{ text: { $regex: '^x', $options: 'i' }, by: '$user.email' }, { text: 'Xbc', by: 'q' }, 0],
+    [{ by: { $in: ['a', '$user.email'] } }, { text: 'a' }, 1],
+    [{ by: { $in: ['a', '$user.email'] } }, { by: 'b' }, 0],
+    [{ by: { $in: [null, '$user.email'] } }, { text: 'a' }, 0],
+  ])('by %j somebody may read, or nobody: %j', async (where, document, unreadable) => {
+    expect(await judge({ text, by: text }, document, { where })).toMatchObject({ unreadable })
+  })
+})
+
 describe('stored documents', () => {
   test('in memory', async () => {
     const adapter = createMemoryAdapter()

@@ -8,6 +8,7 @@ import { buildCondition } from '../../../query/condition.js'
 import { isOperator } from '../../../query/operators.js'
 import { readFields, readHash } from '../../../service/write/stored-document.js'
 import type { StoredDocument } from '../../../storage.js'
+import type { JsonObject } from '../../../types.js'
 import { variablesIn } from '../satisfy.js'
 import type { Placed, Scope } from '../scope.js'
 
@@ -18,19 +19,23 @@ export interface DocumentJudge {
   isUnreadable(document: StoredDocument): boolean
 }
 
+const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
+  names.size === 0 ? fields : Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
+
 const UNDECLARED = 'unknown_property'
 
 /** Creates the judge of a collection's documents. */
 export function createJudge(scope: Scope, collection: Collection): DocumentJudge {
   const { hashes, validate } = collection
+  const names = new Set(hashes.map(({ name }) => name))
   const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
+  // Text in the place of a hash is none: it lies apart from the fields.
   const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
-    validate(readFields(document), { limit: 1, isRelevant }).length > 0
+    validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
   const readers = scope.rules
     .filter((placed) => placed.collection === collection && placed.operation === 'read')
     .map(compileReader)
   return {
-    // A hash lies apart from the fields.
     isInvalid: (document) =>
       find(document, ({ path, code }) => {
         const secret = places.get(path)
@@ -60,10 +65,13 @@ const ANY: Predicate = () => true
 function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   const { operator, operand, path } = demand
   const field = paths.get(path)
-  if (!field?.ref || !isOperator(operator) || operator === '$regex') return ANY
+  if (!field?.ref || !isOperator(operator)) return ANY
+  // Whether it minds the case stands beside it.
+  if (operator === '$regex')
+    return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
   if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
   // What is compared with a caller has to be there.
-  return operator === '$ne' || operator === '$nin' || Array.isArray(operand)
+  return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
     ? ANY
     : compileFilter({ kind: 'present', field: field.ref })
 }

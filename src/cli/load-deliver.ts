@@ -25,10 +25,24 @@ function describeDelivery(delivery: Delivery): string {
   return lines.join('\n')
 }
 
+/** The same; rejects where nothing is left to do in this process that could end it, which then would end in silence. */
+async function orEmpty<T>(loading: Promise<T>): Promise<T> {
+  let give: () => void = () => {}
+  const empty = new Promise<never>((_, reject) => {
+    give = () => reject(new Error('it waits at its top level for what never comes'))
+  })
+  process.once('beforeExit', give)
+  try {
+    return await Promise.race([loading, empty])
+  } finally {
+    process.off('beforeExit', give)
+  }
+}
+
 async function importModule(place: string): Promise<{ readonly [name: string]: unknown }> {
   const file = resolve(place)
   try {
-    return await import(pathToFileURL(file).href)
+    return await orEmpty(import(pathToFileURL(file).href))
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
     throw new FileError(`${place} cannot be used for --deliver: ${reason}`, { cause: thrown })

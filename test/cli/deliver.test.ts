@@ -70,3 +70,10 @@ test('a configuration that needs it says so', async () => {
   expect(stderr).toContain('/auth/requireVerified')
   expect(stderr).toContain('--deliver')
 })
+
+test('a module that never has loaded is said to, and serves nothing', async () => {
+  await writeFiles({ 'stuck.mjs': 'await new Promise(() => {})\nexport function deliver() {}\n' })
+  const { code, stdout, stderr } = await run(example, '--deliver', './stuck.mjs', '--port', '0')
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: it waits at its top level')
+})

@@ -182,7 +182,7 @@ function describeLosses(
   const isReference = reference !== undefined && !('broken' in reference)
   const losses = walk(place, definition).flatMap(([path, { type, nullable }]) => [
     ...(nullable ? [`${path} holds null: such a field is not there`] : []),
-    ...(type === 'json' && (path !== place || !isReference)
+    ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
       ? [`${path} is any JSON, for its values have no type in common: filters cannot ask about it`]
       : []),
   ])

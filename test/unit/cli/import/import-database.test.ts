@@ -137,6 +137,18 @@ test('what cannot be taken as it was is named', () => {
   ])
 })
 
+test('of references in several spellings nothing is lost', () => {
+  const { collections, losses } = importDatabase({
+    posts: [
+      { id: 1, tagIds: [1, '2'], tagId: 1 },
+      { id: 2, tagId: '2' },
+    ],
+    tags: [{ id: 1 }, { id: 2 }],
+  })
+  expect(collections[0]?.schema).toMatchObject({ tagIds: { type: 'array' }, tagId: { type: 'reference' } })
+  expect(losses).toEqual([])
+})
+
 /** Files as people publish them. */
 const SHAPES: readonly (readonly [shape: string, database: { readonly [name: string]: unknown }])[] = [
   [

@@ -20,7 +20,7 @@ import { attachSessions } from './service/accounts/sessions.js'
 import { createThrottle } from './service/accounts/throttle/throttle.js'
 import { compileRules, type Service } from './service/call.js'
 import { createChangeStreams } from './service/changes/streams.js'
-import { createClock } from './service/clock.js'
+import { createClock, readClock } from './service/clock.js'
 import { createConsumers } from './service/consumers/create-consumers.js'
 import { type Deadline, UNHURRIED } from './service/deadline.js'
 import { type Before, createHooks } from './service/hooks/create-hooks.js'
@@ -96,7 +96,7 @@ export function assembleService<C>(
 
   const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
   const accounts = isHostsAlone ? null : plan.auth
-  const now = options.now ?? Date.now
+  const now = options.now ? readClock(options.now) : Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)
   // Nobody waits for what goes on behind an answer.

@@ -1,6 +1,15 @@
 import { formatTimestamp } from '../fields/timestamp.js'
 import type { Clock } from '../permissions/caller.js'
 
+/** A host's clock. Throws what is no number: a `Date` would be compared and added up as something else. */
+export const readClock =
+  (now: () => unknown): (() => number) =>
+  () => {
+    const present = now()
+    if (typeof present !== 'number') throw new TypeError('options.now must return milliseconds')
+    return present
+  }
+
 /** Creates a clock that gives `now`, in milliseconds since 1970, in stored form. */
 export function createClock(now: () => number): Clock {
   let milliseconds = Number.NaN

@@ -1,7 +1,10 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Delivery, Hasher } from '../../src/index.js'
+import { createCollectionService, createMemoryAdapter, type Delivery, type Hasher } from '../../src/index.js'
+import { createTestHasher } from '../../src/testing/index.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
+import { until } from '../support/until.js'
 import { outcomeOf } from './support/accounts.js'
 import {
   ADMIN,
@@ -244,6 +247,33 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     const moved = await send(`PATCH /users/${id}`, { token, body: { email: 'moved@example.org' } })
     expect([moved.status, moved.body.verifiedAt]).toEqual([200, undefined])
   })
+})
+
+test('a delivery that never ends is said to be one', async () => {
+  const users = {
+    schema: { email: { type: 'string', unique: true, lowercase: true }, password: { type: 'hash' } },
+  }
+  const errors: string[] = []
+  const handler = createCollectionService(
+    {
+      collections: { users: { ...users, permissions: { owner: { read: true } } } },
+      limits: { requestSeconds: 1 },
+    } as never,
+    createMemoryAdapter(),
+    {
+      hasher: createTestHasher(),
+      deliver: () => new Promise<void>(() => {}),
+      logger: { error: (...told) => errors.push(inspect(told)) },
+    },
+  )
+  for (const [way, sent] of [
+    ['register', ann],
+    ['request-reset', { email: ann.email }],
+  ] as const)
+    await handler(new Request(`http://a.test/auth/${way}`, { method: 'POST', body: JSON.stringify(sent) }))
+  await until(() => errors.length > 0, 'an error', 20)
+  expect(errors[0]).toContain('options.deliver did not end in time')
+  await handler.close()
 })
 
 describe('the routes of deliveries', () => {

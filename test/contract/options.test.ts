@@ -9,6 +9,7 @@ import {
   type ServiceOptions,
   type StorageAdapter,
 } from '../../src/index.js'
+import { createTestHasher } from '../../src/testing/index.js'
 import { createTestService, type TestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Options"
@@ -170,6 +171,23 @@ describe('options', () => {
     expect(judge(undefined, options)).toEqual([])
   })
 })
+
+test.each([new Date(0), '0', 0n, Promise.resolve(0), Number.NaN, 1e20])(
+  'a clock that gives %o makes no request anything but a 500',
+  async (given) => {
+    const users = { schema: { email: { type: 'string', unique: true }, password: { type: 'hash' } } }
+    const handler = createCollectionService(
+      { collections: { users: { ...users, permissions: { '*': true } } } } as never,
+      createMemoryAdapter(),
+      { now: (() => given) as never, hasher: createTestHasher(), logger: { error() {} } },
+    )
+    for (const path of ['/auth/register', '/auth/login', '/users']) {
+      const body = JSON.stringify({ email: 'a@example.com', password: 'correct horse' })
+      const { status } = await handler(new Request(`http://a.test${path}`, { method: 'POST', body }))
+      expect([path, status]).toEqual([path, 500])
+    }
+  },
+)
 
 describe('an adapter', () => {
   const { open, list, count, write, close } = createMemoryAdapter()

@@ -78,7 +78,7 @@ export async function hasPlace(
 }
 
 async function send({ service, deadline }: Call, delivery: Delivery): Promise<void> {
-  deadline.enter('host')
+  deadline.enter('deliver')
   try {
     await service.deliver?.(delivery)
   } catch (cause) {

@@ -65,14 +65,24 @@ type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? K
 /** The known names of a value; none where its names are not known. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 
-/** The types of a collection; `Common` are references of all collections. */
-type TypesOf<C, Common> = C extends { readonly schema: infer S }
+/** The field of `users` that the service alone writes (CONTRACT.md §4, "Verification"). */
+type VerifiedField<C> = C extends { readonly auth: { readonly verifiedField: infer F extends string } }
+  ? string extends F
+    ? never
+    : F
+  : never
+
+/** A schema without the fields that no body has. */
+type GivenIn<S, Ours> = [Ours] extends [never] ? S : { readonly [K in keyof S as Exclude<K, Ours>]: S[K] }
+
+/** The types of a collection; `Common` are references of all collections, `Ours` the fields that no body has. */
+type TypesOf<C, Common, Ours> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
     ? LooseCollection
     : {
         readonly document: Flat<{ readonly _id: string } & ShownFields<S> & SystemFields & Undeclared<C>>
-        readonly create: Flat<GivenFields<S, SetName<C>> & Undeclared<C>>
-        readonly update: Flat<PatchFields<S> & Undeclared<C>>
+        readonly create: Flat<GivenFields<GivenIn<S, Ours>, SetName<C>> & Undeclared<C>>
+        readonly update: Flat<PatchFields<GivenIn<S, Ours>> & Undeclared<C>>
         readonly references: { readonly [P in ReferencePair<S> as P[0]]: P[1] } & Common
       }
   : LooseCollection
@@ -135,7 +145,14 @@ export type CollectionsOf<C> = unknown extends C
   ? LooseCollections
   : IsConfig<C> extends true
     ? C extends { readonly collections: infer N }
-      ? { readonly [K in keyof N as K & NameOf<N>]: TypesOf<N[K], CreatedBy<C>> & AccountOf<C, K, N[K]> }
+      ? {
+          readonly [K in keyof N as K & NameOf<N>]: TypesOf<
+            N[K],
+            CreatedBy<C>,
+            K extends 'users' ? VerifiedField<C> : never
+          > &
+            AccountOf<C, K, N[K]>
+        }
       : never
     : C extends { readonly [K in keyof C]: CollectionTypes }
       ? C

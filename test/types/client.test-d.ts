@@ -341,6 +341,8 @@ export async function verifyFirst(): Promise<void> {
   const { auth } = createClient<typeof strict>('/api')
   expectTypeOf(await auth.register({ mobile: '1', pin: '2' })).toEqualTypeOf<undefined>()
   await auth.requestVerification({ mobile: '1' })
+  // @ts-expect-error The service alone writes it.
+  void auth.register({ mobile: '1', pin: '2', since: '2026-01-01' })
   // @ts-expect-error Unique it is, but it names no account.
   void auth.requestReset({ code: '1' })
   const mapped = createClient<CollectionsOf<typeof strict>>('/api').auth

@@ -21,6 +21,7 @@ const everything: Config = {
         email: { type: 'string', unique: true, required: true, description: 'Where to */ write\nto.' },
         password: { type: 'hash', required: true },
         team: { type: 'string', required: true },
+        since: { type: 'timestamp' },
       },
       permissions: { '*': { create: { set: { team: 'none' } } }, user: true, owner: { pick: ['email'] } },
     },
@@ -60,6 +61,7 @@ const everything: Config = {
     blog_posts: { schema: { name: { type: 'string' } }, additionalProperties: true },
     empty: { schema: {} },
   },
+  auth: { verifiedField: 'since' },
 }
 
 let folder: string
@@ -131,6 +133,15 @@ describe('printed types', () => {
     })
     expect(faults).not.toEqual([])
     expect(faults.filter((fault) => !fault.includes('different.ts'))).toEqual([])
+  })
+
+  test('offer nothing that a body loses', () => {
+    const bodies = [...printTypes(everything).matchAll(/interface Users(\w+) \{\n([^}]*)/g)]
+    expect(bodies.map(([, name, fields]) => [name, fields?.includes('since')])).toEqual([
+      ['Document', true],
+      ['CreateBody', false],
+      ['UpdateBody', false],
+    ])
   })
 
   test('stand by themselves', { timeout: 60_000 }, async () => {

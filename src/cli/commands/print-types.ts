@@ -50,6 +50,7 @@ export function printTypes(config: Config): string {
     ...printCollection(name, collection, {
       typeName: names.get(name) ?? name,
       account: name === 'users' ? account : [],
+      verifiedField: name === 'users' ? settled.auth?.verifiedField : undefined,
       isSigned: account.length > 0 && hasSecret,
     }),
   }))
@@ -65,6 +66,8 @@ export function printTypes(config: Config): string {
 interface Printed {
   readonly typeName: string
   readonly account: readonly Property[]
+  /** The field that the service alone writes. */
+  readonly verifiedField: string | null | undefined
   /** Whether `createdBy` leads to an account. */
   readonly isSigned: boolean
 }
@@ -72,10 +75,11 @@ interface Printed {
 function printCollection(
   name: string,
   collection: CollectionConfig,
-  { typeName, account, isSigned }: Printed,
+  { typeName, account, verifiedField, isSigned }: Printed,
 ) {
   const { schema } = collection
   const given = namesGivenBySet(collection)
+  const written = Object.fromEntries(Object.entries(schema).filter(([field]) => field !== verifiedField))
   const rest = collection.additionalProperties ? '  readonly [name: string]: unknown\n' : ''
   const declare = (suffix: string, about: string, properties: readonly Property[]): string =>
     `/** ${about} */\nexport interface ${typeName}${suffix} ${printObject(properties, '', rest)}`
@@ -90,12 +94,12 @@ function printCollection(
     declare(
       'CreateBody',
       `The body of a new document of \`${name}\`.`,
-      describeFields(schema, 'create', '  ', given),
+      describeFields(written, 'create', '  ', given),
     ),
     declare(
       'UpdateBody',
       `A merge patch for a document of \`${name}\`: a \`null\` removes.`,
-      describeFields(schema, 'update', '  '),
+      describeFields(written, 'update', '  '),
     ),
   ].join('\n\n')
   const found = [...findReferences(schema), ...(isSigned ? [['createdBy', 'users'] as const] : [])]

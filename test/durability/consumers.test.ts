@@ -175,6 +175,20 @@ describe('is noticed:', () => {
 
   test('nothing, where all is right', () => expect(check(sound)).toEqual([]))
 
+  test('nothing, where one goes on again behind another one', () => {
+    const again = ['begin A 1 a 1', 'begin B 2 b 1', 'end A 1 a 1', 'begin A 3 a 1', 'end A 3 a 1']
+    const rest = [
+      'begin A 3 b 1',
+      'end A 3 b 1',
+      'begin A 3 a 2',
+      'end A 3 a 2',
+      'begin A 3 b 2',
+      'end A 3 b 2',
+    ]
+    expect(check([...again, ...rest])).toEqual([])
+    expect(check([...again.with(4, 'begin A 3 a 1'), 'end A 3 a 1', ...rest])).not.toEqual([])
+  })
+
   test.each<readonly [what: string, lines: readonly string[]]>([
     ['a change that is missing', sound.slice(0, -2)],
     ['a change that was not handled', sound.slice(0, -1)],

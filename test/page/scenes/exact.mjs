@@ -121,8 +121,11 @@ async function refer(screen, service) {
   await input.fill('Zed')
   await input.press('Enter')
   await screen.page.getByRole('option', { name: 'Alpha' }).waitFor({ state: 'detached' })
-  await screen.page.getByRole('option', { name: 'Zed' }).waitFor()
-  await input.press('Enter')
+  // Where the machine is slow, it was found before, and is chosen.
+  if ((await input.getAttribute('aria-expanded')) === 'true') {
+    await screen.page.getByRole('option', { name: 'Zed' }).waitFor()
+    await input.press('Enter')
+  }
   await screen.press('Add')
   await screen.said('Added')
   const { who } = await find(service, 'q[who][$exists]=true&expand=["who"]')

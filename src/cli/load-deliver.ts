@@ -25,8 +25,8 @@ function describeDelivery(delivery: Delivery): string {
   return lines.join('\n')
 }
 
-/** The same; rejects where nothing is left to do in this process that could end it, which then would end in silence. */
-async function orEmpty<T>(loading: Promise<T>): Promise<T> {
+/** What is loaded; rejects where this process has nothing left to do, and would end without a word. */
+async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
   let give: () => void = () => {}
   const empty = new Promise<never>((_, reject) => {
     give = () => reject(new Error('it waits at its top level for what never comes'))
@@ -42,7 +42,7 @@ async function orEmpty<T>(loading: Promise<T>): Promise<T> {
 async function importModule(place: string): Promise<{ readonly [name: string]: unknown }> {
   const file = resolve(place)
   try {
-    return await orEmpty(import(pathToFileURL(file).href))
+    return await loadOrEnd(import(pathToFileURL(file).href))
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
     throw new FileError(`${place} cannot be used for --deliver: ${reason}`, { cause: thrown })

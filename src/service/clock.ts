@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../fields/timestamp.js'
 import type { Clock } from '../permissions/caller.js'
 
-/** A host's clock. Throws what is no number: a `Date` would be compared and added up as something else. */
+/** A host's clock. Throws for all but numbers: a `Date` would be compared and added up as something else. */
 export const readClock =
   (now: () => unknown): (() => number) =>
   () => {

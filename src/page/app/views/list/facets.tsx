@@ -36,7 +36,7 @@ export function Facets({ collection, query, version, onChange }: Props) {
       }
       counts.value = found
     }
-    // Without them there are no bars.
+    // Without them, there are no bars.
     countEach().catch(() => {})
     return () => ending.abort()
   }, [filter, version])

@@ -88,7 +88,11 @@ export function Filters({ collection, query, onChange }: Props) {
     return { path, operator: operatorsOf(collection, path)[0] ?? '$eq', draft: '' }
   }
   const settle = (lines: readonly Line[]): readonly Condition[] =>
-    lines.map((line) => ({ ...line, ...readLine(collection, line) }))
+    lines.map((line) => ({
+      path: line.path,
+      operator: line.operator,
+      value: readLine(collection, line).value,
+    }))
   const apply = (): void => {
     // What cannot be read must not be left out: then more would be shown.
     isTried.value = [...all.value, ...any.value.flat()].some(

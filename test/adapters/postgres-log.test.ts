@@ -178,3 +178,26 @@ test('closing waits for what a write left to be done behind it', async () => {
     other.release(true)
   }
 })
+
+// CONTRACT.md §10, "Cancelling"
+test('no transaction that holds locks keeps them for ever, whoever is stopped in the middle of it', async () => {
+  const watched = watchPool(pool)
+  const own = newSchema()
+  const stopped = createPostgresAdapter({ pool: watched.pool, schema: own })
+  await stopped.open(plans)
+  await stopped.write([insert('logged', 1), insert('logged', 2)], {})
+  await stopped.changes?.(null, { limit: 1 })
+  // An index of a table that is there takes a lease.
+  await stopped.open([
+    { name: 'logged', log, indexes: [{ fields: [{ path: 'n', type: 'integer', each: false }], unique: false }] },
+  ])
+  await stopped.close()
+  await client.query(`DROP SCHEMA ${own} CASCADE`)
+  const begun = watched.sent.map(({ text }) => text).filter((text) => text.startsWith('BEGIN'))
+  const bound = begun.filter((text) => text.includes(`idle_in_transaction_session_timeout = '20s'`))
+  expect(bound).toEqual(begun)
+  // The tables, the write, the head of the log, and the lease.
+  expect(new Set(watched.sent.map(({ text }) => /_lease|_log_head|CREATE TABLE/.exec(text)?.[0])).size).toBe(
+    4,
+  )
+})

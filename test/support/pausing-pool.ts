@@ -9,11 +9,11 @@ export interface Paused {
   release(): void
 }
 
-/** A pool of which one transaction at a time can be stopped before its end. */
+/** A pool of which one write at a time can be stopped before its end: none of what is done behind writes. */
 export function pausePool(pool: pg.Pool): { readonly pool: PostgresPool; pauseNext(): Promise<Paused> } {
   let wanted: ((paused: Paused) => void) | undefined
-  const passes = async (text: string, process: number): Promise<void> => {
-    if (!wanted || !/\bCOMMIT\b/.test(text)) return
+  const passes = async (text: string, process: number, isWrite: boolean): Promise<void> => {
+    if (!wanted || !isWrite || !/\bCOMMIT\b/.test(text)) return
     const tell = wanted
     wanted = undefined
     await new Promise<void>((release) => tell({ process, release }))
@@ -27,9 +27,11 @@ export function pausePool(pool: pg.Pool): { readonly pool: PostgresPool; pauseNe
       async connect() {
         const client = await pool.connect()
         const { processID = 0 } = client as pg.PoolClient & { readonly processID?: number }
+        let isWrite = false
         return {
           async query(query) {
-            await passes(query.text, processID)
+            if (/^BEGIN\b/.test(query.text)) isWrite = /\block_timeout\b/.test(query.text)
+            await passes(query.text, processID, isWrite)
             return client.query(query)
           },
           on: (event, listener) => client.on(event, listener),

@@ -1,5 +1,14 @@
 import type { RunStatement } from './session.js'
 
+/**
+ * Bounds how long the server waits for the next statement of a transaction that holds locks: a process that is stopped in
+ * the middle keeps them no longer (CONTRACT.md §10, "Cancelling").
+ */
+export const BOUND_IDLE = `SET LOCAL idle_in_transaction_session_timeout = '20s'`
+
+/** Bounds how long a statement of a transaction that holds locks may take. */
+export const BOUND_STATEMENT = `SET LOCAL statement_timeout = '60s'`
+
 /** Whether a statement ends a transaction. */
 export const isEnd = (text: string): boolean => text === 'COMMIT' || text === 'ROLLBACK'
 

@@ -3,7 +3,7 @@ import { parsePosition } from '../../log/position.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { RunStatement } from '../connection/session.js'
-import { inTransaction } from '../connection/transaction.js'
+import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { isPlace } from './place.js'
 
 /** What is done at the head of the log, by one process at a time. */
@@ -26,7 +26,12 @@ const MOST_BYTES = 2 ** 24
  * Whoever reads does not wait for a standby: behind a fail-over positions are given anew, for the timeline is another.
  * So nothing is lost where it is cancelled, either.
  */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = local'
+const BEGIN = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED',
+  'SET LOCAL synchronous_commit = local',
+  BOUND_STATEMENT,
+  BOUND_IDLE,
+].join('; ')
 
 /** Creates what is done at the head. */
 export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {

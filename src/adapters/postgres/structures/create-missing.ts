@@ -5,7 +5,7 @@ import { isIndex, lacking, lapseLogging, type Structure, structuresOf } from '..
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
-import { inTransaction } from '../connection/transaction.js'
+import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
 import { lockStructures } from './lease.js'
 import { type Place, tableOf } from './place.js'
@@ -49,7 +49,7 @@ const createNew = (
   wanted: readonly Structure[],
   findLapses: (present: ReadonlySet<unknown>) => readonly string[],
 ): Promise<void> =>
-  inTransaction(run, 'BEGIN', async () => {
+  inTransaction(run, `BEGIN; ${BOUND_IDLE}`, async () => {
     // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
     await lockStructures(run, place)
     await prepareSchema(run, place)

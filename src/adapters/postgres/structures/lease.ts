@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { quoteName, STRUCTURES } from '../../sql/dialect.js'
 import type { RunStatement } from '../connection/session.js'
-import { inTransaction } from '../connection/transaction.js'
+import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { isUndefined } from '../faults.js'
 import type { Place } from './place.js'
 
@@ -29,7 +29,7 @@ export function createLease(place: Place): Lease {
   const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`
   const take = `UPDATE ${table} SET holder = $1, until = clock_timestamp() + interval '${LASTS}' WHERE holder = $1 OR (until < clock_timestamp() AND NOT EXISTS (${building}))`
   const create = (run: RunStatement): Promise<void> =>
-    inTransaction(run, 'BEGIN', async () => {
+    inTransaction(run, `BEGIN; ${BOUND_IDLE}`, async () => {
       await lockStructures(run, place)
       await run(`CREATE TABLE IF NOT EXISTS ${table} (holder text NOT NULL, until timestamptz NOT NULL)`)
       await run(`INSERT INTO ${table} SELECT '', '-infinity' WHERE NOT EXISTS (SELECT FROM ${table})`)

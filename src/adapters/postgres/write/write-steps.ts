@@ -8,7 +8,7 @@ import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
 import { LOCK_MILLISECONDS, type RunStatement, type Session } from '../connection/session.js'
-import { inTransaction } from '../connection/transaction.js'
+import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 import { createRecording } from '../log/recording.js'
 import { createInsertMany } from './insert-many.js'
@@ -23,8 +23,8 @@ import { createInsertMany } from './insert-many.js'
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED',
   // It ends by itself, for nobody cancels it. None of these limits counts while it commits.
-  `SET LOCAL statement_timeout = '60s'`,
-  `SET LOCAL idle_in_transaction_session_timeout = '20s'`,
+  BOUND_STATEMENT,
+  BOUND_IDLE,
   `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
 ].join('; ')
 

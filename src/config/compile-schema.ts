@@ -9,7 +9,7 @@ import { suggest } from '../schema/names.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
-import { checkDefaults } from './check-defaults.js'
+import { checkOwnValues } from './check-own-values.js'
 import { UNSURE } from './shape/settle-shape.js'
 
 /** The schema of a collection, compiled. */
@@ -43,7 +43,7 @@ export function compileSchema(
     additionalProperties: config.additionalProperties ?? false,
     parsePattern,
   })
-  checkDefaults(fields, validate, schema)
+  checkOwnValues(fields, validate, schema)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
   return { fields, paths, validate, storage: { name, indexes, ...elementsOf(fields) } }
 }

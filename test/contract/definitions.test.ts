@@ -194,6 +194,21 @@ describe('a definition that cannot work is refused, with its place', () => {
       ['/schema/a/enum/1'],
     ],
     ['a choice with NUL', { a: { type: 'string', enum: ['x', '\u0000'] } }, ['/schema/a/enum/1']],
+    [
+      'a choice that the pattern refuses',
+      { a: { type: 'string', pattern: '^a', enum: ['ab', 'b'] } },
+      ['/schema/a/enum/1'],
+    ],
+    [
+      'a choice that is out of bounds',
+      { a: { type: 'integer', maximum: 3, enum: [5, 3] } },
+      ['/schema/a/enum/0'],
+    ],
+    [
+      'an element that is no address',
+      inItems({ type: 'string', format: 'email', enum: ['a@example.com', 'a'] }),
+      ['/schema/a/items/enum/1'],
+    ],
     ['a choice beyond whole numbers', { a: { type: 'number', enum: [1, 2 ** 53] } }, ['/schema/a/enum/1']],
     [
       'a match of nothing but a comment',

@@ -14,23 +14,30 @@ interface Place {
   readonly wrap: (value: unknown) => JsonObject
 }
 
-/** Checks that every default is a value that its field accepts. */
-export function checkDefaults(fields: readonly Field[], validate: BodyValidator, schema: ConfigReport): void {
+/** Checks that every default, and every value of an `enum`, is one that its field accepts. */
+export function checkOwnValues(
+  fields: readonly Field[],
+  validate: BodyValidator,
+  schema: ConfigReport,
+): void {
+  const judge = (value: unknown, place: Place, report: ConfigReport): void => {
+    const sample = normaliseProperties(fields, place.wrap(value))
+    for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
+      if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
+      const inside = path.slice(place.pointer.length)
+      report.fault(`is not a value of the field: ${inside} ${message}`)
+    }
+  }
   const visit = (field: Field, place: Place): void => {
-    const { properties, items } = field
+    const { definition, properties, items } = field
     const written = field.defaultAt(null)
     const [variable] = findVariables(written)
     if (variable !== undefined) {
       const allowed = 'a default is a value, or "$now" for a timestamp'
       place.report.at('default').fault(`${JSON.stringify(variable)} is not a value: ${allowed}`)
-    } else if (written !== undefined) {
-      const sample = normaliseProperties(fields, place.wrap(written))
-      for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
-        if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
-        const inside = path.slice(place.pointer.length)
-        place.report.at('default').fault(`is not a value of the field: ${inside} ${message}`)
-      }
-    }
+    } else if (written !== undefined) judge(written, place, place.report.at('default'))
+    const choices: readonly unknown[] = ('enum' in definition && definition.enum) || []
+    for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))
     visitAll(properties, { ...place, report: place.report.at('properties') })
     if (items) {
       const wrap: Place['wrap'] = (value) => place.wrap([value])

@@ -4,6 +4,8 @@ import { openPage } from '../browser.mjs'
 const TASK = '#/document/tasks/0190163d-8694-7000-8000-000000005003'
 const BOB = ['bob@example.com', 'change me second']
 
+const dialogOf = ({ page }) => page.getByRole('dialog')
+
 const keptBy = ({ page }) => page.evaluate(() => Object.values({ ...sessionStorage }))
 
 /** A session that ends meanwhile: sign in, and go on at the same place with what was written. */
@@ -16,7 +18,7 @@ export async function playSessions(browser, service) {
   await screen.fill('title', 'Paint it red')
   const endAll = async ([token]) => service.ask('POST', '/auth/logout-all', { token })
   await endAll(await keptBy(screen))
-  const dialog = page.getByRole('dialog')
+  const dialog = dialogOf(screen)
   // The page may have noticed by itself.
   await page.evaluate(() =>
     [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Save')?.click(),
@@ -51,6 +53,16 @@ export async function playSessions(browser, service) {
   await wrong.page.locator('input[name=password]').fill('nothing like it')
   await wrong.page.locator('main button[type=submit]').click()
   await wrong.page.getByRole('alert').waitFor()
+
+  // So is one that was to be changed: the session goes on.
+  await wrong.signIn(...BOB)
+  await wrong.go('#/account')
+  await wrong.page.locator('input[name=current]').fill('nothing like it')
+  await wrong.page.locator('input[name=new]').fill('another one 1')
+  await wrong.page.locator('main form button[type=submit]').click()
+  await wrong.page.getByText('That is not right').waitFor()
+  assert.equal((await keptBy(wrong)).length, 1)
+  assert.equal(await dialogOf(wrong).count(), 0)
   await wrong.close({ mayRefuse: true })
 }
 

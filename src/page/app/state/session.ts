@@ -8,7 +8,7 @@ export interface Account {
 
 const KEY = `collection-service:${location.pathname}`
 
-/** The token of this tab; it goes at sign-out and on any 401. */
+/** The token of this tab; it goes at sign-out, and when the service does not know it. */
 export const token = signal<string | undefined>(readToken())
 
 /** Who is signed in; `undefined` for nobody, or while that is being asked. */
@@ -57,8 +57,8 @@ export function signOut(): void {
 }
 
 /** The service has said that a token does not count any more. */
-export function loseSession(used: string): void {
-  if (used !== token.peek()) return
+export function loseSession(used: string | undefined): void {
+  if (used === undefined || used !== token.peek()) return
   keepToken(undefined)
   lost.value = { account: account.peek() }
 }

@@ -32,9 +32,12 @@ async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
     give = () => reject(new Error('it waits at its top level for what never comes'))
   })
   process.once('beforeExit', give)
+  // One of several processes would stay for the first one's sake.
+  process.channel?.unref()
   try {
     return await Promise.race([loading, empty])
   } finally {
+    process.channel?.ref()
     process.off('beforeExit', give)
   }
 }

@@ -71,9 +71,12 @@ test('a configuration that needs it says so', async () => {
   expect(stderr).toContain('--deliver')
 })
 
-test('a module that never has loaded is said to, and serves nothing', async () => {
+test.each([
+  ['one process', []],
+  ['several processes', ['--data', 'stuck.db', '--processes', '2']],
+])('a module that never has loaded is said to, and %s serves nothing', async (_, more) => {
   await writeFiles({ 'stuck.mjs': 'await new Promise(() => {})\nexport function deliver() {}\n' })
-  const { code, stdout, stderr } = await run(example, '--deliver', './stuck.mjs', '--port', '0')
+  const { code, stdout, stderr } = await run(example, '--deliver', './stuck.mjs', '--port', '0', ...more)
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: it waits at its top level')
 })

@@ -189,7 +189,11 @@ test('no transaction that holds locks keeps them for ever, whoever is stopped in
   await stopped.changes?.(null, { limit: 1 })
   // An index of a table that is there takes a lease.
   await stopped.open([
-    { name: 'logged', log, indexes: [{ fields: [{ path: 'n', type: 'integer', each: false }], unique: false }] },
+    {
+      name: 'logged',
+      log,
+      indexes: [{ fields: [{ path: 'n', type: 'integer', each: false }], unique: false }],
+    },
   ])
   await stopped.close()
   await client.query(`DROP SCHEMA ${own} CASCADE`)

@@ -43,6 +43,38 @@ describe.each(storages)('in %s,', (_, create) => {
     return { ...service, make }
   }
 
+  test.each([
+    ['changed', 'PATCH', ['two']],
+    ['removed', 'DELETE', ['b']],
+  ])(
+    'a page that its hook asks for behind what the batch has %s holds nobody up',
+    async (_, method, titles) => {
+      const seen: unknown[] = []
+      const { send, make } = open(
+        {
+          collections: {
+            pages: { schema: { title: text }, permissions },
+            marks: { schema: {}, permissions },
+          },
+        },
+        {
+          marks: {
+            async before({ api }) {
+              const pages = await (await api(new Request('http://a.test/pages?limit=1'))).json()
+              seen.push(pages.map(({ title }: { readonly title: string }) => title))
+            },
+          },
+        },
+      )
+      const first = await make('POST /pages', { title: 'a' })
+      for (const title of ['b', 'c', 'd']) await make('POST /pages', { title })
+      const body = method === 'PATCH' ? { body: { title: 'two' } } : {}
+      const operations = [{ method, path: `/pages/${first}`, ...body }, post('/marks', {})]
+      expect((await send('POST /_batch', { body: { operations } })).status).toBe(200)
+      expect(seen).toEqual([titles])
+    },
+  )
+
   test('has the time of the request that it is added to', async () => {
     let time = Date.parse('2026-01-01T00:00:00Z')
     const seen: unknown[] = []

@@ -93,9 +93,7 @@ export class BatchStore implements Store, Stage {
     this.#isOver = true
   }
 
-  /**
-   * Lets the operation of a failed step refuse the write; where none does, it is judged anew.
-   */
+  /** Lets the operation of a failed step refuse the write; where none does, it is judged anew. */
   async refuse(failure: WriteFailure, blame: Blame): Promise<void> {
     const write = this.pending.writeOf(failure.step)
     if (!write) return
@@ -165,20 +163,22 @@ export class BatchStore implements Store, Stage {
     const stored: StoredDocument[] = []
     const most = end === null ? null : end + touched.size
     const hold = createHold(sort, bytes)
-    for await (const batch of this.#readAll(collection, { filter: untouched, sort, limit: most }))
-      for (const document of batch) {
-        if (touched.has(document._id)) continue
+    let read = 0
+    for await (const batch of this.#readAll(collection, { filter: untouched, sort, limit: most })) {
+      read += batch.length
+      for (const document of batch.filter(({ _id }) => !touched.has(_id))) {
         stored.push(hold.take(document))
         this.#require(collection, document)
       }
-    if (this.#isWatchful && stored.length !== most && !this.#areRequired(collection, filter)) {
+    }
+    // Behind a part of them there may be more.
+    if (this.#isWatchful && read !== most && !this.#areRequired(collection, filter)) {
       const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
       this.#forbid(JSON.stringify([collection, filter]), collection, [untouched, not(or(known.map(isId)))])
     }
     const written = this.pending.written(collection).filter(compileFilter(filter))
     if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
-    const order = compileDocumentOrder(sort)
-    const slice = endless()
+    const [order, slice] = [compileDocumentOrder(sort), endless()]
     const all = [...stored, ...written].sort((a, b) => order(a, b, slice))
     return hold.page(all.slice(skip, end ?? undefined))
   }

@@ -123,7 +123,7 @@ class DeadlineStore implements Store {
     return new StoreReader(this.#adapter, this.#deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED })
   }
 
-  write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS): MaybePromise<T> {
+  write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS, broken?: string): MaybePromise<T> {
     if (left === 0) throw overtaken()
     return whenReady(
       attempt(),
@@ -135,9 +135,11 @@ class DeadlineStore implements Store {
         return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
           if (result.ok) return done
           const agreement = judging[result.step - steps.length]
-          // One of its own references is judged anew by the next attempt.
-          if (agreement && result.reason === 'found') throw agreement.refuse?.()
-          return whenReady(agreement ? undefined : refuse(result), () => this.write(attempt, left - 1))
+          // The next attempt judges its own references anew, where the body can name them.
+          if (agreement && (result.reason === 'found' || agreement.key === broken)) throw agreement.refuse?.()
+          return whenReady(agreement ? undefined : refuse(result), () =>
+            this.write(attempt, left - 1, agreement?.key),
+          )
         })
       },
     )

@@ -25,7 +25,7 @@ const KINDS = ['verification', 'new-identifier'] as const
 /**
  * Verifies the identifier to which a token went; one that went to a new identifier puts it in (CONTRACT.md §4,
  * "Verification"). Throws `invalid_delivered_token`, also where the new identifier is taken by now,
- * `invalid_credentials` for a wrong secret, which uses no token up, and `too_many_attempts`.
+ * `invalid_credentials` for a wrong secret, which uses no token up, `too_many_attempts`, and what a change of the account does.
  */
 export async function verify(
   call: Call,
@@ -65,14 +65,17 @@ async function planVerification(
   const planned = { fields: verified, now }
   const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
   const replace = updateStoredDocument(user, fields, now, { hashes: new Map() })
-  const { steps, agreements } = planReplace(call, users, { before: user, after: replace })
+  const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   return {
     steps: [...steps, ...useUp(delivered)],
     agreements,
     done: undefined,
     behind,
-    refuse({ reason }) {
-      if (reason === 'unique') throw invalidDelivered()
+    refuse(failure) {
+      const { reason, fields = [] } = failure
+      const isIdentifier = fields.length === 0 || fields.includes(auth.identifier.name)
+      if (reason === 'unique' && isIdentifier && delivered.kind !== 'verification') throw invalidDelivered()
+      return refuse(failure)
     },
   }
 }

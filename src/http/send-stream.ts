@@ -49,7 +49,9 @@ export function observeStream(
       end()
       stream.cancel()
     },
-    isEndless: stream.isEndless === true,
+    get isEndless() {
+      return stream.isEndless === true
+    },
   }
 }
 

@@ -1,20 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { IDLE_MILLISECONDS, PIECE, piecesOf } from '../http/send-stream.js'
 import type { Bytes } from '../json/bytes.js'
+import type { TextStream } from '../service/read/text-stream.js'
+
+/** Texts or bytes, one after another. */
+type Parts = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
 
 /**
  * Writes texts or bytes as fast as their client takes them, in small pieces, which show whether the client
- * still reads. False where the client has disconnected, or reads nothing for long: the connection is then
- * broken.
+ * still reads. False where the client has disconnected, or reads nothing for long of what has an end: the connection
+ * is then broken.
  */
-export async function sendPieces(
-  response: ServerResponse,
-  parts: Iterable<string | Bytes> | AsyncIterable<string | Bytes>,
-): Promise<boolean> {
+export async function sendPieces(response: ServerResponse, parts: Parts): Promise<boolean> {
   for await (const part of parts) {
     for (const piece of typeof part === 'string' ? piecesOf(part) : bytesOf(part)) {
       // What the system has taken at once needs no waiting.
-      if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response)))
+      if (response.write(piece) === false && leftIn(response) !== 0 && !(await isTaken(response, parts)))
         return false
     }
   }
@@ -28,9 +29,9 @@ function* bytesOf(bytes: Bytes): Generator<Bytes, void, undefined> {
 
 /**
  * Waits until a client has taken what was written; false where it has disconnected, or reads nothing for
- * long.
+ * long. What waits for the client of an endless stream is bounded by itself.
  */
-function isTaken(response: ServerResponse): Promise<boolean> {
+function isTaken(response: ServerResponse, parts: Parts): Promise<boolean> {
   return new Promise((resolve) => {
     let left = leftIn(response)
     const finish = (isTaken: boolean): void => {
@@ -44,7 +45,7 @@ function isTaken(response: ServerResponse): Promise<boolean> {
     const onIdle = (): void => {
       const before = left
       left = leftIn(response)
-      if (left === before) finish(false)
+      if (left === before && !parts.isEndless) finish(false)
       else timer = setTimeout(onIdle, IDLE_MILLISECONDS)
     }
     let timer = setTimeout(onIdle, IDLE_MILLISECONDS)

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createCollectionService, type Handler } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
+import { settle } from '../contract/support/streams.js'
 
 // CONTRACT.md §9, "Events", "Bounds of streams"; §7, "The Node mount"
 
@@ -82,4 +83,51 @@ test.each(MOUNTS)('%s sends events as they come, and notices a client that goes'
   await handler.close()
   server.closeAllConnections()
   server.close()
+})
+
+test('a client that reads nothing for long keeps its stream, until that is over', async () => {
+  const handler = createCollectionService(config)
+  const server = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const connecting = once(server, 'connection') as Promise<[Socket]>
+  const { port } = server.address() as AddressInfo
+  const opening = once(get(`http://127.0.0.1:${port}/notes/changes`), 'response')
+  const [[socket], [message]] = [await connecting, (await opening) as [IncomingMessage]]
+  await readBlocks(message, 1)
+  message.pause()
+  const create = async (): Promise<void> => {
+    const body = JSON.stringify({ text: 'a'.repeat(300_000) })
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request('http://a.test/notes', { method: 'POST', body, headers })
+    expect((await handler(request)).status).toBe(201)
+    await settle()
+  }
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    let count = 0
+    for (; socket.writableLength === 0; count++) await create()
+    for (let i = 0; i < 3; i++) {
+      vi.advanceTimersByTime(31_000)
+      await settle()
+    }
+    expect(socket.destroyed).toBe(false)
+    const blocks = await readBlocks(message, count)
+    expect(blocks.filter((block) => block.includes('\nevent: enter\n'))).toHaveLength(count)
+
+    // Beyond 1 MiB that waits the stream is cut, and nothing more is to come.
+    message.pause()
+    while (socket.writableLength === 0) await create()
+    for (let i = 0; i < 6; i++) await create()
+    message.on('error', () => {})
+    for (let i = 0; i < 3; i++) {
+      vi.advanceTimersByTime(31_000)
+      await settle()
+    }
+    expect(socket.destroyed).toBe(true)
+  } finally {
+    vi.useRealTimers()
+    await handler.close()
+    server.closeAllConnections()
+    server.close()
+  }
 })

@@ -69,7 +69,9 @@ function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): Te
       isWhole = true
     },
     cancel: () => stream.cancel(),
-    isEndless: stream.isEndless === true,
+    get isEndless() {
+      return stream.isEndless === true
+    },
   }
   return observeStream(whole, undefined, () => onEnd(isWhole))
 }

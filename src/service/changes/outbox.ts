@@ -12,7 +12,6 @@ const comment: Bytes = new TextEncoder().encode(COMMENT)
 
 /** What waits for the client of one stream. The texts are shared with other streams. */
 export class Outbox implements TextStream {
-  readonly isEndless = true
   readonly #onOver: () => void
   #waiting: Bytes[] = []
   #bytes = 0
@@ -25,6 +24,11 @@ export class Outbox implements TextStream {
   /** `onOver` is called once, as soon as nothing more is sent. */
   constructor(onOver: () => void) {
     this.#onOver = onOver
+  }
+
+  /** Once it is over, what waits has an end. */
+  get isEndless(): boolean {
+    return !this.#isOver
   }
 
   get isOver(): boolean {

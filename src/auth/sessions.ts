@@ -10,6 +10,7 @@ export const SESSIONS = '_sessions'
 
 const USER: FieldRef = { path: 'user', type: 'string', each: false }
 const STAMP: FieldRef = { path: 'stamp', type: 'string', each: false }
+const CREATED_AT: FieldRef = { path: 'createdAt', type: 'timestamp', each: false }
 const EXPIRES_AT: FieldRef = { path: 'expiresAt', type: 'timestamp', each: false }
 
 /** A stored session: `_id` is the digest of its token. */
@@ -76,7 +77,7 @@ export const countingSessions = (userId: string, stamp: string, now: string): Fi
 
 /** The order in which sessions began. */
 export const SESSION_ORDER: readonly SortKey[] = [
-  { field: EXPIRES_AT, descending: false },
+  { field: CREATED_AT, descending: false },
   { field: ID, descending: false },
 ]
 

@@ -119,6 +119,24 @@ describe.each(storages)('the own secret, in %s,', (_, create) => {
     expect(outcomeOf(await end(body[0]._id))).toEqual([401, 'invalid_token'])
   })
 
+  test('its sessions are listed as they began, however long they last', async () => {
+    let time = Date.parse('2026-11-20T08:00:00.000Z')
+    const adapter = create()
+    const days = (sessionDays: number) =>
+      createTestService(configOf({ auth: { sessionDays } }), { adapter, now: () => time })
+    const [long, short] = [days(30), days(1)]
+    opened.push(short)
+    await long.register(ann)
+    const tokens: string[] = []
+    for (const service of [short, long, short]) {
+      time += 1000
+      tokens.push((await login(service, ann)).body.token)
+    }
+    const began = await short.list('/auth/sessions', 'createdAt', { token: tokens[0] ?? '' })
+    expect(began).toHaveLength(4)
+    expect(began).toEqual([...began].sort())
+  })
+
   test('sessions that no longer count are not listed', async () => {
     let time = Date.parse('2026-11-20T08:00:00.000Z')
     const { service } = await open(() => time)

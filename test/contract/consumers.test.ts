@@ -329,6 +329,12 @@ describe('consumers that cannot be', () => {
     expect(faults.map(({ path }) => path)).toEqual([`options.consumers.${name}`])
   })
 
+  test.each([['auth'], ['Auth'], ['mail', 'Mail']])('names of no collection: %j', (...names) => {
+    const consumers = names.map((name) => [name, { collections: ['notes'], handle }])
+    const faults = judge(Object.fromEntries(consumers))
+    expect(faults.map(({ path }) => path)).toEqual([`options.consumers.${names.at(-1)}`])
+  })
+
   test('a storage that keeps no changes', () => {
     const { changes, ...adapter } = createMemoryAdapter()
     const paths = judge({ mail: { collections: ['notes'], handle } }, adapter).map(({ path }) => path)

@@ -1,6 +1,6 @@
 import type { ConfigFault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
-import { COLLECTION_NAME, suggest } from '../../schema/names.js'
+import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES, suggest } from '../../schema/names.js'
 
 const isName = new RegExp(COLLECTION_NAME)
 
@@ -12,14 +12,22 @@ export function judgeConsumers(options: unknown, config: unknown): readonly Conf
   const consumers = isObject(options) ? options.consumers : undefined
   if (!isObject(consumers)) return []
   const collections = isObject(config) && isObject(config.collections) ? config.collections : {}
+  const byFold = new Map<string, string>()
   return Object.entries(consumers).flatMap(([name, consumer]): readonly ConfigFault[] => {
     const path = `options.consumers.${name}`
-    // It is stored with how far the consumer is.
-    const unnamed = isName.test(name)
-      ? []
-      : [{ path, message: 'must have a name of letters, digits, _ and -, at most 63, a letter first' }]
+    const first = byFold.get(name.toLowerCase()) ?? name
+    byFold.set(name.toLowerCase(), first)
+    const fault = describeName(name, first)
+    const unnamed = fault === undefined ? [] : [{ path, message: fault }]
     return consumer === undefined ? unnamed : [...unnamed, ...judgeConsumer(path, consumer, collections)]
   })
+}
+
+/** What is wrong with a name, which is stored with how far its consumer is; `first` differs from it by case at most. */
+function describeName(name: string, first: string): string | undefined {
+  if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
+  if (RESERVED_COLLECTION_NAMES.includes(name.toLowerCase())) return 'is a reserved name'
+  return first === name ? undefined : `differs from ${JSON.stringify(first)} by case alone`
 }
 
 function judgeConsumer(

@@ -115,20 +115,20 @@ class NodeRequest implements IncomingRequest {
 function readMountPath({ url = '', originalUrl, baseUrl }: FrameworkRequest): string {
   if (originalUrl === undefined || originalUrl === url) return ''
   if (baseUrl !== undefined) return baseUrl
-  // Unlike Express, Connect does not keep what it has cut off; where nothing was left, it puts a slash in its
-  // place.
-  const left = originalUrl.endsWith(url) ? url : url.replace(/^\/(?=\?|$)/, '')
-  return originalUrl.endsWith(left)
-    ? originalUrl.slice(0, originalUrl.length - left.length).replace(/\/$/, '')
-    : ''
+  // Unlike Express, Connect does not keep what it has cut off, and leaves a supposed host before the rest; where
+  // nothing was left, it puts a slash in its place.
+  const [whole, rest] = [toOriginForm(originalUrl), url.replace(HOST, '')]
+  const left = whole.endsWith(rest) ? rest : rest.replace(/^\/(?=\?|$)/, '')
+  return whole.endsWith(left) ? whole.slice(0, whole.length - left.length).replace(/\/$/, '') : ''
 }
 
-/** In `GET http://host/path` and `GET //host/path`, the path comes after the supposed host. */
+/** In `GET http://host/path`, the path comes after the supposed host. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target
-  const [, path] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? []
-  return path === undefined ? '' : path === '' ? '/' : path
+  return HOST.test(target) ? target.replace(HOST, '') || '/' : ''
 }
+
+const HOST = /^https?:\/\/[^/?#]*/i
 
 function toWebRequest(request: IncomingMessage, target: string): Request {
   const headers = new Headers()

@@ -97,6 +97,20 @@ describe('below a path of the host', () => {
     if (prefix !== '') expect(await rawStatus(port, '/articles')).toBe(404)
   })
 
+  test('under Connect, also where the target names a host', async () => {
+    const { handler } = createTestService(config)
+    // It cuts off its path behind the host.
+    const port = await listen((request, response) => {
+      const originalUrl = request.url ?? ''
+      const url = originalUrl.replace(/^(http:..h)?\/api/, '$1').replace(/^(?=\?|$)/, '/')
+      void toNodeHandler(handler)(Object.assign(request, { originalUrl, url }), response)
+    })
+    for (const target of ['/api/articles', '/api', '/api?', '/api/'])
+      for (const host of ['', 'http://h'])
+        expect([target, await rawStatus(port, host + target)]).toEqual([target, 200])
+    expect(await rawStatus(port, 'http://h/api/nothing')).toBe(404)
+  })
+
   const rawStatus = async (port: number, target: string): Promise<number> =>
     (await sendHead(port, `GET ${target} HTTP/1.1`, 'Host: h')).status
 

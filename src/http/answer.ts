@@ -42,3 +42,6 @@ export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 /** Whether a body is written bit by bit. */
 export const isStream = (body: Answer['body']): body is TextStream =>
   typeof body === 'object' && body !== null && !(body instanceof Uint8Array)
+
+/** Whether a stream goes on for as long as its client. */
+export const isEndless = (stream: Pick<TextStream, 'isEndless'>): boolean => stream.isEndless?.() ?? false

@@ -10,7 +10,7 @@ import type { Answering } from '../service/start/lifecycle.js'
 import type { Store } from '../service/store.js'
 import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
-import { type Answer, type IncomingRequest, isStream, type Respond } from './answer.js'
+import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } from './answer.js'
 import { createCors } from './cors.js'
 import { type Limit, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
@@ -143,7 +143,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       return null
     }
     let stopListening = (): void => {}
-    const answering = body.isEndless ? undefined : options.trackAnswer()
+    const answering = isEndless(body) ? undefined : options.trackAnswer()
     const observed = observeStream(body, answering?.goesOn, (thrown) => {
       stopListening()
       answering?.end()

@@ -1,4 +1,4 @@
-import type { TextStream } from '../service/read/text-stream.js'
+import { isEndless, type TextStream } from './answer.js'
 
 /** The milliseconds after which a stream ends whose client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
@@ -49,9 +49,7 @@ export function observeStream(
       end()
       stream.cancel()
     },
-    get isEndless() {
-      return stream.isEndless === true
-    },
+    isEndless: () => isEndless(stream),
   }
 }
 
@@ -79,7 +77,7 @@ export function toReadableStream(stream: TextStream): ReadableStream<Uint8Array>
         return controller.error(thrown)
       }
       // What waits for the client of an endless stream is bounded by itself.
-      if (stream.isEndless) return
+      if (isEndless(stream)) return
       timer = setTimeout(() => {
         controller.error(new Error('nobody reads this stream'))
         stream.cancel()

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { isEndless, type TextStream } from '../http/answer.js'
 import { IDLE_MILLISECONDS, PIECE, piecesOf } from '../http/send-stream.js'
 import type { Bytes } from '../json/bytes.js'
-import type { TextStream } from '../service/read/text-stream.js'
 
 /** Texts or bytes, one after another. */
 type Parts = (Iterable<string | Bytes> | AsyncIterable<string | Bytes>) & Pick<TextStream, 'isEndless'>
@@ -45,7 +45,7 @@ function isTaken(response: ServerResponse, parts: Parts): Promise<boolean> {
     const onIdle = (): void => {
       const before = left
       left = leftIn(response)
-      if (left === before && !parts.isEndless) finish(false)
+      if (left === before && !isEndless(parts)) finish(false)
       else timer = setTimeout(onIdle, IDLE_MILLISECONDS)
     }
     let timer = setTimeout(onIdle, IDLE_MILLISECONDS)

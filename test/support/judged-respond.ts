@@ -120,7 +120,7 @@ function judgeOnTheWay(
   }
   // It may be cut off, and some have no end.
   judge(undefined)
-  return body.isEndless ? answer : { ...answer, body: readAlong(body, judge) }
+  return body.isEndless?.() ? answer : { ...answer, body: readAlong(body, judge) }
 }
 
 /** What judges an answer must not change it: what it throws is a fault of the answer. */

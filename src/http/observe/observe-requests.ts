@@ -1,7 +1,14 @@
 import { whenReady } from '../../promises.js'
 import type { Logger, Observe } from '../../types/host.js'
 import type { MaybePromise } from '../../types.js'
-import { type Answer, type IncomingRequest, isStream, type Respond, type TextStream } from '../answer.js'
+import {
+  type Answer,
+  type IncomingRequest,
+  isEndless,
+  isStream,
+  type Respond,
+  type TextStream,
+} from '../answer.js'
 import { observeStream } from '../send-stream.js'
 import { Observation } from './observation.js'
 
@@ -69,9 +76,7 @@ function followStream(stream: TextStream, onEnd: (isWhole: boolean) => void): Te
       isWhole = true
     },
     cancel: () => stream.cancel(),
-    get isEndless() {
-      return stream.isEndless === true
-    },
+    isEndless: () => isEndless(stream),
   }
   return observeStream(whole, undefined, () => onEnd(isWhole))
 }

@@ -27,7 +27,7 @@ export class Outbox implements TextStream {
   }
 
   /** Once it is over, what waits has an end. */
-  get isEndless(): boolean {
+  isEndless(): boolean {
     return !this.#isOver
   }
 

@@ -6,7 +6,7 @@ export type Text = string | Bytes | TextStream
 /** Text that arrives in pieces; bytes may be those of others too. */
 export interface TextStream extends AsyncIterable<string | Bytes> {
   /** Whether it goes on for as long as its client: it may be quiet for long, and nothing waits for its end. */
-  readonly isEndless?: boolean
+  isEndless?(): boolean
   /** Ends the work, whatever it waits for. */
   cancel(): void
 }

@@ -1,10 +1,32 @@
 import type { Collection } from '../../config/plan.js'
+import type { Field } from '../../fields/field-type.js'
+import { compareText } from '../../json/compare-text.js'
 import { freezeCopy, freezeDeep } from '../../json/freeze-deep.js'
+import { orderNames } from '../../json/order-names.js'
+import { isObject } from '../../json/own-properties.js'
 import type { KnownCaller } from '../../permissions/caller.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Caller, Document, JsonObject } from '../../types.js'
 import type { PlannedDocument, PlannedWrite } from '../hooks.js'
 import { readFields } from '../write/stored-document.js'
+
+/** The properties of an object as answers list them: those of its schema, then the others by name (CONTRACT.md §1). */
+function orderProperties(fields: readonly Field[], value: JsonObject): JsonObject {
+  const declared = new Map(fields.map((field) => [field.name, field]))
+  const others = Object.keys(value)
+    .filter((name) => !declared.has(name))
+    .sort(compareText)
+  const names = [...[...declared.keys()].filter((name) => Object.hasOwn(value, name)), ...others]
+  return Object.fromEntries(names.map((name) => [name, orderValue(declared.get(name), value[name])]))
+}
+
+function orderValue(field: Field | undefined, value: unknown): unknown {
+  if (field?.type === 'object' && isObject(value)) return orderProperties(field.properties, value)
+  const items = field?.items
+  return items && Array.isArray(value)
+    ? value.map((element) => orderValue(items, element))
+    : orderNames(value)
+}
 
 /** The documents of a write, as its hook sees them. */
 export interface ShownChange {
@@ -18,8 +40,8 @@ export function showChange({ collection, before, after }: PlannedWrite): ShownCh
   const isHash = (name: string): boolean => collection.hashes.some((hash) => hash.name === name)
   const show = ({ fields, system }: PlannedDocument): Document => {
     const { _id, ...others } = system
-    const open = Object.entries(fields).filter(([name]) => !isHash(name))
-    return freezeDeep({ _id: String(_id), ...Object.fromEntries(open), ...others })
+    const open = Object.fromEntries(Object.entries(fields).filter(([name]) => !isHash(name)))
+    return freezeDeep({ _id: String(_id), ...orderProperties(collection.fields, open), ...others })
   }
   const old = before && planned(before)
   return {

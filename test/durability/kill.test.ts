@@ -38,7 +38,8 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
     expect,
   }) => {
     const store = stores.create()
-    let total = 0
+    /** For each round how many documents are there at least, and at most. */
+    const bounds: (readonly [least: number, most: number])[] = []
     let next = startWorker()
     for (let round = 0; round < ROUNDS; round++) {
       const worker = next
@@ -63,8 +64,9 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
       // Those of which nobody was told are whole, too.
       for (const { text, digest } of documents.values()) expect(digestOf(text)).toBe(digest)
       expect(documents.size).toBeGreaterThanOrEqual(acknowledged.size)
-      // Each loop may have one under way, and one that was answered but no longer printed.
-      expect(documents.size).toBeLessThanOrEqual(acknowledged.size + 2 * LOOPS)
+      // Each loop may have one under way, and one that was answered but no longer printed. A server of its own may
+      // still be at what it was sent before the kill.
+      bounds.push([documents.size, acknowledged.size + 2 * LOOPS])
       // The index knows what is stored, and nothing else.
       for (const { code } of [...documents.values()].slice(-LOOPS)) {
         expect(await service.send('POST /things', { code })).toMatchObject({
@@ -74,8 +76,14 @@ describe.concurrent.each(engines)('%s', (_, useStores) => {
       }
       expect((await service.send('POST /things', { code: `after ${round}` })).status).toBe(201)
       await service.handler.close()
-      total += documents.size + 1
     }
-    expect(await readStore(store, 'things')).toHaveLength(total)
+    const left = await readStore(store, 'things')
+    const found = bounds.map((_, round) => left.filter((document) => document.round === round).length)
+    for (const [round, [least, most]] of bounds.entries()) {
+      expect(found[round]).toBeGreaterThanOrEqual(least)
+      expect(found[round]).toBeLessThanOrEqual(most)
+    }
+    // Nothing else is there but what each round created behind the kill.
+    expect(left).toHaveLength(ROUNDS + found.reduce((sum, count) => sum + count, 0))
   })
 })

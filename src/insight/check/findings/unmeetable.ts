@@ -1,10 +1,13 @@
 import type { Field } from '../../../fields/field-type.js'
+import { isEqualJson } from '../../../json/equality.js'
+import { isObject, readOwn } from '../../../json/own-properties.js'
 import { OWNER } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import { joinWays, type Ways } from '../../../query/claims/demands.js'
 import { findVariables } from '../../../query/variable.js'
 import { isAnywhere } from '../../../query/where.js'
-import { normalise } from '../../../schema/normalise.js'
+import { applyDefaults, normalise, normaliseProperties } from '../../../schema/normalise.js'
+import type { JsonObject } from '../../../types.js'
 import { mayChange } from '../implies.js'
 import { isPossible, type Situation } from '../satisfy.js'
 import { type Check, OWN, type Placed, type Scope, waysOfRule } from '../scope.js'
@@ -39,32 +42,48 @@ function situateCreate(scope: Scope, placed: Placed): Situation {
     const { name } = field
     const isAccepted = acceptsProperty(rule, name, collection.roleField) && name !== collection.verifiedField
     const isCredential = scope.plan.auth?.users === collection && isNamed(scope, name)
-    if (rule.set.has(name)) fixSet(fixed, field, rule.set.get(name))
-    else if (!isAccepted && !isCredential && field.defaultAt(null) === field.defaultAt(SOME_TIME))
-      fixed.set(name, orMissing(normalise(field, field.defaultAt(null))))
+    const isSet = rule.set.has(name)
+    if (isSet ? isOfNobody(rule.set.get(name)) : !isAccepted && !isCredential)
+      fixCreated(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
   }
-  if (scope.isForAnonymous(placed)) fixed.set('createdBy', undefined)
+  // A user is its own creator.
+  if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
   return { ...scope.situate(placed), fixed }
 }
 
-const SOME_TIME = '2026-01-01T00:00:00.000Z'
+/** Notes what becomes of a field of a new document, with its defaults, where that is the same at any time. */
+function fixCreated(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
+  const normalised = normaliseProperties([field], given)
+  const [value, other] = TIMES.map((now) => readOwn(applyDefaults([field], normalised, now), field.name))
+  if (isEqualJson(value, other)) fixed.set(field.name, orMissing(value))
+}
+
+const TIMES: readonly string[] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']
 
 const isNamed = ({ plan: { auth } }: Scope, name: string): boolean =>
   name === auth?.identifier.name || name === auth?.secret.name
 
 const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
 
-/** What a `set` puts in, where that depends on nobody. */
-function fixSet(fixed: Map<string, unknown>, field: Field, value: unknown): void {
-  if (findVariables(value).length === 0) fixed.set(field.name, orMissing(normalise(field, value)))
-}
+/** Whether what a `set` puts in depends neither on who asks nor on when. */
+const isOfNobody = (value: unknown): boolean => findVariables(value).length === 0
+
+/** Whether what a `set` puts in is all that is there behind an update: none merges it, and no default is in its place. */
+const isWhole = (field: Field, value: unknown): boolean =>
+  isOfNobody(value) &&
+  field.properties.length === 0 &&
+  !isObject(value) &&
+  (value !== null || field.defaultAt(null) === undefined)
 
 /** What an update cannot change stays, so it meets the rule's `where` still. */
 function isMetByUpdate(scope: Scope, placed: Placed): boolean {
   const { collection, rule } = placed
   const fixed = new Map<string, unknown>()
-  for (const field of collection.fields)
-    if (rule.set.has(field.name)) fixSet(fixed, field, rule.set.get(field.name))
+  for (const field of collection.fields) {
+    const value = rule.set.get(field.name)
+    if (rule.set.has(field.name) && isWhole(field, value))
+      fixed.set(field.name, orMissing(normalise(field, value)))
+  }
   const stays = (path: string): boolean => {
     const [top = ''] = path.split('.')
     return top !== 'updatedAt' && !rule.set.has(top) && !mayChange(placed, path)

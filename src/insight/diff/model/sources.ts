@@ -60,8 +60,16 @@ export function sourceOfWritten(written: unknown, path: readonly string[]): Sour
   return isObject(written) ? sourceOfWritten(readOwn(written, first), rest) : MISSING
 }
 
-/** The default of a field as a source; one that is the time is the variable of the time. */
-export function sourceOfDefault(field: Field): Source {
-  const written = 'default' in field.definition ? field.definition.default : undefined
-  return written === NOW ? variable(TIME) : fixed(written)
+/** The source of a written value, or of none, where defaults take the place of what is missing, also inside objects. */
+export const sourceOfFilled = (field: Field | undefined, written?: unknown): Source =>
+  sourceOfWritten(field ? fill(field, written) : written, [])
+
+/** A written value with its defaults; variables stay. `null` means that there is none. */
+function fill(field: Field, written: unknown): unknown {
+  const { definition, properties } = field
+  const isNone = written === undefined || (written === null && definition.nullable === true)
+  const value = isNone ? ('default' in definition ? definition.default : undefined) : written
+  if (properties.length === 0 || !isObject(value)) return value
+  const filled = properties.map((property) => [property.name, fill(property, readOwn(value, property.name))])
+  return { ...value, ...Object.fromEntries(filled.filter(([, inner]) => inner !== undefined)) }
 }

@@ -9,8 +9,7 @@ import {
   choose,
   fixed,
   MISSING,
-  sourceOfDefault,
-  sourceOfWritten,
+  sourceOfFilled,
   TIME,
   variable,
 } from '../model/sources.js'
@@ -30,15 +29,10 @@ export function applyCreate(write: Write, rule: Rule): Applied {
   const isGiven = (name: string): Diagram => (accepts(write, rule, name) ? body.names(name) : NEVER)
   const byName = new Map(collection.fields.map((field) => [field.name, field]))
   const sourcesOf = (name: string): Cases => {
-    if (rule.set.has(name)) return always(sourceOfWritten(rule.set.get(name), []))
     const field = byName.get(name)
+    if (rule.set.has(name)) return always(sourceOfFilled(field, rule.set.get(name)))
     const own = and(isGiven(name), not(body.isNull(name)))
-    return choose(
-      logic,
-      own,
-      always(variable(bodyKey(name))),
-      always(field ? sourceOfDefault(field) : MISSING),
-    )
+    return choose(logic, own, always(variable(bodyKey(name))), always(sourceOfFilled(field)))
   }
   const faults = new Map<string, Diagram>()
   for (const field of collection.fields) {

@@ -9,9 +9,8 @@ import {
   bodyKey,
   type Cases,
   choose,
-  MISSING,
   type Sources,
-  sourceOfDefault,
+  sourceOfFilled,
   sourceOfWritten,
   storedKey,
   TIME,
@@ -40,9 +39,11 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
     return mode === 'put' && isCovered ? isShown(name) : NEVER
   }
   const written = (name: string): Cases => {
-    if (rule.set.has(name)) return always(sourceOfWritten(rule.set.get(name), []))
     const field = byName.get(name)
-    const orDefault = always(mode === 'put' && field ? sourceOfDefault(field) : MISSING)
+    const fill = (value?: unknown): Cases =>
+      always(mode === 'put' ? sourceOfFilled(field, value) : sourceOfWritten(value ?? undefined, []))
+    if (rule.set.has(name)) return fill(rule.set.get(name))
+    const orDefault = fill()
     const given = choose(logic, body.isNull(name), orDefault, always(variable(bodyKey(name))))
     return choose(logic, isKept(name), given, choose(logic, isReplaced(name), orDefault, stay(name)))
   }

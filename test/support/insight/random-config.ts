@@ -38,7 +38,10 @@ function attribute(random: Random, definition: SmallDefinition): SmallDefinition
   if (random.chance(0.12)) return { ...definition, required: true }
   if (random.chance(0.1)) return { ...definition, immutable: true }
   if (random.chance(0.1)) return { ...definition, default: random.pick(valuesOf(definition)) }
-  return random.chance(0.06) ? { ...definition, nullable: true } : definition
+  if (!random.chance(0.12)) return definition
+  // `null` then makes room for it.
+  const filled = random.chance(0.5) ? { default: random.pick(valuesOf(definition)) } : {}
+  return { ...definition, nullable: true, ...filled }
 }
 
 export const randomSchema = (random: Random): SmallSchema => {
@@ -145,7 +148,8 @@ function randomSet(random: Random, schema: SmallSchema): Json {
       const isText = schema[name].type === 'string' && schema[name].enum === undefined
       if (isText && random.chance(0.4)) return [name, random.pick(['$user.team', '$user._id'])]
       if (schema[name].type === 'array' && random.chance(0.3)) return [name, '$user.teams']
-      return [name, random.pick(valuesOf(schema[name]))]
+      const isNone = schema[name].nullable && random.chance(0.5)
+      return [name, isNone ? null : random.pick(valuesOf(schema[name]))]
     }),
   )
 }

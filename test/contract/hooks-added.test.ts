@@ -75,6 +75,29 @@ describe.each(storages)('in %s,', (_, create) => {
     },
   )
 
+  test('is refused in a batch as it is alone, though more than one thing is wrong', async () => {
+    const marks = { schema: { code: { ...text, unique: true } }, permissions }
+    const pages = { schema: { title: text }, permissions }
+    let path = ''
+    const { send, make } = open(
+      { collections: { pages, marks } },
+      {
+        marks: {
+          before: () => (path ? { also: [{ method: 'PUT', path, body: {}, ifNoneMatch: '*' }] } : {}),
+        },
+      },
+    )
+    await make('POST /marks', { code: 'taken' })
+    path = `/pages/${await make('POST /pages', { title: 'there' })}`
+    const again = post('/marks', { code: 'taken' })
+    const alone = await send('POST /marks', { body: again.body as object })
+    expect([alone.status, alone.body.code]).toEqual([412, 'precondition_failed'])
+    for (const operations of [[again], [post('/pages', {}), again]]) {
+      const { status, body } = await send('POST /_batch', { body: { operations } })
+      expect([status, body.code, body.operation]).toEqual([412, 'precondition_failed', operations.length - 1])
+    }
+  })
+
   test('has the time of the request that it is added to', async () => {
     let time = Date.parse('2026-01-01T00:00:00Z')
     const seen: unknown[] = []

@@ -63,6 +63,8 @@ async function judgeAll(
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
       if (i === 0) throw at(i, thrown)
+      // What it would have written before it was refused, a hook's part or the document itself, is not tried.
+      store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
     }
     const pause = pace(STEPS_AN_OPERATION + stepsTaken() - before + store.takeWork() / BYTES_A_STEP)

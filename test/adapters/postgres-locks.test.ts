@@ -48,7 +48,7 @@ let service: TestService
 let pauseNext: () => Promise<Paused>
 
 beforeAll(async () => {
-  pool = newPool({ connectionString: postgres.url, max: 20 })
+  pool = newPool({ connectionString: postgres.url, max: 20, application_name: schema })
   observer = new pg.Client({ connectionString: postgres.url })
   await observer.connect()
   const pausing = pausePool(pool)
@@ -120,11 +120,11 @@ const WRITES: readonly (readonly [what: string, write: (world: World) => Line])[
 const send = async ([line, body]: Line): Promise<number> =>
   (await service.send(line, body ? { body } : {})).status
 
-/** How many wait for a process. */
+/** How many of the service wait for a process. Elsewhere on the server, a building of an index waits for all writes. */
 async function countWaiting({ process }: Paused): Promise<number> {
   const text =
-    'SELECT count(*)::int AS total FROM pg_locks WHERE NOT granted AND $1 = ANY(pg_blocking_pids(pid))'
-  return (await observer.query(text, [process])).rows[0].total
+    'SELECT count(*)::int AS total FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE application_name = $2 AND NOT granted AND $1 = ANY(pg_blocking_pids(pid))'
+  return (await observer.query(text, [process, schema])).rows[0].total
 }
 
 /** The locks of whole tables that a process has. */

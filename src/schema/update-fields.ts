@@ -56,7 +56,7 @@ export function updateFields(
 }
 
 /** A field whose defaults set nothing that is immutable: that is set on create only. */
-const forUpdate = (field: Field): Field =>
+export const forUpdate = (field: Field): Field =>
   holdsImmutable(field)
     ? {
         ...field,

@@ -1,23 +1,12 @@
 import type { Field } from '../../fields/field-type.js'
 import { compare } from '../../filter/compare.js'
 import type { Filter, Scalar } from '../../filter/filter.js'
-import { compilePath } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { Demand, Ways } from '../../query/claims/demands.js'
 import { buildCondition } from '../../query/condition.js'
 import { isOperator } from '../../query/operators.js'
 import { findVariables } from '../../query/variable.js'
-import type { BodyValidator } from '../../schema/validator.js'
-
-/** What is known of a document beside what is demanded of it. */
-export interface Situation {
-  readonly paths: ReadonlyMap<string, Field>
-  readonly validate: BodyValidator
-  /** Top-level fields whose value is known; `undefined` stands for a missing one. */
-  readonly fixed?: ReadonlyMap<string, unknown>
-  /** Whether a variable stands for nothing, as `$user` for the anonymous. */
-  readonly isLacking?: (variable: string) => boolean
-}
+import { findKnown, type Situation } from './situation.js'
 
 /** Whether some document may meet one of the ways. It errs on the side of "yes". */
 export const isPossible = (ways: Ways, situation: Situation): boolean =>
@@ -102,17 +91,17 @@ const SYSTEM: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 /** What the schema says of a field, and what is known of it. */
 function roomOf(field: Field, situation: Situation): Room {
   const { definition, path } = field
-  const [top = path] = path.split('.')
   const empty = { without: [], lows: [], highs: [], is: new Set<string>(), isNot: new Set<string>() }
-  if (situation.fixed?.has(top)) {
-    const value = compilePath(path)({ [top]: situation.fixed.get(top) })
+  const known = findKnown(path, situation)
+  if (known) {
+    const { value } = known
     const isThere = value !== undefined && value !== null
     const only = isScalar(value) ? [value] : null
     return { ...empty, mayBeMissing: !isThere, mayBeThere: isThere, only }
   }
   const room: Room = {
     ...empty,
-    mayBeMissing: !isAlwaysThere(path, situation.paths),
+    mayBeMissing: !isAlwaysThere(path, situation.paths) && situation.there?.has(path) !== true,
     mayBeThere: true,
     only:
       'enum' in definition && definition.enum
@@ -206,8 +195,8 @@ function exclude(room: Room, filter: Filter): void {
 
 /** An array: each condition asks for an element of its own. */
 function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
-  const [top = ''] = field.path.split('.')
-  const isGone = situation.fixed?.has(top) === true && (situation.fixed.get(top) ?? null) === null
+  const known = findKnown(field.path, situation)
+  const isGone = known !== undefined && (known.value ?? null) === null
   const { fixed: _, ...free } = situation
   const narrowed = demands.flatMap((demand) => {
     if (!field.items?.fieldType.isScalar) return []
@@ -230,12 +219,13 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
 }
 
 /** Whether the schema accepts a value of a field, or of an element of an array. */
-function canStore(field: Field, value: Scalar, { paths, validate, fixed }: Situation): boolean {
+function canStore(field: Field, value: Scalar, situation: Situation): boolean {
+  const { paths, validate } = situation
   const names = field.path.split('.')
   const [top = ''] = names
   // What is known is there, and system fields are the service's.
   if (
-    fixed?.has(top) ||
+    findKnown(field.path, situation) ||
     paths.get(top)?.definition === undefined ||
     SYSTEM.includes(top) ||
     top === 'createdBy'

@@ -7,7 +7,7 @@ import { findVariables, USER, USER_ID, userPathOf } from '../../query/variable.j
 import { USERS } from '../../schema/names.js'
 import { normalise } from '../../schema/normalise.js'
 import type { FindingCode } from './codes.js'
-import type { Situation } from './satisfy.js'
+import type { Situation } from './situation.js'
 
 /** A rule, and where it stands. */
 export interface Placed {

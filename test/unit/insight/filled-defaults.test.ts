@@ -61,6 +61,25 @@ const ROWS: Row[] = [
     'PATCH',
     { o: { y: 'a' } },
   ],
+  [
+    'what a set is normalised to',
+    { a: { ...text, lowercase: true, trim: true } },
+    { create: { set: { a: ' AB' }, check: { a: 'ab' } } },
+    'POST',
+  ],
+  [
+    'what a default is normalised to',
+    { a: { ...text, lowercase: true, default: 'AB' }, b: text },
+    { create: { pick: ['b'], check: { a: 'ab' } } },
+    'POST',
+  ],
+  [
+    'a time that is normalised',
+    { at: { type: 'timestamp' }, b: text },
+    { update: { set: { at: '2026-01-01' }, check: { at: '2026-01-01T00:00:00Z' } } },
+    'PUT',
+    {},
+  ],
 ]
 
 const OPERATIONS = { POST: 'create', PATCH: 'patch', PUT: 'put' } as const
@@ -117,4 +136,29 @@ test('what stays beside a set because it is immutable is no finding', () => {
   const config = { collections: { things: { schema, permissions } } }
   const found = checkConfig(config, { authenticate: true }).map(({ code }) => code)
   expect(found).not.toContain('unmeetable_check')
+})
+
+test.each<[what: string, update: object]>([
+  ['another value inside', { set: { o: { x: 's' } }, check: { 'o.x': 't' } }],
+  ['another value inside than "where" says', { set: { o: { x: 's' } }, where: { 'o.x': 't' } }],
+  ['that it is not there', { set: { o: {} }, check: { o: { $exists: false } } }],
+  ['neither nothing nor the default', { set: { k: null }, check: { k: 't' } }],
+])('what is set and what is demanded of it, %s, is a finding', (_, update) => {
+  const schema = { o: objectOf({ x: text, y: text }), k: { ...text, nullable: true, default: 'd' }, b: text }
+  const config = {
+    collections: { things: { schema, permissions: { god: true, editor: { read: true, update } } } },
+  }
+  const found = checkConfig(config, { authenticate: true }).map(({ code }) => code)
+  expect(found).toContain('unmeetable_check')
+})
+
+test('a default sets nothing that is immutable', () => {
+  const schema = { k: { ...text, nullable: true, default: 'x', immutable: true }, b: text }
+  const editing = { update: { pick: ['b'], set: { k: null }, check: { k: 'x' } } }
+  const configOf = (editor: object) => ({
+    collections: { things: { schema, permissions: { god: true, editor: { read: true, ...editor } } } },
+  })
+  const all = comparePermissions(configOf({}), configOf(editing), { authenticate: true })
+  const put = all.flatMap((one) => ('operation' in one && one.operation === 'put' ? [one.kind] : []))
+  expect(put).not.toContain('widening')
 })

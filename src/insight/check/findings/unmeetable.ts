@@ -7,10 +7,12 @@ import { joinWays, type Ways } from '../../../query/claims/demands.js'
 import { findVariables } from '../../../query/variable.js'
 import { isAnywhere } from '../../../query/where.js'
 import { applyDefaults, normalise, normaliseProperties } from '../../../schema/normalise.js'
+import { forUpdate } from '../../../schema/update-fields.js'
 import type { JsonObject } from '../../../types.js'
 import { mayChange } from '../implies.js'
-import { isPossible, type Situation } from '../satisfy.js'
+import { isPossible } from '../satisfy.js'
 import { type Check, OWN, type Placed, type Scope, waysOfRule } from '../scope.js'
+import type { Situation } from '../situation.js'
 import { isMatched, pointTo } from './never.js'
 
 /** Conditions on what would be stored that nothing meets which the rule lets through. */
@@ -43,16 +45,16 @@ function situateCreate(scope: Scope, placed: Placed): Situation {
     const isAccepted = acceptsProperty(rule, name, collection.roleField) && name !== collection.verifiedField
     const isCredential = scope.plan.auth?.users === collection && isNamed(scope, name)
     const isSet = rule.set.has(name)
-    if (isSet ? isOfNobody(rule.set.get(name)) : !isAccepted && !isCredential)
-      fixCreated(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
+    if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)
+      fixFilled(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
   }
   // A user is its own creator.
   if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
   return { ...scope.situate(placed), fixed }
 }
 
-/** Notes what becomes of a field of a new document, with its defaults, where that is the same at any time. */
-function fixCreated(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
+/** Notes what becomes of a field with its defaults, where that is the same at any time. */
+function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
   const normalised = normaliseProperties([field], given)
   const [value, other] = TIMES.map((now) => readOwn(applyDefaults([field], normalised, now), field.name))
   if (isEqualJson(value, other)) fixed.set(field.name, orMissing(value))
@@ -66,29 +68,51 @@ const isNamed = ({ plan: { auth } }: Scope, name: string): boolean =>
 const orMissing = (value: unknown): unknown => (value === null ? undefined : value)
 
 /** Whether what a `set` puts in depends neither on who asks nor on when. */
-const isOfNobody = (value: unknown): boolean => findVariables(value).length === 0
+const isConstant = (value: unknown): boolean => findVariables(value).length === 0
 
-/** Whether what a `set` puts in is all that is there behind an update: none merges it, and no default is in its place. */
-const isWhole = (field: Field, value: unknown): boolean =>
-  isOfNobody(value) &&
-  field.properties.length === 0 &&
-  !isObject(value) &&
-  (value !== null || field.defaultAt(null) === undefined)
+/** What is known of a document that was changed. */
+type Known = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
+
+/**
+ * Notes what a `set` leaves at a path, which is there behind a PATCH and a PUT alike. What else is inside an object may be
+ * merged, kept, or a default.
+ */
+function noteUpdated(known: Known, field: Field, value: unknown): void {
+  if (!isObject(value)) known.fixed.set(field.path, normalise(field, value))
+  else {
+    known.there.add(field.path)
+    for (const property of field.properties) {
+      const inner = readOwn(value, property.name)
+      if (inner !== undefined && inner !== null) noteUpdated(known, property, inner)
+    }
+  }
+}
+
+/** What `set` leaves of an update. A PATCH removes by `null`; behind a PUT a default may take its place. */
+function knowUpdated({ collection: { fields }, rule }: Placed, mode: 'patch' | 'put'): Known {
+  const known: Known = { fixed: new Map(), there: new Set() }
+  for (const field of fields) {
+    const { name } = field
+    if (!rule.set.has(name) || !isConstant(rule.set.get(name))) continue
+    const value = rule.set.get(name)
+    if (value !== null) noteUpdated(known, field, value)
+    else if (mode === 'patch') known.fixed.set(name, undefined)
+    else fixFilled(known.fixed, forUpdate(field), {})
+  }
+  return known
+}
 
 /** What an update cannot change stays, so it meets the rule's `where` still. */
 function isMetByUpdate(scope: Scope, placed: Placed): boolean {
-  const { collection, rule } = placed
-  const fixed = new Map<string, unknown>()
-  for (const field of collection.fields) {
-    const value = rule.set.get(field.name)
-    if (rule.set.has(field.name) && isWhole(field, value))
-      fixed.set(field.name, orMissing(normalise(field, value)))
-  }
+  const { rule } = placed
   const stays = (path: string): boolean => {
     const [top = ''] = path.split('.')
     return top !== 'updatedAt' && !rule.set.has(top) && !mayChange(placed, path)
   }
   const stored: Ways = waysOfRule(rule).map((way) => way.filter(({ path }) => stays(path)))
   const own: Ways = rule.subject === OWNER ? [[OWN]] : [[]]
-  return isPossible(joinWays([rule.check.ways, stored, own], 'and'), { ...scope.situate(placed), fixed })
+  const ways = joinWays([rule.check.ways, stored, own], 'and')
+  return (['patch', 'put'] as const).some((mode) =>
+    isPossible(ways, { ...scope.situate(placed), ...knowUpdated(placed, mode) }),
+  )
 }

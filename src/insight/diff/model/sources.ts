@@ -1,6 +1,7 @@
 import type { Field } from '../../../fields/field-type.js'
 import { isObject, readOwn } from '../../../json/own-properties.js'
-import { isVariable, NOW } from '../../../query/variable.js'
+import { findVariables, isVariable, NOW } from '../../../query/variable.js'
+import { normalise, normalisePatch } from '../../../schema/normalise.js'
 import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import type { Logic } from '../solver/logic.js'
 
@@ -64,12 +65,23 @@ export function sourceOfWritten(written: unknown, path: readonly string[]): Sour
 export const sourceOfFilled = (field: Field | undefined, written?: unknown): Source =>
   sourceOfWritten(field ? fill(field, written) : written, [])
 
-/** A written value with its defaults; variables stay. `null` means that there is none. */
+/** The source of a value that is merged into what is there. */
+export const sourceOfMerged = (field: Field | undefined, written: unknown): Source =>
+  sourceOfWritten(field && isPlain(written) ? (normalisePatch(field, written) ?? undefined) : written, [])
+
+/** Whether a value has no variables; those stay as they are written. */
+const isPlain = (value: unknown): boolean => value !== undefined && findVariables(value).length === 0
+
+const SOME_TIME = '2026-01-01T00:00:00.000Z'
+
+/** A written value as it is stored, with its defaults. `null` stands for none where a field is nullable. */
 function fill(field: Field, written: unknown): unknown {
   const { definition, properties } = field
   const isNone = written === undefined || (written === null && definition.nullable === true)
-  const value = isNone ? ('default' in definition ? definition.default : undefined) : written
-  if (properties.length === 0 || !isObject(value)) return value
+  // A field may have a default that nothing puts in.
+  const isFilled = 'default' in definition && field.defaultAt(SOME_TIME) !== undefined
+  const value = isNone ? (isFilled ? definition.default : undefined) : written
+  if (properties.length === 0 || !isObject(value)) return isPlain(value) ? normalise(field, value) : value
   const filled = properties.map((property) => [property.name, fill(property, readOwn(value, property.name))])
   return { ...value, ...Object.fromEntries(filled.filter(([, inner]) => inner !== undefined)) }
 }

@@ -3,6 +3,7 @@ import type { Rule } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import { isAnywhere } from '../../../query/where.js'
 import { holdsImmutable } from '../../../schema/changes.js'
+import { forUpdate } from '../../../schema/update-fields.js'
 import { whereHolds } from '../model/conditions.js'
 import {
   always,
@@ -11,7 +12,7 @@ import {
   choose,
   type Sources,
   sourceOfFilled,
-  sourceOfWritten,
+  sourceOfMerged,
   storedKey,
   TIME,
   variable,
@@ -40,10 +41,10 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
   }
   const written = (name: string): Cases => {
     const field = byName.get(name)
-    const fill = (value?: unknown): Cases =>
-      always(mode === 'put' ? sourceOfFilled(field, value) : sourceOfWritten(value ?? undefined, []))
-    if (rule.set.has(name)) return fill(rule.set.get(name))
-    const orDefault = fill()
+    const put = (value?: unknown): Cases =>
+      always(mode === 'put' ? sourceOfFilled(field && forUpdate(field), value) : sourceOfMerged(field, value))
+    if (rule.set.has(name)) return put(rule.set.get(name))
+    const orDefault = put()
     const given = choose(logic, body.isNull(name), orDefault, always(variable(bodyKey(name))))
     return choose(logic, isKept(name), given, choose(logic, isReplaced(name), orDefault, stay(name)))
   }

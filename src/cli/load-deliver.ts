@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { toPrintable } from '../service/start/printable.js'
@@ -32,12 +33,13 @@ async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
     give = () => reject(new Error('it waits at its top level for what never comes'))
   })
   process.once('beforeExit', give)
-  // One of several processes would stay for the first one's sake.
-  process.channel?.unref()
+  // What connects one of several processes with the first one keeps it.
+  const channel = cluster.isWorker ? process.channel : undefined
+  channel?.unref()
   try {
     return await Promise.race([loading, empty])
   } finally {
-    process.channel?.ref()
+    channel?.ref()
     process.off('beforeExit', give)
   }
 }

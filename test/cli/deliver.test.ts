@@ -1,11 +1,14 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ORIGIN, root, useCommand } from '../support/command.js'
+import { command, ORIGIN, root, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
+import { until } from '../support/until.js'
 
 // CONTRACT.md §7, "The command"; §4, "Delivery"
 
-const { start, run, writeFiles } = useCommand()
+const { folder, start, run, writeFiles } = useCommand()
 
 const example = join(root, 'examples', 'config.json')
 const ANN = { email: 'ann@example.com', password: 'correct horse' }
@@ -79,4 +82,22 @@ test.each([
   const { code, stdout, stderr } = await run(example, '--deliver', './stuck.mjs', '--port', '0', ...more)
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('./stuck.mjs cannot be used for --deliver: it waits at its top level')
+})
+
+test('the command ends when it is told to, though who began it may speak with it', async () => {
+  await writeFiles({ 'quiet.mjs': 'export function deliver() {}\n' })
+  const options = { cwd: folder(), silent: true }
+  const child = fork(command, [example, '--deliver', './quiet.mjs', '--port', '0'], options)
+  try {
+    const ended = once(child, 'exit')
+    let said = ''
+    child.stdout?.on('data', (text) => {
+      said += text
+    })
+    await until(() => ORIGIN.test(said), 'it serves', 60)
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  } finally {
+    child.kill('SIGKILL')
+  }
 })

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 /** This repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const command = join(root, 'dist', 'cli.js')
+export const command = join(root, 'dist', 'cli.js')
 
 /** Where a command that serves says that it does. */
 export const ORIGIN = /http:\/\/[^/\s]+:(\d+)/

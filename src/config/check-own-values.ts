@@ -25,7 +25,7 @@ export function checkOwnValues(
     for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
       if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
       const inside = path.slice(place.pointer.length)
-      report.fault(`is not a value of the field: ${inside} ${message}`)
+      report.fault(`is not a value of the field: ${inside}${inside && ' '}${message}`)
     }
   }
   const visit = (field: Field, place: Place): void => {
@@ -36,7 +36,7 @@ export function checkOwnValues(
       const allowed = 'a default is a value, or "$now" for a timestamp'
       place.report.at('default').fault(`${JSON.stringify(variable)} is not a value: ${allowed}`)
     } else if (written !== undefined) judge(written, place, place.report.at('default'))
-    const choices: readonly unknown[] = ('enum' in definition && definition.enum) || []
+    const choices: readonly unknown[] = 'enum' in definition ? (definition.enum ?? []) : []
     for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))
     visitAll(properties, { ...place, report: place.report.at('properties') })
     if (items) {

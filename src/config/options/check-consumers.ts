@@ -16,7 +16,7 @@ export function judgeConsumers(options: unknown, config: unknown): readonly Conf
   return Object.entries(consumers).flatMap(([name, consumer]): readonly ConfigFault[] => {
     const path = `options.consumers.${name}`
     const first = byFold.get(name.toLowerCase()) ?? name
-    byFold.set(name.toLowerCase(), first)
+    if (consumer !== undefined) byFold.set(name.toLowerCase(), first)
     const fault = describeName(name, first)
     const unnamed = fault === undefined ? [] : [{ path, message: fault }]
     return consumer === undefined ? unnamed : [...unnamed, ...judgeConsumer(path, consumer, collections)]

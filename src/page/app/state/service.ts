@@ -64,7 +64,7 @@ function createSend(way: Way, hear: (response: Response) => void): typeof fetch 
       }
       finish(response?.status ?? 0)
       // A 401 may also be about a secret in the body.
-      if (/invalid_token/.test(response?.headers.get('www-authenticate') ?? '')) loseSession(used)
+      if (/error="invalid_token"/.test(response?.headers.get('www-authenticate') ?? '')) loseSession(used)
       if (response?.ok && sent.method !== 'GET') tellOthers()
       const pause = isLasting ? undefined : findPause(sent, response, attempt)
       if (pause !== undefined && init.signal?.aborted !== true) {

@@ -72,8 +72,8 @@ async function planVerification(
     done: undefined,
     behind,
     refuse(failure) {
-      const { reason, fields = [] } = failure
-      const isIdentifier = fields.length === 0 || fields.includes(auth.identifier.name)
+      const { reason, fields: taken = [] } = failure
+      const isIdentifier = taken.length === 0 || taken.includes(auth.identifier.name)
       if (reason === 'unique' && isIdentifier && delivered.kind !== 'verification') throw invalidDelivered()
       return refuse(failure)
     },

@@ -18,10 +18,20 @@ export const FIELD_NAMES: JsonSchema = { pattern: FIELD_NAME, not: { enum: RESER
 
 /** Checks that no two names, and no name and a reserved one, differ only in letter case (CONTRACT.md §1). */
 export function checkCase(names: readonly string[], reserved: readonly string[], report: ConfigReport): void {
+  for (const [name, message] of findTwins(names, reserved)) report.at(name).fault(message)
+}
+
+/** What is wrong with each name that differs from a reserved one, or from one before it, only in letter case. */
+export function findTwins(
+  names: readonly string[],
+  reserved: readonly string[],
+): ReadonlyMap<string, string> {
   const byFold = new Map(reserved.map((name) => [name.toLowerCase(), name]))
+  const faults = new Map<string, string>()
   for (const name of names) {
     const first = byFold.get(name.toLowerCase()) ?? name
     byFold.set(name.toLowerCase(), first)
-    if (first !== name) report.at(name).fault(`differs from ${JSON.stringify(first)} by case alone`)
+    if (first !== name) faults.set(name, `differs from ${JSON.stringify(first)} by case alone`)
   }
+  return faults
 }

@@ -77,7 +77,7 @@ export interface Store {
   read(access: ReadAccess): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
-  /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` does. */
+  /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` and its agreements do. */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
   within(deadline: Deadline): Store

@@ -1,4 +1,5 @@
 import type { ConfigFault } from '../../errors.js'
+import { findTwins } from '../../fields/names.js'
 import { isObject } from '../../json/own-properties.js'
 import { COLLECTION_NAME, RESERVED_COLLECTION_NAMES, suggest } from '../../schema/names.js'
 
@@ -12,22 +13,20 @@ export function judgeConsumers(options: unknown, config: unknown): readonly Conf
   const consumers = isObject(options) ? options.consumers : undefined
   if (!isObject(consumers)) return []
   const collections = isObject(config) && isObject(config.collections) ? config.collections : {}
-  const byFold = new Map<string, string>()
+  const named = Object.keys(consumers).filter((name) => consumers[name] !== undefined)
+  const twins = findTwins(named, RESERVED_COLLECTION_NAMES)
   return Object.entries(consumers).flatMap(([name, consumer]): readonly ConfigFault[] => {
     const path = `options.consumers.${name}`
-    const first = byFold.get(name.toLowerCase()) ?? name
-    if (consumer !== undefined) byFold.set(name.toLowerCase(), first)
-    const fault = describeName(name, first)
+    const fault = describeName(name) ?? twins.get(name)
     const unnamed = fault === undefined ? [] : [{ path, message: fault }]
     return consumer === undefined ? unnamed : [...unnamed, ...judgeConsumer(path, consumer, collections)]
   })
 }
 
-/** What is wrong with a name, which is stored with how far its consumer is; `first` differs from it by case at most. */
-function describeName(name: string, first: string): string | undefined {
+/** What is wrong with a name alone, which is stored with how far its consumer is. */
+function describeName(name: string): string | undefined {
   if (!isName.test(name)) return 'must have a name of letters, digits, _ and -, at most 63, a letter first'
-  if (RESERVED_COLLECTION_NAMES.includes(name.toLowerCase())) return 'is a reserved name'
-  return first === name ? undefined : `differs from ${JSON.stringify(first)} by case alone`
+  return RESERVED_COLLECTION_NAMES.includes(name) ? 'is a reserved name' : undefined
 }
 
 function judgeConsumer(

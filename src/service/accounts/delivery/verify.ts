@@ -25,7 +25,8 @@ const KINDS = ['verification', 'new-identifier'] as const
 /**
  * Verifies the identifier to which a token went; one that went to a new identifier puts it in (CONTRACT.md §4,
  * "Verification"). Throws `invalid_delivered_token`, also where the new identifier is taken by now,
- * `invalid_credentials` for a wrong secret, which uses no token up, `too_many_attempts`, and what a change of the account does.
+ * `invalid_credentials` for a wrong secret, which uses no token up, `too_many_attempts`, and what a change of the
+ * account does.
  */
 export async function verify(
   call: Call,

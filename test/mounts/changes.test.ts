@@ -7,6 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { createCollectionService, type Handler } from '../../src/index.js'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { settle } from '../contract/support/streams.js'
+import { readStream } from '../support/event-streams.js'
 
 // CONTRACT.md §9, "Events", "Bounds of streams"; §7, "The Node mount"
 
@@ -85,6 +86,9 @@ test.each(MOUNTS)('%s sends events as they come, and notices a client that goes'
   server.close()
 })
 
+/** More notes than any system takes for a client that does not read. */
+const MANY = 200
+
 test('a client that reads nothing for long keeps its stream, until that is over', async () => {
   const handler = createCollectionService(config)
   const server = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1')
@@ -95,11 +99,17 @@ test('a client that reads nothing for long keeps its stream, until that is over'
   const [[socket], [message]] = [await connecting, (await opening) as [IncomingMessage]]
   await readBlocks(message, 1)
   message.pause()
+  const witness = readStream(await handler(new Request('http://a.test/notes/changes')))
+  let created = 0
+  /** Creates a note, and waits until all who listen were told of the one before. */
   const create = async (): Promise<void> => {
+    created += 1
+    expect(created).toBeLessThan(MANY)
     const body = JSON.stringify({ text: 'a'.repeat(300_000) })
     const headers = { 'content-type': 'application/json' }
     const request = new Request('http://a.test/notes', { method: 'POST', body, headers })
     expect((await handler(request)).status).toBe(201)
+    await witness.until(1 + created)
     await settle()
   }
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -117,7 +127,7 @@ test('a client that reads nothing for long keeps its stream, until that is over'
     // Beyond 1 MiB that waits the stream is cut, and nothing more is to come.
     message.pause()
     while (socket.writableLength === 0) await create()
-    for (let i = 0; i < 6; i++) await create()
+    for (let i = 0; i < 7; i++) await create()
     message.on('error', () => {})
     for (let i = 0; i < 3; i++) {
       vi.advanceTimersByTime(31_000)

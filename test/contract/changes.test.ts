@@ -76,6 +76,16 @@ describe.each(useStorages())('in %s', (_, create) => {
     ])
   })
 
+  test('who reads is told of all that comes at once, however much it is', async () => {
+    const limits = { bulk: 500, bodyBytes: 4 * 1024 * 1024 }
+    const { open, write } = await serve({ adapter: create(), config: { ...config, limits } })
+    const stream = await open('/notes/changes', { caller: ADMIN })
+    const documents = Array.from({ length: 500 }, () => ({ text: 'x'.repeat(6000) }))
+    await write('POST /notes/bulk', { documents })
+    const events = await stream.until(501)
+    expect(events.filter(({ event }) => event === 'enter')).toHaveLength(500)
+  })
+
   test('subscribers with equal rights and queries get the same bytes', async () => {
     const { open, write } = await serve({ adapter: create() })
     const [one, other] = [

@@ -1,4 +1,5 @@
 import { type LogReader, PAGE } from './log-reader.js'
+import { createPatience } from './outbox.js'
 import type { Mark } from './sealed-ids.js'
 import { changesOfUsers, checkStandings, hasChanged, NO_CLUES } from './standing/check-standings.js'
 import { touchesOf, wasAnother } from './standing/claim-history.js'
@@ -76,8 +77,9 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): 
   }
   // The little that came meanwhile. What the reader has not yet taken is told again by it.
   return reader.alone(async () => {
+    const patience = createPatience()
     for (let goesOn: boolean | undefined = true; goesOn; ) {
-      goesOn = await tell(async () => {})
+      goesOn = await tell(() => outbox.makeRoom(patience))
       if (goesOn === false) return false
     }
     join()

@@ -5,7 +5,10 @@ import { COMMENT } from './frames.js'
 /** Beyond so many bytes that wait for the client, the next event cuts the stream (CONTRACT.md §9, "Bounds of streams"). */
 const MOST_WAITING = 1024 * 1024
 
-/** Below so many bytes that wait, a client that comes back gets more of what it missed. */
+/** The milliseconds that clients have, all at once, to take what comes at once. */
+const PATIENCE = 100
+
+/** Below so many bytes that wait, a client that is waited for gets more. */
 const FEW_WAITING = 64 * 1024
 
 const comment: Bytes = new TextEncoder().encode(COMMENT)
@@ -16,6 +19,8 @@ export class Outbox implements TextStream {
   #waiting: Bytes[] = []
   #bytes = 0
   #isOver = false
+  /** Whether it was waited for, and has not come so far yet. */
+  #isLate = false
   /** Called when there is something to take, or the stream is over. */
   #wake: () => void = NOTHING
   /** Called when little is left, or the stream is over. */
@@ -33,6 +38,25 @@ export class Outbox implements TextStream {
 
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** Sends events, and waits with each until there is room. */
+  async sendAll(texts: readonly Bytes[], patience: Patience): Promise<void> {
+    for (const text of texts) {
+      // Nearly always there is, and a promise for each event of each client would cost more than all else.
+      if (this.#bytes > MOST_WAITING) await this.makeRoom(patience)
+      this.send(text)
+    }
+  }
+
+  /**
+   * Where too much waits, waits until the client has taken most of it, or patience is at an end. Who has used it up gets
+   * no more until then: one client would hold up all others for ever.
+   */
+  async makeRoom(patience: Patience): Promise<void> {
+    if (this.#bytes <= MOST_WAITING || this.#isLate) return
+    this.#isLate = true
+    await Promise.race([this.drain(), patience()])
   }
 
   /** Sends an event, or cuts the stream where too much waits already. */
@@ -63,7 +87,7 @@ export class Outbox implements TextStream {
     this.end()
   }
 
-  /** Waits until little is left. */
+  /** Waits until little is left. One at a time may wait. */
   async drain(): Promise<void> {
     while (!this.#isOver && this.#bytes > FEW_WAITING) {
       await new Promise<void>((resolve) => {
@@ -77,7 +101,10 @@ export class Outbox implements TextStream {
       const text = this.#waiting.shift()
       if (text !== undefined) {
         this.#bytes -= text.length
-        if (this.#bytes <= FEW_WAITING) this.#drained()
+        if (this.#bytes <= FEW_WAITING) {
+          this.#isLate = false
+          this.#drained()
+        }
         yield text
       } else if (this.#isOver) {
         return
@@ -95,5 +122,20 @@ export class Outbox implements TextStream {
     this.#wake()
   }
 }
+
+/** Resolves when clients that take their time are waited for no longer. */
+export type Patience = () => Promise<void>
+
+/** The patience with all who are told the same. It begins to run out when the first of them takes time. */
+export function createPatience(): Patience {
+  let end: Promise<void> | undefined
+  return () => {
+    end ??= new Promise((resolve) => void later(resolve, PATIENCE))
+    return end
+  }
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout
 
 const NOTHING = (): void => {}

@@ -9,7 +9,7 @@ import type { ReadLog, Store } from '../store.js'
 import { catchUp } from './catch-up.js'
 import { findEventKey } from './event-key.js'
 import { LogReader } from './log-reader.js'
-import type { Outbox } from './outbox.js'
+import { createPatience, type Outbox } from './outbox.js'
 import { createPlaces } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
 import { checkStanding, checkStandings, NO_CLUES, type Verdict } from './standing/check-standings.js'
@@ -64,7 +64,9 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
         await settle(subscriber, verdict === 'same' ? subscriber : verdict, page.position)
       return
     }
-    for (const [subscriber, outcome] of await tellChanges(told, joined, page)) subscriber.apply(outcome)
+    const outcomes = await tellChanges(told, joined, page)
+    const patience = createPatience()
+    await Promise.all(Array.from(outcomes, ([subscriber, outcome]) => subscriber.tell(outcome, patience)))
   }
   const fail = (): void => {
     for (const { outbox } of all) outbox.cancel()

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../json/bytes.js'
 import type { KnownCaller } from '../../permissions/caller.js'
-import { Outbox } from './outbox.js'
+import { Outbox, type Patience } from './outbox.js'
 import type { Subscription, WatchedList } from './watched-list.js'
 
 /** One open stream, and what is known of who listens. */
@@ -29,24 +29,19 @@ export class Subscriber {
     this.version = version
   }
 
-  /** Carries out what was found for this subscriber. */
-  apply(outcome: Outcome): void {
+  /** Tells what was found, as the client takes it. */
+  async tell(outcome: Outcome, patience: Patience): Promise<void> {
+    if (outcome.kind === 'on') return this.outbox.sendAll(outcome.texts, patience)
+    await this.outbox.makeRoom(patience)
+    this.apply(outcome)
+  }
+
+  /** Carries out another standing, or the end. */
+  apply(outcome: Exclude<Outcome, { readonly kind: 'on' }>): void {
     const { outbox } = this
-    switch (outcome.kind) {
-      case 'over':
-        outbox.send(outcome.text)
-        outbox.end()
-        break
-      case 'anew':
-        this.become(outcome)
-        outbox.send(outcome.text)
-        break
-      case 'on':
-        for (const text of outcome.texts) outbox.send(text)
-        break
-      default:
-        outcome satisfies never
-    }
+    if (outcome.kind === 'anew') this.become(outcome)
+    outbox.send(outcome.text)
+    if (outcome.kind === 'over') outbox.end()
   }
 }
 

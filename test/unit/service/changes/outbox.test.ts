@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Outbox } from '../../../../src/service/changes/outbox.js'
+import { createPatience, Outbox } from '../../../../src/service/changes/outbox.js'
 import { createPlaces } from '../../../../src/service/changes/places.js'
 
 const bytes = (length: number) => new Uint8Array(length)
@@ -35,6 +35,34 @@ test('an event that comes while more than a mebibyte waits cuts the stream', asy
   other.outbox.send(bytes(MiB))
   other.outbox.send(bytes(1))
   expect([other.over(), await other.take(), await other.take()]).toEqual([0, MiB, 1])
+})
+
+test('events that come at once wait for room, until patience is at an end', async () => {
+  const texts = Array.from({ length: 8 }, () => bytes(MiB / 2))
+  const reader = open()
+  const sending = reader.outbox.sendAll(texts, () => new Promise(() => {}))
+  for (const { length } of texts) expect(await reader.take()).toBe(length)
+  await sending
+  expect(reader.over()).toBe(0)
+  const sleeper = open()
+  await sleeper.outbox.sendAll(texts, createPatience())
+  expect([sleeper.over(), await sleeper.take()]).toEqual([1, undefined])
+})
+
+test('who has used up all patience is not waited for again before little is left', async () => {
+  const { outbox, take, over } = open()
+  outbox.send(bytes(MiB / 2))
+  outbox.send(bytes(MiB))
+  const atOnce = async (): Promise<void> => {}
+  await outbox.makeRoom(atOnce)
+  await take()
+  outbox.send(bytes(MiB / 2))
+  let asked = 0
+  const asking = async (): Promise<void> => {
+    asked += 1
+  }
+  await outbox.sendAll([bytes(1)], asking)
+  expect([asked, over()]).toEqual([0, 1])
 })
 
 test('a comment is left out where something waits', async () => {

@@ -57,6 +57,7 @@ export async function playSessions(browser, service) {
   // So is one that was to be changed: the session goes on.
   await wrong.signIn(...BOB)
   await wrong.go('#/account')
+  await wrong.page.getByText('this one').waitFor()
   await wrong.page.locator('input[name=current]').fill('nothing like it')
   await wrong.page.locator('input[name=new]').fill('another one 1')
   await wrong.page.locator('main form button[type=submit]').click()

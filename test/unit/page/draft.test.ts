@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findConflicts, keepNewer, settle } from '../../../src/page/app/model/conflict.js'
-import { draftAll, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
+import { type Draft, draftAll, readBody, readPatch, toLocal } from '../../../src/page/app/model/draft.js'
 import { type JsonSchema, readFields } from '../../../src/page/app/model/schema.js'
 
 const SCHEMA: JsonSchema = {
@@ -73,6 +73,7 @@ test.each([
   ['views', '0x10', '/views'],
   ['views', '1e999', '/views'],
   ['any', '{', '/any'],
+  ['any', '{"a":[-1e999]}', '/any'],
   ['at', 'soon', '/at'],
 ])('%s cannot be %s', (name, draft, path) => {
   const { faults } = readBody(FIELDS, { ...draftAll(FIELDS, DOCUMENT), [name]: draft })
@@ -81,7 +82,7 @@ test.each([
 
 test('a patch names what was touched, and no more', () => {
   const before = draftAll(FIELDS, DOCUMENT)
-  expect(readPatch(FIELDS, before, before).body).toEqual({})
+  expect(readPatch(FIELDS, DOCUMENT, before).body).toEqual({})
   const after = { ...before, title: 'U', views: '', part: { x: '1.5', y: '' }, tags: ['x'] }
   const patch = readPatch(
     FIELDS.map((field) =>
@@ -89,13 +90,77 @@ test('a patch names what was touched, and no more', () => {
         ? { ...field, fields: field.fields.map((one) => ({ ...one, isNullable: true })) }
         : field,
     ),
-    before,
+    DOCUMENT,
     after,
   )
   expect(patch).toEqual({ body: { title: 'U', views: null, part: { y: null }, tags: ['x'] }, faults: [] })
-  expect(readPatch(FIELDS, before, { ...before, title: '' }).faults).toEqual([
+  expect(readPatch(FIELDS, DOCUMENT, { ...before, title: '' }).faults).toEqual([
     { path: '/title', message: 'is needed' },
   ])
+})
+
+test('an object in which nothing is left is removed, whatever else it seems to hold', () => {
+  const stored = { ...DOCUMENT, part: { x: null, y: 'a' } }
+  const drafts = { ...draftAll(FIELDS, stored), part: { x: '', y: '' } }
+  expect(readPatch(FIELDS, stored, drafts)).toEqual({ body: { part: null }, faults: [] })
+})
+
+test('JSON may hold any text', () => {
+  for (const any of ['Infinity', { a: '-Infinity' }, ['1e999'], { toString: 'x' }])
+    expect(readBody(FIELDS, draftAll(FIELDS, { ...DOCUMENT, any }))).toEqual({
+      body: { ...DOCUMENT, any },
+      faults: [],
+    })
+})
+
+test('a field that a form did not have when it was made is not touched', () => {
+  const { title, ...others } = draftAll(FIELDS, DOCUMENT)
+  expect(readPatch(FIELDS, DOCUMENT, { title: 'U' })).toEqual({ body: { title: 'U' }, faults: [] })
+  expect(readPatch(FIELDS, DOCUMENT, others)).toEqual({ body: {}, faults: [] })
+})
+
+describe('of a list that is changed', () => {
+  const items: JsonSchema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      count: { type: 'integer' },
+      any: {},
+      at: { type: 'string', format: 'date-time' },
+    },
+  }
+  const fields = readFields({ properties: { lines: { type: 'array', items } } }, (schema) => schema)
+  // What a form shows of them is less than what they are.
+  const lines: readonly object[] = [
+    { name: '', count: 1, any: null, at: '1850-01-01T00:00:00.123456Z' },
+    { name: 'b', count: 2, at: '2026-10-25T01:30:00.000Z' },
+    { name: '', count: 3 },
+  ]
+  const shown = draftAll(fields, { lines }).lines as readonly { readonly [name: string]: Draft }[]
+  const read = (drafts: Draft) => readPatch(fields, { lines }, { lines: drafts }).body.lines
+
+  test('the other elements stay as they were stored', () => {
+    expect(read(shown)).toBeUndefined()
+    expect(read(shown.with(1, { ...shown[1], count: '5' }))).toEqual(lines.with(1, { ...lines[1], count: 5 }))
+    expect(read(shown.slice(1))).toEqual(lines.slice(1))
+    expect(read([shown[2] ?? '', { name: 'new' }, shown[0] ?? ''])).toEqual([
+      lines[2],
+      { name: 'new' },
+      lines[0],
+    ])
+  })
+
+  test('one that is new is none of them', () => {
+    const numbers: JsonSchema = { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'null' }] } }
+    const [list] = readFields({ properties: { list: numbers } }, (schema) => schema)
+    if (!list) throw new Error('there is no field')
+    const stored = { list: [null, 1] }
+    expect(readPatch([list], stored, { list: ['', '1', ''] }).faults).toEqual([
+      { path: '/list/2', message: 'has no value yet' },
+    ])
+    expect(readPatch([list], stored, { list: ['1', ''] }).body).toEqual({ list: [1, null] })
+    expect(read([{ count: '9' }, ...shown.slice(1)])).toEqual([{ count: 9 }, ...lines.slice(1)])
+  })
 })
 
 test.each([
@@ -106,13 +171,15 @@ test.each([
   [[1], '{"a":1}', { a: 1 }],
   [{ a: 1 }, '[null,{"b":null}]', [null, { b: null }]],
 ])('JSON becomes what was written: %j, %s', (any, written, patch) => {
-  const before = draftAll(FIELDS, { ...DOCUMENT, any })
-  expect(readPatch(FIELDS, before, { ...before, any: written })).toEqual({ body: { any: patch }, faults: [] })
+  const stored = { ...DOCUMENT, any }
+  const drafts = { ...draftAll(FIELDS, stored), any: written }
+  expect(readPatch(FIELDS, stored, drafts)).toEqual({ body: { any: patch }, faults: [] })
 })
 
 test('a null in an object of JSON cannot be written by a change', () => {
-  const before = draftAll(FIELDS, { ...DOCUMENT, any: { a: 1 } })
-  expect(readPatch(FIELDS, before, { ...before, any: '{"a":1,"b":{"c":null}}' }).faults).toEqual([
+  const stored = { ...DOCUMENT, any: { a: 1 } }
+  const drafts = { ...draftAll(FIELDS, stored), any: '{"a":1,"b":{"c":null}}' }
+  expect(readPatch(FIELDS, stored, drafts).faults).toEqual([
     { path: '/any', message: 'a change cannot store null in an object' },
   ])
 })

@@ -1,4 +1,4 @@
-import type { Draft } from './draft.js'
+import { type Draft, isSame } from './draft.js'
 import type { Field } from './schema.js'
 
 /** A field that others changed since it was read. */
@@ -11,9 +11,6 @@ export interface Conflict {
 }
 
 type Drafts = { readonly [name: string]: Draft }
-
-const isSame = (a: Draft | undefined, b: Draft | undefined): boolean =>
-  JSON.stringify(a) === JSON.stringify(b)
 
 /** What others changed, beside what one wrote: of each field, what it was, theirs, and mine. */
 export function findConflicts(

@@ -32,12 +32,13 @@ export function toDraft(field: Field, value: unknown): Draft {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The value that a draft stands for; nothing entered is no value. */
-export function readDraft(field: Field, draft: Draft, path = ''): Meaning {
+/** The value that a draft stands for; nothing entered is no value. What nobody has touched stays as it was stored. */
+export function readDraft(field: Field, draft: Draft, path = '', stored?: unknown): Meaning {
+  if (stored !== undefined && isSame(toDraft(field, stored), draft)) return { value: stored, faults: [] }
   if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)
   if (field.kind === 'array' && Array.isArray(draft)) {
     const { items } = field
-    const read = items ? draft.map((item: Draft, i) => readItem(items, item, `${path}/${i}`)) : []
+    const read = items ? readItems(items, draft, path, stored) : []
     const faults = read.flatMap((one) => one.faults)
     return {
       value: draft.length > 0 || field.isRequired ? read.map(({ value }) => value) : undefined,
@@ -49,8 +50,26 @@ export function readDraft(field: Field, draft: Draft, path = ''): Meaning {
   return readText(field, text, path)
 }
 
-function readItem(field: Field, draft: Draft, path: string): Meaning {
-  const read = readDraft(field, draft, path)
+/** The elements of a list. One that looks as it is stored is that, first the one at its place; each is there once. */
+function readItems(items: Field, list: readonly Draft[], path: string, stored: unknown): readonly Meaning[] {
+  const all: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const left: (string | undefined)[] = all.map((one) => JSON.stringify(toDraft(items, one)))
+  const take = (draft: string, at: number): unknown => {
+    if (left[at] !== draft) return undefined
+    left[at] = undefined
+    return all[at]
+  }
+  const drafts = list.map((item) => JSON.stringify(item))
+  const kept = drafts.map(take)
+  return list.map((item, i) => {
+    const draft = drafts[i] ?? ''
+    const one = kept[i] === undefined ? take(draft, left.indexOf(draft)) : kept[i]
+    return readItem(items, item, `${path}/${i}`, one)
+  })
+}
+
+function readItem(field: Field, draft: Draft, path: string, stored: unknown): Meaning {
+  const read = readDraft(field, draft, path, stored)
   if (read.value !== undefined || read.faults.length > 0) return read
   const isText = field.kind === 'text' || field.kind === 'long'
   return isText ? { value: '', faults: [] } : { ...read, faults: [{ path, message: 'has no value yet' }] }
@@ -85,7 +104,7 @@ function readText(field: Field, text: string, path: string): Meaning {
     case 'choice':
     case 'json':
       try {
-        return { value: JSON.parse(text), faults: [] }
+        return { value: JSON.parse(text, refuseInfinite), faults: [] }
       } catch {
         return fault('is not JSON: texts stand in double quotes, as names do')
       }
@@ -98,6 +117,12 @@ function readText(field: Field, text: string, path: string): Meaning {
     default:
       return { value: text, faults: [] }
   }
+}
+
+/** What `1e999` becomes would be sent as `null`. */
+const refuseInfinite = (_: string, value: unknown): unknown => {
+  if (value === 1 / 0 || value === -1 / 0) throw value
+  return value
 }
 
 /** The drafts of all fields of a form. */
@@ -132,37 +157,33 @@ export function readBody(fields: readonly Field[], drafts: { readonly [name: str
 }
 
 /**
- * The merge patch (RFC 7396) from the drafts with which a form began to the present ones. What nobody has touched is
+ * The merge patch (RFC 7396) from a stored document to the drafts of a form. What nobody has touched, or could, is
  * not named, so it never overwrites what others did.
  */
 export function readPatch(
   fields: readonly Field[],
-  before: { readonly [name: string]: Draft },
-  after: { readonly [name: string]: Draft },
+  stored: object,
+  drafts: { readonly [name: string]: Draft },
   at = '',
 ): Body {
   const patch: { [name: string]: unknown } = {}
   const faults: Fault[] = []
   for (const field of fields) {
-    const [was = '', is = ''] = [before[field.name], after[field.name]]
-    if (JSON.stringify(was) === JSON.stringify(is)) continue
+    const old = (stored as Record<string, unknown>)[field.name]
+    const draft = drafts[field.name]
+    if (draft === undefined || isSame(toDraft(field, old), draft)) continue
     const path = `${at}/${escapePointer(field.name)}`
-    if (
-      field.kind === 'object' &&
-      isDrafts(was) &&
-      isDrafts(is) &&
-      readDraft(field, is, path).value !== undefined &&
-      readDraft(field, was, path).value !== undefined
-    ) {
-      const inner = readPatch(field.fields, was, is, path)
+    // An object is empty where nothing is entered, whatever is stored.
+    const read = readDraft(field, draft, path, field.kind === 'array' ? old : undefined)
+    if (field.kind === 'object' && isObject(old) && isDrafts(draft) && read.value !== undefined) {
+      const inner = readPatch(field.fields, old, draft, path)
       patch[field.name] = inner.body
       faults.push(...inner.faults)
       continue
     }
-    const read = readDraft(field, is, path)
     faults.push(...read.faults)
     if (field.kind === 'json' && isObject(read.value))
-      patch[field.name] = changeJson(readDraft(field, was).value, read.value, () =>
+      patch[field.name] = changeJson(old, read.value, () =>
         faults.push({ path, message: 'a change cannot store null in an object' }),
       )
     else if (read.value !== undefined) patch[field.name] = read.value
@@ -176,7 +197,7 @@ export function readPatch(
 
 /** The merge patch from one value to another, in which what is gone is `null`: it cannot say that a `null` is there. */
 function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
-  if (JSON.stringify(was) === JSON.stringify(is)) return undefined
+  if (isSame(was, is)) return undefined
   if (is === null) refuse()
   if (!isObject(is)) return is
   const old = isObject(was) ? was : {}
@@ -184,6 +205,9 @@ function changeJson(was: unknown, is: unknown, refuse: () => void): unknown {
     Object.hasOwn(is, name) ? changeJson(old[name], is[name], refuse) : null
   return Object.fromEntries(Object.keys({ ...old, ...is }).map((name) => [name, change(name)]))
 }
+
+/** Whether two drafts, or values, are the same in JSON. */
+export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

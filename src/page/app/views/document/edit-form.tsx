@@ -31,7 +31,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   const newest = useSignal<Read | undefined>(undefined)
   const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
   const before = draftAll(fields, base.value.document)
-  const { body, faults: own } = readPatch(fields, before, drafts.value)
+  const { body, faults: own } = readPatch(fields, base.value.document, drafts.value)
   const { _id: id } = base.value.document
   const isTouched = Object.keys(body).length > 0
   const hasSecret = fields.some((field) => field.kind === 'secret' && field.name in body)
@@ -48,7 +48,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
 
   async function submit(): Promise<void> {
     const sent = drafts.value
-    const patch = readPatch(fields, draftAll(fields, base.value.document), sent)
+    const patch = readPatch(fields, base.value.document, sent)
     faults.value = patch.faults
     problem.value = undefined
     if (patch.faults.length > 0 || isBusy.value || refusal !== undefined) return
@@ -78,10 +78,11 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     try {
       const now = await readDocument(name, id, { note: 'what it is now' })
       newest.value = now
+      const was = draftAll(fields, base.value.document)
       conflicts.value = findConflicts(fields, {
-        was: draftAll(fields, base.value.document),
+        was,
         theirs: draftAll(fields, now.document),
-        mine: drafts.value,
+        mine: { ...was, ...drafts.value },
       })
     } catch (thrown) {
       problem.value = hasCode(thrown, 'not_found')
@@ -107,7 +108,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       {conflicts.value && <Conflicts conflicts={conflicts.value} onResolve={resolve} />}
       <Form
         fields={fields}
-        drafts={drafts.value}
+        drafts={{ ...before, ...drafts.value }}
         faults={faults.value}
         problem={problem.value ?? refusal}
         onChange={(next) => {

@@ -25,7 +25,9 @@ const PAUSE = 200
 export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChange }: InputProps) {
   const chosen = typeof draft === 'string' ? draft : ''
   const target = description.value?.collections.get(field.target ?? '')
-  const [text, label, options] = [useSignal(''), useSignal(''), useSignal<readonly Option[]>([])]
+  const [text, options] = [useSignal(''), useSignal<readonly Option[]>([])]
+  /** The option that was chosen last. */
+  const named = useSignal<Option>({ id: '', label: '' })
   const [isOpen, active] = [useSignal(false), useSignal(0)]
   /** The text to which the options belong. */
   const sought = useSignal<string | undefined>(undefined)
@@ -33,24 +35,23 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
 
   useEffect(() => {
-    if (chosen === '') label.value = ''
-    else if (target && label.peek() === '') void findLabel()
-    return () => clearTimeout(timer.current)
+    let isChosen = true
+    if (chosen !== named.peek().id) void findLabel(() => isChosen)
+    return () => {
+      isChosen = false
+      clearTimeout(timer.current)
+    }
   }, [chosen])
 
-  async function findLabel(): Promise<void> {
+  async function findLabel(isChosen: () => boolean): Promise<void> {
     const pending = findCollected().find((one) => one.id === chosen)
-    if (pending || !target) {
-      label.value = pending?.label ?? ''
-      return
-    }
-    try {
+    if (pending) named.value = pending
+    else if (target && chosen !== '') {
+      // Without an answer the `_id` is shown.
       const found = await ask((client) => client.collection(target.name).get(chosen), {
         note: 'the name of a reference',
-      })
-      label.value = labelOf(target, found.value)
-    } catch {
-      label.value = ''
+      }).catch(() => undefined)
+      if (found && isChosen()) named.value = { id: chosen, label: labelOf(target, found.value) }
     }
   }
 
@@ -98,7 +99,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   }
   const choose = (option: Option | undefined): void => {
     if (!option) return
-    label.value = option.label
+    named.value = option
     onChange(option.id)
     isOpen.value = false
     text.value = ''
@@ -139,7 +140,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
         aria-required={field.isRequired}
         autocomplete="off"
         placeholder={field.target ? `search ${field.target}` : '_id'}
-        value={isOpen.value ? text.value : label.value || chosen}
+        value={isOpen.value ? text.value : named.value.id === chosen ? named.value.label : chosen}
         onFocus={(event) => event.currentTarget.select()}
         onClick={() => !isOpen.value && typed('')}
         onInput={(event) => typed(event.currentTarget.value)}

@@ -74,8 +74,7 @@ export const launch = (executablePath) =>
 /** Whether a request only asks if something would be allowed. */
 const isQuestion = (request) =>
   request.headers()['if-match'] === '"-"' ||
-  (request.url().endsWith('/_batch') &&
-    (request.postData() ?? '').includes('00000000-0000-4000-8000-000000000000'))
+  (request.url().endsWith('/_batch') && /"path":"[^"]*\/-"\}\]\}$/.test(request.postData() ?? ''))
 
 /** Opens the page in a window of its own, and watches it: what it asks, what it must never do. */
 export async function openPage(browser, service, { width = 1200, scheme = 'light', except = '' } = {}) {

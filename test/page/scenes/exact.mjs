@@ -13,6 +13,7 @@ const CONFIG = {
         n: { type: 'integer' },
         any: { type: 'json' },
         who: { type: 'reference', collection: 'people' },
+        team: { type: 'array', items: { type: 'reference', collection: 'people' } },
       },
       permissions: { '*': true },
     },
@@ -24,7 +25,8 @@ const SEED = {
   things: [
     { s: 'one\r\ntwo', any: { a: 1, b: 2 } },
     { s: 'aa', n: 1000 },
-    { s: 'ab' },
+    // Nothing is less likely to be there than this one, and nobody keeps others from making it.
+    { _id: '00000000-0000-4000-8000-000000000000', s: 'ab' },
     { s: 'bb', n: 1 },
     { s: '1e3' },
   ],
@@ -50,6 +52,7 @@ export async function playExact(browser) {
     await filter(screen)
     await edit(screen, service)
     await refer(screen, service)
+    await leaveOut(screen, service)
     await screen.close({ mayRefuse: true })
   } finally {
     await service.stop()
@@ -126,8 +129,30 @@ async function refer(screen, service) {
     await screen.page.getByRole('option', { name: 'Zed' }).waitFor()
     await input.press('Enter')
   }
+  // What would be allowed was asked meanwhile, and nothing is stored.
+  await screen.settle()
+  assert.equal((await service.ask('GET', '/things/count')).body.total, SEED.things.length)
   await screen.press('Add')
   await screen.said('Added')
   const { who } = await find(service, 'q[who][$exists]=true&expand=["who"]')
   assert.equal(who.name, 'Zed')
+}
+
+/** Of a list the names move with what they are the names of. */
+async function leaveOut(screen, service) {
+  const { body: people } = await service.ask('GET', '/people?sort[name]=1')
+  const team = people.map(({ _id }) => _id)
+  const { body: made } = await service.ask('POST', '/things', { body: { team } })
+  await screen.go(`#/document/things/${made._id}`)
+  const names = () =>
+    screen.page
+      .getByRole('group', { name: 'team' })
+      .getByRole('combobox')
+      .evaluateAll((inputs) => inputs.map(({ value }) => value).join())
+  await becomes(names, 'Alpha,Zed')
+  await screen.page.getByRole('button', { name: 'Remove' }).first().click()
+  await becomes(names, 'Zed')
+  await screen.press('Save')
+  await screen.said('Saved')
+  assert.deepEqual((await service.ask('GET', `/things/${made._id}`)).body.team, team.slice(1))
 }

@@ -24,29 +24,24 @@ const toOperation = ({ method, collection, id, ifMatch, body }: Collected): obje
   ...(body ? { body } : {}),
 })
 
-/** Nothing has this `_id`. */
-const NOTHING = '00000000-0000-4000-8000-000000000000'
-
 /** Does all of them in one step. Throws `ClientError`, whose `operation` is the one that was refused. */
 export async function doTogether(operations: readonly Collected[]): Promise<void> {
   await read('/_batch', { body: { operations: operations.map(toOperation) } })
 }
 
 /**
- * Asks whether operations would be allowed, and does none: a batch that ends with a document that is not there is
- * refused as a whole. The error is the one with which the first of `operations` would be refused.
+ * Asks whether the last of `operations` would be allowed behind the others, and does none: a batch that ends with a
+ * document that cannot be there, for `-` is no `_id`, is refused as a whole. The error is the one of that operation.
  */
 export async function rehearse(operations: readonly Collected[], signal: AbortSignal): Promise<unknown> {
   const [first] = operations
   if (!first) return undefined
-  const last = { method: 'GET', path: `/${encodeURIComponent(first.collection)}/${NOTHING}` }
+  const last = { method: 'GET', path: `/${encodeURIComponent(first.collection)}/-` }
   try {
     const body = { operations: [...operations.map(toOperation), last] }
     await read('/_batch', { body, signal, isQuiet: true, note: 'would this be allowed? Nothing is stored' })
   } catch (thrown) {
-    return isClientError(thrown) && thrown.operation !== undefined && thrown.operation < operations.length
-      ? thrown
-      : undefined
+    return isClientError(thrown) && thrown.operation === operations.length - 1 ? thrown : undefined
   }
   return undefined
 }

@@ -1,3 +1,4 @@
+import type { Client } from '../../../client/client.js'
 import { hasCode } from './problem.js'
 import { ask } from './service.js'
 
@@ -12,6 +13,8 @@ export const NO_RIGHTS: Rights = { update: false, delete: false }
 /** A tag that no document has: whoever may make the change hears 412, and nothing is done. */
 const NEVER = { 'if-match': '"-"' }
 
+type Documents = ReturnType<Client['collection']>
+
 /**
  * Asks what one may do with a document. Rules may look at it, so what is granted in general need not be here: the
  * answer to a change that cannot take effect says which it is, for a right is judged before its condition
@@ -23,30 +26,27 @@ export async function findRights(
   may: Rights,
   signal: AbortSignal,
 ): Promise<Rights> {
-  const way = { headers: NEVER, signal, isQuiet: true }
-  const isRefused = async (call: Promise<unknown>): Promise<boolean> => {
+  const isAllowed = async (
+    isOffered: boolean,
+    note: string,
+    change: (documents: Documents) => Promise<unknown>,
+  ): Promise<boolean> => {
+    if (!isOffered) return false
     try {
-      await call
-      return false
+      await ask((client) => change(client.collection(name)), { headers: NEVER, signal, isQuiet: true, note })
     } catch (thrown) {
-      return !hasCode(thrown, 'precondition_failed')
+      // Where nobody can say, it may be tried.
+      return !hasCode(thrown, 'unauthenticated', 'forbidden', 'not_found')
     }
+    return true
   }
-  const [noUpdate, noDelete] = await Promise.all([
-    !may.update ||
-      isRefused(
-        ask((client) => client.collection(name).update(id, {}, { signal }), {
-          ...way,
-          note: 'may you change it? Nothing is stored',
-        }),
-      ),
-    !may.delete ||
-      isRefused(
-        ask((client) => client.collection(name).delete(id, { signal }), {
-          ...way,
-          note: 'may you delete it? Nothing is deleted',
-        }),
-      ),
+  const [update, remove] = await Promise.all([
+    isAllowed(may.update, 'may you change it? Nothing is stored', (documents) =>
+      documents.update(id, {}, { signal }),
+    ),
+    isAllowed(may.delete, 'may you delete it? Nothing is deleted', (documents) =>
+      documents.delete(id, { signal }),
+    ),
   ])
-  return { update: !noUpdate, delete: !noDelete }
+  return { update, delete: remove }
 }

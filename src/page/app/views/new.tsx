@@ -94,7 +94,8 @@ function NewForm({ collection, query }: { readonly collection: Collection; reado
             Cancel
           </a>
         )}
-        {!hasSecret && (
+        {/* Nobody chooses the _id of an account. */}
+        {!hasSecret && name !== 'users' && (
           <button type="button" class="quiet" onClick={collect}>
             Add together with others…
           </button>

@@ -3,7 +3,7 @@ import { describeApi } from '../../src/insight/index.js'
 import { createJudge, findIn } from '../support/json-schema.js'
 import { createTestService } from '../support/service.js'
 
-// CONTRACT.md §8, "OpenAPI": bodies of updates where something inside an object is immutable
+// CONTRACT.md §8, "OpenAPI": bodies where something inside an object is immutable, in batches, and of references
 
 type Json = { readonly [name: string]: unknown }
 
@@ -78,4 +78,55 @@ test.each<[what: string, id: object, name: object, replace: Json, isTaken: boole
   ['only a default is immutable', { default: 'd' }, {}, { box: { name: 'b' } }, true],
 ])('a PUT where %s', (_, id, name, body, isTaken) => {
   expect(createDescribed(boxOf(id, name)).takes('replace', body)).toBe(isTaken)
+})
+
+test('of secrets an operation of a batch may hold none', async () => {
+  const schema = { name: { type: 'string' }, pin: { type: 'hash' }, code: { type: 'hash', nullable: true } }
+  const config = {
+    collections: { things: { schema, permissions: { '*': { read: true, create: true, update: true } } } },
+  }
+  const judge = createJudge(findIn(describeApi(config, { caller: null })))
+  const service = createTestService(config)
+  const { _id } = (await service.send('POST /things', { body: { name: 'a' } })).body
+  const takes = async (operation: Json): Promise<readonly [isDescribed: boolean, status: number]> => {
+    const operations = [operation]
+    const path = '#/paths/~1_batch/post/requestBody/content/application~1json/schema'
+    const isDescribed = judge({ $ref: path }, { operations }) === undefined
+    return [isDescribed, (await service.send('POST /_batch', { body: { operations } })).status]
+  }
+  for (const [method, path] of [
+    ['POST', '/things'],
+    ['PATCH', `/things/${_id}`],
+    ['PUT', `/things/${_id}`],
+  ]) {
+    expect(await takes({ method, path, body: { name: 'b' } })).toEqual([true, 200])
+    for (const secret of [{ pin: 'secret' }, { code: 'secret' }])
+      expect(await takes({ method, path, body: { name: 'b', ...secret } })).toEqual([false, 400])
+  }
+  expect(await takes({ method: 'PATCH', path: `/things/${_id}`, body: { code: null } })).toEqual([true, 200])
+})
+
+test('what needs a reference to what its writer may not read is no operation', async () => {
+  const other = { type: 'reference', collection: 'others' } as const
+  const collectionsOf = (field: object) => ({
+    others: { schema: {}, permissions: { staff: { read: true } } },
+    things: { schema: { other: field }, permissions: { user: { create: true }, staff: { create: true } } },
+  })
+  const isThere = (field: object, roles: readonly string[]): boolean => {
+    const config = { collections: collectionsOf(field) }
+    const { paths } = describeApi(config, { caller: { id: 'ann', roles }, authenticate: true })
+    return (paths['/things'] as Json | undefined)?.post !== undefined
+  }
+  expect(isThere({ ...other, required: true }, [])).toBe(false)
+  expect(isThere({ ...other, required: true }, ['staff'])).toBe(true)
+  expect(isThere(other, [])).toBe(true)
+  const inside = { type: 'object', properties: { other: { ...other, required: true } } }
+  const list = { type: 'array', items: other }
+  for (const [field, isPossible] of [
+    [{ ...inside, required: true }, false],
+    [inside, true],
+    [{ ...list, required: true, minItems: 1 }, false],
+    [{ ...list, required: true }, true],
+  ] as const)
+    expect([field, isThere(field, [])]).toEqual([field, isPossible])
 })

@@ -89,14 +89,14 @@ const reset: DescribeOperation = (scope, place) =>
   signsIn(scope, place, {
     summary: 'Sets a new secret by a delivered token',
     body: describeMembers(scope, place, describeNew(scope, place.auth, 'secret')),
-    problems: ['invalid_delivered_token', 'document_too_large', ...OF_SECRETS],
+    problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
   })
 
 const verify: DescribeOperation = (scope, place) => ({
   summary: 'Verifies the identifier by a delivered token',
   body: describeMembers(scope, place),
   answers: { 204: emptyAnswer(scope, 'It is verified.') },
-  problems: ['invalid_delivered_token', 'document_too_large', ...OF_SECRETS],
+  problems: ['invalid_delivered_token', 'document_too_large', 'reference_in_use', ...OF_SECRETS],
 })
 
 const changeIdentifier: DescribeOperation = (scope, place) =>

@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
 import type { Scope } from '../scope.js'
-import { referToBody } from './bodies.js'
+import { referToPlainBody } from './bodies.js'
 import { referToDocument } from './documents.js'
 
 const LIST = '"[!#-~]*"(?:, "[!#-~]*")*'
@@ -34,9 +34,9 @@ function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[
     maxLength: 512,
   }
   const ifMatch = ANY_OR_TAGS
-  const create = takesNew(collection) ? referToBody(scope, collection, 'create') : undefined
-  const patch = referToBody(scope, collection, 'patch')
-  const replace = referToBody(scope, collection, 'replace')
+  const create = takesNew(collection) ? referToPlainBody(scope, collection, 'create') : undefined
+  const patch = referToPlainBody(scope, collection, 'patch')
+  const replace = referToPlainBody(scope, collection, 'replace')
   return [
     ...(rights.read.length > 0 ? [operation({ method: 'GET', path, ifMatch })] : []),
     ...(create ? [operation({ method: 'POST', path: { const: at }, body: create })] : []),
@@ -58,7 +58,7 @@ function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 
-/** A batch sets no secrets. */
+/** Whether a document can be made without a secret. */
 const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)
 
 /** The schema of what a batch answers. */

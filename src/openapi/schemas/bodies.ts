@@ -65,14 +65,13 @@ const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
  * Rules under which a body can be valid. One that can never be, and comes first, answers with its faults: then only
  * bodies count of which another keeps more.
  */
-function selectPossible({ reader }: Scope, body: Body): readonly Rule[] | undefined {
+function selectPossible(scope: Scope, body: Body): readonly Rule[] | undefined {
+  const { reader } = scope
   const { collection, use, rules, always = [] } = body
   if (use !== 'create') return rules
-  const missing = (rule: Rule): readonly string[] =>
-    neededBy(body, rule)
-      .map(({ name }) => name)
-      .filter((name) => !always.includes(name) && !takes(collection, rule, name))
-  const possible = rules.filter((rule) => missing(rule).length === 0)
+  const isGiven = (rule: Rule, field: Field): boolean =>
+    always.includes(field.name) || (takes(collection, rule, field.name) && hasValues(scope, field))
+  const possible = rules.filter((rule) => neededBy(body, rule).every((field) => isGiven(rule, field)))
   const [first] = possible
   if (!first) return undefined
   if (reader === undefined || possible.length === rules.length) return possible
@@ -81,6 +80,14 @@ function selectPossible({ reader }: Scope, body: Body): readonly Rule[] | undefi
   return before.every((rule) => needed.some((name) => !includesProperty(rule.properties, name)))
     ? [first]
     : undefined
+}
+
+/** Whether a writer can give a field any value: a reference leads to what they may read. */
+function hasValues(scope: Scope, field: Field): boolean {
+  const { definition, properties, items } = field
+  if (definition.type === 'reference') return scope.findTarget(field) !== undefined
+  if (definition.type === 'array') return !definition.minItems || !items || hasValues(scope, items)
+  return properties.every((inner) => !isNeeded(inner, 'create') || hasValues(scope, inner))
 }
 
 /**
@@ -126,4 +133,17 @@ export function referToBody(scope: Scope, collection: Collection, use: BodyUse):
   const rules = use === 'create' ? create : update
   const schema = rules.length > 0 ? describeBody(scope, { collection, use, rules }) : undefined
   return schema && scope.components.refer('schemas', `${collection.name}.${use}`, () => schema)
+}
+
+/** What `referToBody` gives, without the secrets: a batch sets none. */
+export function referToPlainBody(scope: Scope, collection: Collection, use: BodyUse): JsonSchema | undefined {
+  const body = referToBody(scope, collection, use)
+  const { create, update } = scope.rights(collection)
+  const secrets = collection.hashes.filter(({ name }) =>
+    (use === 'create' ? create : update).some((rule) => takes(collection, rule, name)),
+  )
+  if (!body || secrets.length === 0) return body
+  return {
+    allOf: [body, { properties: Object.fromEntries(secrets.map(({ name }) => [name, { type: 'null' }])) }],
+  }
 }

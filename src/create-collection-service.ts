@@ -2,7 +2,7 @@ import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
 import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
 import { createToken } from './auth/token.js'
 import { compileConfig } from './config/compile-config.js'
-import { checkOptions } from './config/options/check-options.js'
+import { checkOptions, findIdle } from './config/options/check-options.js'
 import type { Consumer } from './consumers.js'
 import type { CollectionHooks, OptionsFor } from './hooks.js'
 import type { Answer } from './http/answer.js'
@@ -96,6 +96,7 @@ export function assembleService<C>(
 
   const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
   const accounts = isHostsAlone ? null : plan.auth
+  for (const { path, message } of findIdle(options, accounts !== null)) logger.warn(`${path}: ${message}`)
   const now = options.now ? readClock(options.now) : Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)

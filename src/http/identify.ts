@@ -87,7 +87,7 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
  * Checks a host's caller. Throws for anything else, so that a mistake never makes a caller anonymous; also
  * for an id or a role that some storages cannot hold or index, so that all of them answer alike.
  */
-function checkCaller(caller: unknown): KnownCaller | null {
+export function checkCaller(caller: unknown): KnownCaller | null {
   if (caller === null) return null
   if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous one')
   // Each property is read once: a getter could give another value after the check.

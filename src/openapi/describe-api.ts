@@ -1,7 +1,9 @@
 import { compileConfig } from '../config/compile-config.js'
 import { BASE_PATH } from '../config/options/check-options.js'
+import { ConfigError } from '../errors.js'
+import { checkCaller } from '../http/identify.js'
 import { ANY, BOOLEAN, requireOptions } from '../options.js'
-import { fromHost } from '../permissions/caller.js'
+import type { KnownCaller } from '../permissions/caller.js'
 import type { Caller, Config } from '../types.js'
 import { type ApiDocument, describeService } from './describe-service.js'
 
@@ -53,9 +55,19 @@ export function describeApi(
       hasHost: authenticate,
       hasHooks: false,
     },
-    caller && fromHost(caller),
+    caller === undefined ? undefined : readCaller(caller),
     basePath.replace(/\/+$/, ''),
   )
   // Parts of it are shared with other documents.
   return structuredClone(document)
+}
+
+function readCaller(caller: unknown): KnownCaller | null {
+  try {
+    return checkCaller(caller)
+  } catch (thrown) {
+    throw new ConfigError([
+      { path: 'caller', message: thrown instanceof Error ? thrown.message : 'cannot be read' },
+    ])
+  }
 }

@@ -3,7 +3,7 @@ import type { ExplainedRequest, Explanation } from '../insight/explain/explanati
 import { printExplanation } from '../insight/explain/print/print-explanation.js'
 import type { InsightOptions } from '../insight/options.js'
 import { isObject } from '../json/own-properties.js'
-import { type Expectation, requireOptions } from '../options.js'
+import { ANY, type Expectation, judgeOptions, requireOptions } from '../options.js'
 import type { Caller } from '../types.js'
 
 /** What a request brings along, and what it meets. */
@@ -90,6 +90,9 @@ const NAMES: Expectation = [
   'an array of names',
 ]
 
+/** What a request brings along; who asks for what was said before. */
+const BROUGHT = { body: ANY, headers: ANY, documents: ANY, now: ANY }
+
 function ask(
   config: unknown,
   caller: Caller | null,
@@ -98,6 +101,8 @@ function ask(
 ): Promise<Explanation> {
   const { ignored, authenticate = false, production = false, ...request } = options
   requireOptions({ ignored }, { ignored: NAMES })
+  const [fault] = judgeOptions(request, BROUGHT)
+  if (fault) throw new TypeError(`${fault.path} ${fault.message}`)
   return explain(config, { caller, method, path, ...request }, { authenticate, production })
 }
 

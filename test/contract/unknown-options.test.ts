@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { ConfigError, type ConfigFault, createMemoryAdapter } from '../../src/index.js'
+import {
+  ConfigError,
+  type ConfigFault,
+  createCollectionService,
+  createMemoryAdapter,
+} from '../../src/index.js'
 import {
   checkConfig,
   checkData,
@@ -67,6 +72,60 @@ test.each<readonly [name: string, run: () => unknown]>([
   expect(failure).toMatchObject({
     message: expect.stringContaining('header is unknown; did you mean "headers"?'),
   })
+})
+
+test.each([{ caller: null }, { method: 'DELETE' }, { path: '/users' }])(
+  'no option of a test says again who asks for what: %j',
+  async (option) => {
+    for (const expectIt of [expectAllowed, expectDenied])
+      expect(await failureOf(() => expectIt(config, null, 'GET', '/notes', option as never))).toMatchObject({
+        name: 'TypeError',
+        message: expect.stringContaining('is unknown; allowed: body, headers, documents, now'),
+      })
+  },
+)
+
+test.each([undefined, 'ann', 5, [], { roles: ['admin'] }, { id: 'ann', roles: 'admin' }, { id: 'ann\0' }])(
+  'a caller that the service would not take is none to describe or to explain: %j',
+  async (caller) => {
+    const { method, path } = request
+    expect(await failureOf(() => explainRequest(config, { caller, method, path } as never))).toBeInstanceOf(
+      TypeError,
+    )
+    if (caller === undefined) return
+    expect(await failureOf(() => describeApi(config, { caller: caller as never }))).toMatchObject({
+      code: 'invalid_config',
+      faults: [{ path: 'caller' }],
+    })
+  },
+)
+
+test('a request to explain has a method and a path', async () => {
+  for (const name of ['method', 'path'])
+    expect(await failureOf(() => explainRequest(config, { ...request, [name]: undefined }))).toMatchObject({
+      name: 'TypeError',
+      message: `${name} is missing`,
+    })
+})
+
+test('options that change nothing are warned of', () => {
+  const warned = (of: { readonly [key: string]: unknown }, options: object): readonly string[] => {
+    const warnings: string[] = []
+    const logger = { info() {}, warn: (text: string) => void warnings.push(text), error() {} }
+    createCollectionService(of, createMemoryAdapter(), { logger, production: false, ...options })
+    return warnings.filter((text) => text.startsWith('options.'))
+  }
+  const users = { schema: { name: { type: 'string', unique: true, required: true }, pin: { type: 'hash' } } }
+  const withAccounts = { collections: { users: { ...users, permissions: { '*': { create: true } } } } }
+  const deliver = async () => {}
+  expect(warned(withAccounts, { accounts: false })).toEqual([
+    'options.accounts: without authenticate the service keeps its accounts',
+  ])
+  expect(warned(config, { deliver })).toEqual([
+    'options.deliver: is never asked: the service keeps no accounts',
+  ])
+  expect(warned(withAccounts, { deliver, accounts: false, authenticate: () => null })).toHaveLength(1)
+  expect(warned(withAccounts, { deliver, accounts: true })).toEqual([])
 })
 
 test('describeDifferences knows its formats', () => {

@@ -2,6 +2,7 @@ import type { ConfigFault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
 import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../../options.js'
 import { suggest } from '../../schema/names.js'
+import type { ServiceOptions } from '../../types.js'
 import { judgeConsumers } from './check-consumers.js'
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -76,6 +77,19 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
     // A getter or a proxy may throw.
     return [{ path: 'options', message: 'cannot be read' }]
   }
+}
+
+/** What a host may believe of options that change nothing; they are no faults. */
+export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonly ConfigFault[] {
+  const { accounts, deliver } = options
+  return [
+    ...(accounts === false && hasAccounts
+      ? [{ path: 'options.accounts', message: 'without authenticate the service keeps its accounts' }]
+      : []),
+    ...(deliver !== undefined && !hasAccounts
+      ? [{ path: 'options.deliver', message: 'is never asked: the service keeps no accounts' }]
+      : []),
+  ]
 }
 
 const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>

@@ -1,4 +1,5 @@
 import { parseTimestamp } from '../../fields/timestamp.js'
+import { checkCaller } from '../../http/identify.js'
 import { ANY, judgeOptions, requireOptions, TEXT } from '../../options.js'
 import { comparePermissions } from '../diff/compare-permissions.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
@@ -66,9 +67,12 @@ const MEMBERS = {
   ...{ caller: ANY, method: TEXT, path: TEXT, body: ANY, headers: ANY, documents: ANY, now: ANY },
 }
 
-function checkMembers(request: unknown): void {
+function checkMembers(request: ExplainedRequest): void {
   const [fault] = judgeOptions(request, MEMBERS)
   if (fault) throw new TypeError(`${fault.path || 'a request'} ${fault.message}`)
+  for (const name of ['method', 'path'] as const)
+    if (request[name] === undefined) throw new TypeError(`${name} is missing`)
+  checkCaller(request.caller)
 }
 
 function checkPath(path: string): void {

@@ -85,6 +85,26 @@ test.each(storages)(
   },
 )
 
+test('what a hook would set has a value: left out, what the client wrote would stay', async () => {
+  const config = {
+    collections: {
+      notes: {
+        schema: { state: { type: 'string' }, box: { type: 'json' } },
+        permissions: { '*': { create: true } },
+      },
+    },
+  } as const
+  const answers: number[] = []
+  for (const set of [{ state: undefined }, { box: { inner: undefined } }, { state: null }, undefined]) {
+    const hooks = { notes: { before: () => ({ set }) as HookResult } }
+    const service = createTestService(config, { hooks })
+    opened.push(service)
+    const body = { state: 'published' }
+    answers.push((await service.send('POST /notes', { body, mayFail: true })).status)
+  }
+  expect(answers).toEqual([500, 500, 201, 201])
+})
+
 test('the api of a hook answers GET and HEAD alone', async () => {
   const seen: unknown[] = []
   const config = { collections: { notes: { schema: {}, permissions: { '*': true } } } } as const

@@ -14,11 +14,14 @@ export interface Wish {
 
 const NOTHING: Wish = { set: undefined, also: [] }
 
+/** Left out, what is to be set would stay what the client wrote. */
+const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
+
 /** Reads what a hook has returned, into a copy. Throws for anything but `undefined`, and `set` and `also`. */
 export function readResult(result: unknown, isDelete: boolean): Wish {
   if (result === undefined) return NOTHING
   const faults: ConfigFault[] = []
-  const copy = copyJson(result, reportTo(faults))
+  const copy = copyJson(result, reportTo(faults), isSet)
   const [fault] = faults
   if (fault) throw new TypeError(`it must return JSON: ${fault.path} ${fault.message}`)
   if (!isObject(copy)) throw new TypeError('it must return nothing, or an object with set and also')

@@ -144,7 +144,10 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
 }
 
 const OPTIONS: Expectations = {
-  connectionString: [(value) => typeof value === 'string' && value !== '', 'a URL of PostgreSQL'],
+  connectionString: [
+    (value) => typeof value === 'string' && /^postgres(?:ql)?:\/\//i.test(value),
+    'a URL of PostgreSQL, like postgres://user@host/name',
+  ],
   pool: [
     (value) => typeof (value as PostgresPool | null)?.connect === 'function',
     'a Pool of the package pg',

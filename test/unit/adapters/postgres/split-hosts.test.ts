@@ -38,6 +38,9 @@ describe('a connection string', () => {
     'postgres://a,b/app?target_session_attrs=any',
     'postgres://a/app?target_session_attrs=standby',
     'postgres:///app?host=a,b,c&port=1,2',
+    'app',
+    'host=localhost dbname=app',
+    'mysql://a/app',
   ])('%s is refused', (connectionString) => {
     expect(() => createPostgresAdapter({ connectionString })).toThrow(ConfigError)
   })

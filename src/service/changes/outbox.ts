@@ -40,7 +40,7 @@ export class Outbox implements TextStream {
     return this.#isOver
   }
 
-  /** Sends events, and waits with each until there is room. */
+  /** Sends events, and waits with each until there is room, or patience is at an end. */
   async sendAll(texts: readonly Bytes[], patience: Patience): Promise<void> {
     for (const text of texts) {
       // Nearly always there is, and a promise for each event of each client would cost more than all else.

@@ -26,7 +26,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
   const chosen = typeof draft === 'string' ? draft : ''
   const target = description.value?.collections.get(field.target ?? '')
   const [text, options] = [useSignal(''), useSignal<readonly Option[]>([])]
-  /** The option that was chosen last. */
+  /** The one whose name is known: what was chosen last, or looked up. */
   const named = useSignal<Option>({ id: '', label: '' })
   const [isOpen, active] = [useSignal(false), useSignal(0)]
   /** The text to which the options belong. */

@@ -30,6 +30,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
   const conflicts = useSignal<readonly Conflict[] | undefined>(undefined)
   const newest = useSignal<Read | undefined>(undefined)
   const [problem, isBusy] = [useSignal<string | undefined>(undefined), useSignal(false)]
+  // Also of fields that may be changed since the form was made.
   const before = draftAll(fields, base.value.document)
   const { body, faults: own } = readPatch(fields, base.value.document, drafts.value)
   const { _id: id } = base.value.document

@@ -1,5 +1,3 @@
-import type { DocumentRequest } from './document-requests.js'
-
 /** An answer; the service ensures that its JSON body has the form that the types promise. */
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is the service's promise
@@ -31,7 +29,3 @@ export const isSignedIn = (body: Answer['body']): boolean => typeof body?.token 
 
 /** What was taken, or is done, has nothing to say. */
 export const isDone = (_: unknown, status: number): boolean => status === 202 || status === 204
-
-/** Whether a body is the result of a request. */
-export const isResult = ({ method }: DocumentRequest, body: Answer['body']): boolean =>
-  method === 'DELETE' || isDocument(body)

@@ -1,5 +1,5 @@
 import type { CallOptions } from './account-types.js'
-import { type Answer, type Asked, isDocument, isDone, isResult, isSignedIn, join } from './answers.js'
+import { type Answer, type Asked, isDocument, isDone, isSignedIn, join } from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
@@ -72,7 +72,7 @@ export function createClient<C = unknown>(
     const { connection, signal = connection?.signal ?? null, body } = asked
     signal?.throwIfAborted()
     const headers = new Headers(fixed)
-    if (client.token !== undefined && !asked.isPublic) headers.set('authorization', `Bearer ${client.token}`)
+    if (client.token && !asked.isPublic) headers.set('authorization', `Bearer ${client.token}`)
     for (const [name, value] of Object.entries(asked.headers ?? {})) if (value) headers.set(name, value)
     const init: RequestInit = { method, headers, signal }
     if (body !== undefined) {
@@ -96,7 +96,7 @@ export function createClient<C = unknown>(
     signal?.throwIfAborted()
     let answered: Answer['body']
     try {
-      answered = text && JSON.parse(text)
+      if (text) answered = JSON.parse(text)
     } catch {}
     if (!response.ok || !isRight(answered, response.status)) throw new ClientError(response, answered)
     return { body: answered, headers: response.headers }
@@ -105,12 +105,15 @@ export function createClient<C = unknown>(
   /** Asks with a body, and takes the token of a session that the answer begins. */
   const account =
     (way: string, isRight?: Asked['isRight'], isPublic = true) =>
-    async (body: unknown, asked?: CallOptions) => {
-      const answer = await ask('POST', `/auth/${way}`, { ...asked, isPublic, isRight, body })
-      if (!isSignedIn(answer.body)) return
-      client.token = answer.body.token
-      return answer.body
+    async (given: unknown, asked?: CallOptions): Promise<Answer['body']> => {
+      const { body } = await ask('POST', `/auth/${way}`, { ...asked, isPublic, isRight, body: given })
+      if (!isSignedIn(body)) return
+      client.token = body.token
+      return body
     }
+
+  const about = (what: string, isRight: Asked['isRight']) => async (asked?: CallOptions) =>
+    (await ask('GET', `/auth/${what}`, { ...asked, isRight })).body
 
   const signOut =
     (way: string) =>
@@ -119,14 +122,17 @@ export function createClient<C = unknown>(
       client.token = undefined
     }
 
-  /** The result of a request; it remembers the state in which it was read. */
-  function take(request: DocumentRequest, document: Answer['body'], etag?: string | null): Answer['body'] {
-    if (request.method === 'DELETE') return undefined
-    if (etag) etags.set(document, etag)
+  /** The result of a request, nothing where it deleted; it remembers the state in which it was read. */
+  function take(document: Answer['body'], etag?: string | null): Answer['body'] {
+    if (document && etag) etags.set(document, etag)
     return document
   }
 
-  async function send(request: DocumentRequest, asked?: CallOptions, query = ''): Promise<Answer['body']> {
+  async function send(
+    request: DocumentRequest,
+    asked?: Pick<Asked, 'signal'>,
+    query = '',
+  ): Promise<Answer['body']> {
     const { method, path, body, ifMatch, ifNoneMatch } = request
     const answer = await ask(method, join(path, query), {
       signal: asked?.signal,
@@ -134,16 +140,16 @@ export function createClient<C = unknown>(
       body,
       isRight: method === 'DELETE' ? undefined : isDocument,
     })
-    return take(request, answer.body, answer.headers.get('etag'))
+    return take(answer.body, answer.headers.get('etag'))
   }
 
   async function batch(build: Build, asked?: CallOptions) {
     const operations = listOperations(build, etags)
     const isRight = (answered: Answer['body']): boolean =>
       answered?.results?.length === operations.length &&
-      operations.every((operation, i) => isResult(operation, answered.results[i]?.body))
+      operations.every(({ method }, i) => method === 'DELETE' || isDocument(answered.results[i]?.body))
     const { body } = await ask('POST', '/_batch', { signal: asked?.signal, body: { operations }, isRight })
-    return operations.map((operation, i) => take(operation, body.results[i]?.body, body.results[i]?.etag))
+    return operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
   }
 
   function collection(name: string) {
@@ -193,8 +199,8 @@ export function createClient<C = unknown>(
       async get(document: Addressed, asked: CallOptions = {}) {
         return send(requests.get(document), asked, writeQuery(asked))
       },
-      async create(body: object, options?: CreateOptions) {
-        return send(requests.create(body, options), options)
+      async create(body: object, { signal, ...options }: CreateOptions = {}) {
+        return send(requests.create(body, options), { signal })
       },
       async createMany(documents: readonly object[], asked?: CallOptions) {
         const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)
@@ -227,13 +233,11 @@ export function createClient<C = unknown>(
       requestVerification: account('request-verification'),
       verify: account('verify'),
       changeIdentifier: account('change-identifier', undefined, false),
-      sessions: async (asked?: CallOptions) =>
-        (await ask('GET', '/auth/sessions', { ...asked, isRight: Array.isArray })).body,
+      sessions: about('sessions', Array.isArray),
       async endSession(id: string, asked?: CallOptions) {
         await ask('DELETE', `/auth/sessions/${encodeURIComponent(id)}`, asked)
       },
-      me: async (asked?: CallOptions) =>
-        (await ask('GET', '/auth/me', { ...asked, isRight: isDocument })).body,
+      me: about('me', isDocument),
     },
   }
   // The configuration decides the form of the answers; the compiler cannot check that here.

@@ -39,7 +39,7 @@ export function createRequests(collection: string, etags: WeakMap<object, string
       if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'takes what was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
-    create(body: object, { id, signal, ...others }: CreateOptions = {}): DocumentRequest {
+    create(body: object, { id, ...others }: Omit<CreateOptions, 'signal'> = {}): DocumentRequest {
       refuseOthers(others)
       return id === undefined
         ? { method: 'POST', path, body }

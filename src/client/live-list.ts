@@ -38,7 +38,8 @@ const valueAt = (document: unknown, path: string): unknown =>
 
 /** The order of a list by its `sort`, ended by `_id` in the direction of the last key. */
 export function compileOrder(sort: object | undefined): Compare {
-  const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, to === 'desc' || to === -1] as const)
+  // By its text, which is what the service is asked for.
+  const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, /^(desc|-1)$/.test(String(to))] as const)
   const all = [...keys, ['_id', keys.at(-1)?.[1] ?? false] as const]
   return (a, b) => {
     for (const [path, isDescending] of all) {

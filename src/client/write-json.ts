@@ -14,9 +14,6 @@ export const isEntries = (value: unknown): value is Entries =>
   value !== null &&
   Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype) === null
 
-const hasJson = (value: unknown): value is { toJSON(): unknown } =>
-  typeof (value as Partial<Date> | null | undefined)?.toJSON === 'function'
-
 /**
  * Writes a value as JSON; a property that is `undefined` is left out. Throws `TypeError`, which names the place, for
  * values that JSON would drop or change.
@@ -27,8 +24,9 @@ export function writeJson(at: string, value: unknown): string {
   }
   // `Array.from` also visits holes.
   if (Array.isArray(value)) return `[${Array.from(value, (element, i) => writeJson(`${at}[${i}]`, element))}]`
-  if (hasJson(value)) {
-    const json = value.toJSON()
+  const { toJSON } = Object(value)
+  if (typeof toJSON === 'function') {
+    const json: unknown = toJSON.call(value)
     // As that of a date which is not valid.
     if (json === null) throw fault(at, `takes no ${value}`)
     return writeJson(at, json)

@@ -10,11 +10,8 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
   for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
     if (name === '$or') {
-      const groups = Array.isArray(condition) ? Array.from(condition) : []
-      if (groups.length === 0) throw fault(inside, 'takes an array')
-      for (const [i, group] of groups.entries()) {
-        writeFilter(`${inside}[${i}]`, group, add)
-      }
+      if (!Array.isArray(condition) || condition.length === 0) throw fault(inside, 'takes an array')
+      for (const [i, group] of condition.entries()) writeFilter(`${inside}[${i}]`, group, add)
     } else if (isEntries(condition)) {
       for (const [operator, operand] of namedIn(inside, condition)) {
         const place = `${inside}[${operator}]`
@@ -45,7 +42,7 @@ function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [st
 export function writeQuery(parameters: object): string {
   const pairs: string[] = []
   const add: Add = (name, text) => pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
-  for (const [name, value] of Object.entries(parameters)) {
+  for (const [name, value] of namedIn('options', parameters, true)) {
     if (value === undefined || name === 'signal') continue
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')

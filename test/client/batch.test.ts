@@ -103,6 +103,10 @@ describe('a batch', () => {
     ['a promise', async () => []],
     ['what nobody made', () => [{ method: 'GET', path: '/notes/x' }]],
     ['a gap', (b) => Object.assign([], { 1: (b as Notes).notes.get('x') })],
+    [
+      'a signal for one',
+      (b) => [(b as Notes).notes.create({ title: 'One' }, { signal: AbortSignal.abort() })],
+    ],
   ])('of %s is a TypeError, and sends nothing', async (_, build) => {
     const { client, seen } = setUp()
     expect(await caught(client.batch(build as () => readonly []))).toBeInstanceOf(TypeError)
@@ -167,7 +171,7 @@ describe('a batch', () => {
 })
 
 interface Notes {
-  readonly notes: { get(id: string): unknown }
+  readonly notes: { get(id: string): unknown; create(body: object, options: object): unknown }
 }
 
 interface Note {

@@ -299,6 +299,17 @@ test('a live list is the whole list after each change, in its order', async () =
   await lists.return()
 })
 
+test.each([-1, '-1', 'desc', 1, '1', 'asc'])('a live list by %j has the order of the service', async (to) => {
+  const { notes } = serve()
+  await notes.create({ text: 'b' })
+  const asked: object = { sort: { text: to } }
+  const lists = notes.live(asked)
+  await lists.next()
+  await notes.create({ text: 'c' })
+  expect((await lists.next()).value).toEqual(await notes.list(asked))
+  await lists.return()
+})
+
 test('a live list takes no option that it would not heed', async () => {
   const { notes } = serve()
   const asked = { project: ['text'] }

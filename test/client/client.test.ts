@@ -300,6 +300,12 @@ describe('accounts', () => {
     expect(await client.collection('notes').list()).toEqual([])
   })
 
+  test('ask without a token where what a store has kept is null', async () => {
+    const { handler } = setUp()
+    const kept: { token?: string } = JSON.parse('{ "token": null }')
+    expect(await caught(createClient(handler, kept).auth.me())).toMatchObject({ code: 'unauthenticated' })
+  })
+
   test('go on with a token from elsewhere', async () => {
     const { client, handler } = setUp()
     const { user, token } = await client.auth.register({ email: 'ann@a.b', password: 'secret' })

@@ -282,6 +282,10 @@ test.each<[string, object]>([
 })
 
 test.each<[string, object]>([
+  ['a list as options', []],
+  ['a map as options', new Map([['limit', 1]])],
+  ['options that are inherited', Object.create({ q: { a: 1 } })],
+  ['a filter in a name', { 'q[a]': 1 }],
   ['text as a filter', { q: 'a=1' }],
   ['null as a filter', { q: null }],
   ['a date that is none', { q: { a: new Date(Number.NaN) } }],

@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigFault } from './errors.js'
-import { isObject } from './json/own-properties.js'
+import { isObject, isPlainObject } from './json/own-properties.js'
 import { suggest } from './schema/names.js'
 
 /** What an option must be: whether a value is that, and how it is said. */
@@ -29,6 +29,8 @@ export const wholeNumber = (min: number, max: number): Expectation => [
 /** The faults of options that are unknown or of a wrong kind; `undefined` is as good as absent. `at`: their place. */
 export function judgeOptions(options: unknown, expected: Expectations, at = ''): readonly ConfigFault[] {
   if (!isObject(options)) return [{ path: at, message: 'must be an object' }]
+  // Only the own ones are read: those of a `Map` or of a class would be lost.
+  if (!isPlainObject(options)) return [{ path: at, message: 'must be a plain object' }]
   const known = Object.keys(expected)
   return Object.entries(options).flatMap(([name, value]): ConfigFault[] => {
     const [isValid, allowed] = (Object.hasOwn(expected, name) && expected[name]) || []

@@ -1,3 +1,4 @@
+import { isPlainObject } from './own-properties.js'
 import type { ConfigReport } from './report.js'
 
 const MAX_DEPTH = 64
@@ -53,9 +54,7 @@ function copy(value: unknown, { report, mustBe }: Place, outer: readonly object[
     const copies = Array.from(value, (element, i) => copy(element, { report: report.at(i), mustBe }, inside))
     return Object.freeze(copies)
   }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // A plain object of another realm has another Object.prototype, but its prototype is also `null`.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return fault('must be plain JSON')
+  if (!isPlainObject(value)) return fault('must be plain JSON')
   for (const symbol of Object.getOwnPropertySymbols(value))
     fault(`has the key ${String(symbol)}, which is no text`)
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {

@@ -1,4 +1,5 @@
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
+import { isPlainObject } from './own-properties.js'
 import { type BodyReport, createReport } from './report.js'
 
 /** True for text that every storage engine keeps as it is: no NUL and no lone surrogate. */
@@ -35,11 +36,8 @@ export function* searchUnstorable(
 ): Sliced<boolean> {
   if (typeof value !== 'object' || value === null) return judgeScalar(value, () => report)
   if (depth > MAX_DEPTH) return report.fault('too_deep', `is nested more than ${MAX_DEPTH} levels deep`)
-  if (!Array.isArray(value)) {
-    const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return report.fault(...NO_JSON)
-  }
   const isArray = Array.isArray(value)
+  if (!isArray && !isPlainObject(value)) return report.fault(...NO_JSON)
   const names = isArray ? value : Object.keys(value)
   for (let i = 0; i < names.length; i++) {
     const name: string | number = isArray ? i : names[i]

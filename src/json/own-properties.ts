@@ -4,6 +4,13 @@ import type { JsonObject } from '../types.js'
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Whether an object inherits nothing but what every object has, in whatever realm it was made. */
+export function isPlainObject(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 /** An own property, or `undefined`: users choose field names, and `toString` must not be an inherited one. */
 export const readOwn = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined

@@ -90,8 +90,11 @@ const NAMES: Expectation = [
   'an array of names',
 ]
 
-/** What a request brings along; who asks for what was said before. */
-const BROUGHT = { body: ANY, headers: ANY, documents: ANY, now: ANY }
+/** What a request brings along, and where it is asked; who asks for what was said before. */
+const BROUGHT = {
+  ...{ body: ANY, headers: ANY, documents: ANY, now: ANY },
+  ...{ ignored: ANY, authenticate: ANY, production: ANY },
+}
 
 function ask(
   config: unknown,
@@ -99,10 +102,10 @@ function ask(
   [method, path, options = {}]: Asked,
   explain: typeof explainRequest,
 ): Promise<Explanation> {
+  const [fault] = judgeOptions(options, BROUGHT)
+  if (fault) throw new TypeError(`${fault.path || 'options'} ${fault.message}`)
   const { ignored, authenticate = false, production = false, ...request } = options
   requireOptions({ ignored }, { ignored: NAMES })
-  const [fault] = judgeOptions(request, BROUGHT)
-  if (fault) throw new TypeError(`${fault.path} ${fault.message}`)
   return explain(config, { caller, method, path, ...request }, { authenticate, production })
 }
 

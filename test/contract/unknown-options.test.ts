@@ -62,6 +62,50 @@ test.each(callers)('%s refuses options that it does not know, with the nearest',
   expect(message).toContain(`is unknown; did you mean "${near}"? allowed: `)
 })
 
+class Options {
+  readonly file = ':memory:'
+  get documents() {
+    return {}
+  }
+}
+
+test.each<readonly [kind: string, options: object]>([
+  ['a map', new Map([['production', true]])],
+  ['an instance of a class', new Options()],
+  ['an object that inherits its members', Object.create({ production: true })],
+])('no options are read of %s, whose members would be lost', async (_, options) => {
+  const given = options as never
+  const all: readonly (() => unknown)[] = [
+    () => createCollectionService(config, createMemoryAdapter(), given),
+    () => createMemoryAdapter(given),
+    () => createSqliteAdapter(given),
+    () => createPostgresAdapter(given),
+    () => createWorkerHasher(given),
+    () => checkConfig(config, given),
+    () => checkData(config, storage, given),
+    () => permissionMatrix(config, given),
+    () => comparePermissions(config, config, given),
+    () => explainRequest(config, request, given),
+    () => describeApi(config, given),
+    () => testAdapter(given),
+    () => fuzzAdapter(createStorage, given),
+    () => expectAllowed(config, null, 'GET', '/notes', given),
+    () => expectDenied(config, null, 'GET', '/notes', given),
+  ]
+  for (const run of all)
+    expect(await failureOf(run), String(run)).toMatchObject({
+      message: expect.stringContaining('must be a plain object'),
+    })
+  const seeded = createCollectionService(config, createMemoryAdapter({ documents: given }))
+  expect(await failureOf(() => seeded.ready())).toMatchObject({ code: 'validation_failed' })
+  for (const name of ['hooks', 'consumers'])
+    expect(
+      await failureOf(() => createCollectionService(config, createMemoryAdapter(), { [name]: options })),
+    ).toMatchObject({
+      faults: expect.arrayContaining([expect.objectContaining({ path: `options.${name}` })]),
+    })
+})
+
 test.each<readonly [name: string, run: () => unknown]>([
   ['explainRequest', () => explainRequest(config, { ...request, header: {} } as never)],
   ['expectAllowed', () => expectAllowed(config, null, 'GET', '/notes', { header: {} } as never)],
@@ -99,6 +143,21 @@ test.each([undefined, 'ann', 5, [], { roles: ['admin'] }, { id: 'ann', roles: 'a
     })
   },
 )
+
+test.each<object>([
+  { body: { text: Number.NaN } },
+  { body: { text: () => 'x' } },
+  { body: [undefined] },
+  { body: new Map([['text', 'x']]) },
+  { path: '/notes#a' },
+  { documents: null },
+  { documents: new Map([['notes', []]]) },
+  { now: 1e20 },
+  { now: Number.NaN },
+])('a request that cannot be sent as it is written is not explained: %s', async (wrong) => {
+  const asked = { ...request, method: 'POST', ...wrong }
+  expect(await failureOf(() => explainRequest(config, asked))).toBeInstanceOf(TypeError)
+})
 
 test('a request to explain has a method and a path', async () => {
   for (const name of ['method', 'path'])

@@ -116,6 +116,8 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'openapi',
     'adapters',
     'create-collection-service',
+    // How a body is written.
+    'client',
   ],
   page: ['errors', 'types', 'infer', 'client'],
   testing: [

@@ -1,4 +1,4 @@
-import { isObject } from '../../json/own-properties.js'
+import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type Expectation, requireOptions } from '../../options.js'
 import type { MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
@@ -94,9 +94,8 @@ function explained<T>(work: () => MaybePromise<T>): MaybePromise<T> {
 }
 
 function checkOptions(options: unknown): SqliteAdapterOptions {
-  const given = isObject(options) ? options : {}
-  const { file = '' } = given
-  requireOptions({ ...given, file }, { file: FILE })
+  const { file = '' } = isObject(options) ? options : {}
+  requireOptions(isPlainObject(options) ? { ...options, file } : options, { file: FILE })
   return { file: String(file) }
 }
 

@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../../errors.js'
-import { isObject } from '../../json/own-properties.js'
+import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../../options.js'
 import { suggest } from '../../schema/names.js'
 import type { ServiceOptions } from '../../types.js'
@@ -54,9 +54,9 @@ const OPTIONS: Expectations = {
   deliver: [isFunction, 'a function of a delivery'],
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],
-  hooks: [isObject, 'an object of hooks by collection'],
+  hooks: [isPlainObject, 'a plain object of hooks by collection'],
   page: [isPage, 'what createPage of collection-service/page gives'],
-  consumers: [isObject, 'an object of consumers by name'],
+  consumers: [isPlainObject, 'a plain object of consumers by name'],
 }
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']

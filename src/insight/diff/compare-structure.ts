@@ -1,6 +1,7 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { isEqualJson } from '../../json/equality.js'
+import { isObject } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
 import { EVERYONE } from '../../permissions/grants.js'
 import { USERS } from '../../schema/names.js'
@@ -51,7 +52,7 @@ type Both = readonly [before: unknown, after: unknown]
 /** The parts of two objects that differ, as deep as both are objects. */
 function compareParts(kind: Kind, pointer: string, [before, after]: Both): readonly StructureDifference[] {
   if (isEqualJson(before, after)) return []
-  if (isPlainObject(before) && isPlainObject(after)) {
+  if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return names.flatMap((name) =>
       compareParts(kind, pointer + toPointerPart(name), [before[name], after[name]]),
@@ -67,9 +68,6 @@ function compareParts(kind: Kind, pointer: string, [before, after]: Both): reado
     },
   ]
 }
-
-const isPlainObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A collection without its permissions; uniqueness and what a delete does to references are not compared. */
 function schemaOf(collection: Collection | undefined): JsonObject | undefined {

@@ -1,6 +1,7 @@
-import { parseTimestamp } from '../../fields/timestamp.js'
+import { formatTimestamp, parseTimestamp } from '../../fields/timestamp.js'
 import { checkCaller } from '../../http/identify.js'
-import { ANY, judgeOptions, requireOptions, TEXT } from '../../options.js'
+import { isPlainObject } from '../../json/own-properties.js'
+import { ANY, type Expectation, judgeOptions, requireOptions, TEXT } from '../../options.js'
 import { comparePermissions } from '../diff/compare-permissions.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import type { ExplainedRequest, Explanation } from './explanation.js'
@@ -63,8 +64,10 @@ export async function explainWith(
   }
 }
 
+const DOCUMENTS: Expectation = [isPlainObject, 'a plain object of documents by collection']
+
 const MEMBERS = {
-  ...{ caller: ANY, method: TEXT, path: TEXT, body: ANY, headers: ANY, documents: ANY, now: ANY },
+  ...{ caller: ANY, method: TEXT, path: TEXT, body: ANY, headers: ANY, documents: DOCUMENTS, now: ANY },
 }
 
 function checkMembers(request: ExplainedRequest): void {
@@ -77,6 +80,7 @@ function checkMembers(request: ExplainedRequest): void {
 
 function checkPath(path: string): void {
   if (!path.startsWith('/')) throw new TypeError(`a path begins with a slash, found ${JSON.stringify(path)}`)
+  if (path.includes('#')) throw new TypeError('a path has no fragment: it would not be sent')
   const [, first] = /^\/+([^/?#]*)/.exec(path) ?? []
   if (first === 'auth')
     throw new TypeError(
@@ -87,6 +91,6 @@ function checkPath(path: string): void {
 function readTime(now: ExplainedRequest['now'] = Date.now()): number {
   const text = typeof now === 'string' ? parseTimestamp(now) : undefined
   const time = text === undefined ? now : Date.parse(text)
-  if (typeof time === 'number' && Number.isFinite(time)) return time
-  throw new TypeError('now takes milliseconds since 1970, or a timestamp')
+  if (typeof time === 'number' && formatTimestamp(time) !== undefined) return time
+  throw new TypeError('now takes milliseconds since 1970, or a timestamp, in the years 0001 to 9999')
 }

@@ -10,7 +10,7 @@ export interface ExplainedRequest {
   readonly method: string
   /** Below the base path; may hold a query. */
   readonly path: string
-  /** A text is sent as it is, anything else as JSON. */
+  /** A text is sent as it is, anything else as JSON, as the client of this package writes it. */
   readonly body?: unknown
   readonly headers?: { readonly [name: string]: string }
   /** What is stored, by collection, as `createMemoryAdapter` takes it. */

@@ -1,4 +1,5 @@
 import { createMemoryAdapter } from '../../adapters/memory/memory-adapter.js'
+import { writeJson } from '../../client/write-json.js'
 import { assembleService } from '../../create-collection-service.js'
 import { everything } from '../../filter/filter.js'
 import { isObject } from '../../json/own-properties.js'
@@ -72,11 +73,11 @@ const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => fals
 function toRequest({ method, path, body, headers }: TimedRequest): Request {
   const sent = new Headers(headers)
   if (body !== undefined && !sent.has('content-type')) sent.set('content-type', 'application/json')
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const text = typeof body === 'string' || body === undefined ? body : writeJson('body', body)
   return new Request(`http://localhost${path}`, {
     method,
     headers: sent,
-    ...(body === undefined ? {} : { body: text }),
+    ...(text === undefined ? {} : { body: text }),
   })
 }
 

@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
 import { findUnstorable, isStorable } from '../../json/domain.js'
-import { isObject } from '../../json/own-properties.js'
+import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type BodyReport, reportFirst } from '../../json/report.js'
 import { keepProperties } from '../../permissions/write-rules.js'
 import { isUuid, suggest } from '../../schema/names.js'
@@ -41,7 +41,7 @@ export function storeSeed(service: Service, adapter: StorageAdapter): Promise<vo
 async function storeAll(call: Call, seed: unknown): Promise<void> {
   const { plan } = call.service
   if (seed === undefined) return
-  if (!isObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
+  if (!isPlainObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
   const faults: Fault[] = []
   const report = reportFirst(faults, MAX_FAULTS)
   const drafts: Draft[] = []

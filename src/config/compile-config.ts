@@ -21,6 +21,7 @@ import { checkRoleField, compileAuth } from './compile-auth.js'
 import { compilePermissions, isOpenToEveryone, type RuleScope } from './compile-permissions.js'
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
+import { warnOfIdleKeys } from './find-idle.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge, withoutClaims } from './judge-variable.js'
 import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.js'
@@ -94,6 +95,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     else warn.within(at).fault('open_to_everyone', `${OPEN_DOOR}; production refuses that`)
   }
   if (faults.length > 0) throw new ConfigError(faults)
+  warnOfIdleKeys(config, plan, warn)
   findWarnings(written, plan, options, warn)
   warnOfClaims(auth.claims ?? {}, plan, warn.at('auth').at('claims'))
   warnOfRules(auth, plan, warn)

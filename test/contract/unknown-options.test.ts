@@ -183,6 +183,9 @@ test('options that change nothing are warned of', () => {
   expect(warned(config, { deliver })).toEqual([
     'options.deliver: is never asked: the service keeps no accounts',
   ])
+  expect(warned(config, { accounts: true, authenticate: () => null })).toEqual([
+    'options.accounts: there are none to keep: "users" has no hash field',
+  ])
   expect(warned(withAccounts, { deliver, accounts: false, authenticate: () => null })).toHaveLength(1)
   expect(warned(withAccounts, { deliver, accounts: true })).toEqual([])
 })

@@ -86,6 +86,9 @@ export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonl
     ...(accounts === false && hasAccounts
       ? [{ path: 'options.accounts', message: 'without authenticate the service keeps its accounts' }]
       : []),
+    ...(accounts === true && !hasAccounts
+      ? [{ path: 'options.accounts', message: 'there are none to keep: "users" has no hash field' }]
+      : []),
     ...(deliver !== undefined && !hasAccounts
       ? [{ path: 'options.deliver', message: 'is never asked: the service keeps no accounts' }]
       : []),

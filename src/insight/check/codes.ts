@@ -55,6 +55,7 @@ export const CODES = {
   },
   unreadable_reference: { level: 'warning', mend: 'Grant it to read the target, or leave the field out.' },
   read_without_index: { level: 'warning', mend: 'Add "index": true to a field that the condition compares.' },
+  no_effect: { level: 'warning', mend: 'Leave the key out.' },
   unused_ignore: { level: 'warning', mend: 'Leave the line out.' },
   public_list: { level: 'note', mend: 'Set limits.defaultLimit or limits.maxLimit.' },
   readable_identifier: { level: 'note', mend: 'Leave the identifier out with "omit".' },

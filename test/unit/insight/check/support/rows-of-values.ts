@@ -204,6 +204,23 @@ export const ROWS_OF_VALUES: Rows = {
       notes({ '*': { read: true }, user: { create: true, read: { where: { status: { $ne: 'draft' } } } } }),
     ],
   ],
+  no_effect: [
+    [
+      'what accounts heed, where there are none',
+      { collections: { notes: { schema: { title: TEXT } } }, auth: { sessionDays: 5, cost: 12 } },
+      ['/auth/sessionDays', '/auth/cost'],
+      config({ auth: { sessionDays: 5, cost: 12 } }),
+    ],
+    [
+      'bounds of changes that nobody can follow',
+      config({ limits: { defaultLimit: 20, subscribers: 5, changesHours: 5 } }),
+      ['/limits/subscribers', '/limits/changesHours'],
+      config({
+        limits: { defaultLimit: 20, subscribers: 5, changesHours: 5 },
+        others: { topics: { schema: { name: TEXT }, changes: true } },
+      }),
+    ],
+  ],
   public_list: [
     [
       'without a limit',

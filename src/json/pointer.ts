@@ -4,12 +4,17 @@ import { isObject, readOwn } from './own-properties.js'
 export const toPointerPart = (name: string | number): string =>
   `/${typeof name === 'number' ? name : name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
+/** The names on the way of a JSON pointer. */
+export const toPointerParts = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
 /** The value at a JSON pointer; `undefined` where there is none. */
 export function readPointer(value: unknown, pointer: string): unknown {
   let found = value
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const name of toPointerParts(pointer))
     found = Array.isArray(found) ? found[Number(name)] : isObject(found) ? readOwn(found, name) : undefined
-  }
   return found
 }

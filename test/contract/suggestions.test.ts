@@ -1,5 +1,6 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../src/index.js'
+import { type Caller, createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { createTestService, faultsOf, type Sent } from '../support/service.js'
 
 // CONTRACT.md §6, "Problems"
@@ -9,7 +10,14 @@ const text = { type: 'string' }
 const config = {
   collections: {
     things: {
-      schema: { heading: text, salary: text, status: text, hidden: text },
+      schema: {
+        ...{ heading: text, salary: text, status: text, hidden: text },
+        place: {
+          type: 'object',
+          properties: { city: text, point: { type: 'object', properties: { north: text } } },
+        },
+        parts: { type: 'array', items: { type: 'object', properties: { weight: text } } },
+      },
       permissions: {
         '*': { create: { omit: ['salary'] }, read: true, update: { omit: ['salary', 'hidden'] } },
         clerk: { create: { omit: ['heading', 'salary'] } },
@@ -65,6 +73,47 @@ describe('a misspelt property', () => {
       )
     },
   )
+
+  test.each<[path: string, nearest: string[], body: object]>([
+    ['/place/cty', ['city'], { place: { cty: 'x' } }],
+    ['/place/headin', [], { place: { headin: 'x' } }],
+    ['/place/point/nort', ['north'], { place: { point: { nort: 'x' } } }],
+    ['/parts/1/wight', ['weight'], { parts: [{}, { wight: 'x' }] }],
+  ])('inside a field is told the nearest name of its place: %s', async (path, nearest, body) => {
+    const { send } = createTestService(config, { authenticate: () => null })
+    expect(namesIn(await send('POST /things', { body, caller: null }), path)).toEqual(nearest)
+    const { _id } = (await send('POST /things', { body: {}, caller: admin })).body
+    expect(namesIn(await send(`PATCH /things/${_id}`, { body, caller: null }), path)).toEqual(nearest)
+  })
+
+  test('of the first documents is told the nearest of all names', async () => {
+    const documents = { things: [{ salry: 'x' }, { place: { cty: 'x' } }] }
+    const handler = createCollectionService(config, createMemoryAdapter({ documents }), {
+      logger: { info() {}, warn() {}, error() {} },
+      authenticate: () => null,
+    })
+    await expect(handler.ready()).rejects.toMatchObject({
+      errors: [
+        { path: '/things/0/salry', message: expect.stringContaining('did you mean "salary"?') },
+        { path: '/things/1/place/cty', message: expect.stringContaining('did you mean "city"?') },
+      ],
+    })
+  })
+
+  test('of a hook is told the nearest of all names', async () => {
+    const lines: string[] = []
+    const { send } = createTestService(config, {
+      authenticate: () => null,
+      logger: {
+        info() {},
+        warn() {},
+        error: (line: unknown, details: unknown) => void lines.push(`${line} ${inspect(details)}`),
+      },
+      hooks: { things: { before: () => ({ set: { salry: 'x' } }) } },
+    } as object)
+    expect((await send('POST /things', { body: {}, caller: null, mayFail: true })).status).toBe(500)
+    expect(lines.join()).toContain('did you mean "salary"?')
+  })
 
   test('is told the nearest name where it is among the first eight', async () => {
     const { send } = createTestService(config, { authenticate: () => null })

@@ -4,6 +4,7 @@ import { isId, or } from '../../filter/filter.js'
 import { toPointerPart } from '../../json/pointer.js'
 import { findImmutableChanges, isChange } from '../../schema/changes.js'
 import { isSystemField, isUuid } from '../../schema/names.js'
+import { addNearNames } from '../../schema/near-names.js'
 import { findNewReferences, type Reference } from '../../schema/references.js'
 import { normaliseUpdate, updateFields } from '../../schema/update-fields.js'
 import { runWithin } from '../../slices.js'
@@ -47,7 +48,8 @@ export async function applySet(
   const faults = await runWithin(call, (slice) =>
     collection.validate.inSlices(after, slice, { known, isRelevant }),
   )
-  if (faults.length > 0) throw new TypeError(`set is not valid: ${invalid(faults).message}`)
+  if (faults.length > 0)
+    throw new TypeError(`set is not valid: ${invalid(addNearNames(faults, declared)).message}`)
   return after
 }
 

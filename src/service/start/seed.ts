@@ -6,6 +6,7 @@ import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type BodyReport, reportFirst } from '../../json/report.js'
 import { keepProperties } from '../../permissions/write-rules.js'
 import { isUuid, suggest } from '../../schema/names.js'
+import { addNearNames } from '../../schema/near-names.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../storage.js'
@@ -109,7 +110,8 @@ function judge(call: Call, collection: Collection, document: unknown, report: Bo
     keepProperties(document, () => true).body,
     call.service.clock(),
   )
-  for (const { path, code, message } of faults) report.within(path).fault(code, message)
+  for (const { path, code, message } of addNearNames(faults, collection.fields))
+    report.within(path).fault(code, message)
   if (faults.length > 0) return undefined
   const build = () => buildDocument(call, collection, { system: { ...own, ...given }, fields })
   return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }

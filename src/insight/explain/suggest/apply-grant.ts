@@ -1,5 +1,5 @@
 import { isObject, readOwn } from '../../../json/own-properties.js'
-import { toPointerPart } from '../../../json/pointer.js'
+import { toPointerPart, toPointerParts } from '../../../json/pointer.js'
 import { OPERATIONS, type Operation, OWNER } from '../../../permissions/grants.js'
 import type { JsonObject, RuleConfig } from '../../../types.js'
 import type { Suggestion } from '../explanation.js'
@@ -49,11 +49,7 @@ export const shorten = (rules: Rules): Suggestion['rules'] =>
 
 /** Applies the patch of a suggestion to a configuration, which stays as it is. */
 export function applyPatch(config: unknown, [{ path, value }]: Suggestion['patch']): unknown {
-  const names = path
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return put(config, names, value)
+  return put(config, toPointerParts(path), value)
 }
 
 function put(target: unknown, [name, ...rest]: readonly string[], value: JsonObject): unknown {

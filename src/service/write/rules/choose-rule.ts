@@ -6,7 +6,7 @@ import type { Rule } from '../../../permissions/grants.js'
 import { listIgnored } from '../../../permissions/ignored-properties.js'
 import { acceptsProperty, type Kept, keepProperties } from '../../../permissions/write-rules.js'
 import { findVariables } from '../../../query/variable.js'
-import { suggest } from '../../../schema/names.js'
+import { addNearNames } from '../../../schema/near-names.js'
 import { MAX_FAULTS } from '../../../schema/validator.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
@@ -121,18 +121,9 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
   return false
 }
 
-/** The most names of one body for which a near one is sought: each takes as long as there are others. */
-const MAX_SOUGHT = 8
-
-/** Adds to the faults of the first undeclared properties the nearest names that the rule accepts. */
+/** Names near to undeclared ones, of those that the rule accepts. */
 export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
-  const accepted = collection.fields
-    .map(({ name }) => name)
-    .filter((name) => acceptsProperty(rule, name, collection.roleField))
-  let sought = 0
-  return faults.map((fault) =>
-    fault.code === 'unknown_property' && sought++ < MAX_SOUGHT
-      ? { ...fault, message: fault.message + suggest(fault.path.slice(1), accepted) }
-      : fault,
-  )
+  const names = collection.fields.map(({ name }) => name)
+  const accepted = names.filter((name) => acceptsProperty(rule, name, collection.roleField))
+  return addNearNames(faults, collection.fields, accepted)
 }

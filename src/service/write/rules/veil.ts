@@ -1,5 +1,6 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault, ServiceError } from '../../../errors.js'
+import { toPointerParts } from '../../../json/pointer.js'
 import { includesProperty } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import type { Reference } from '../../../schema/references.js'
@@ -42,8 +43,7 @@ function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): r
 }
 
 /** The name that a JSON pointer begins with. */
-const firstName = (pointer: string): string =>
-  (pointer.split('/', 2)[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
+const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
 
 /** The error of a body with faults. */
 export const invalidFor = (

@@ -1,0 +1,36 @@
+import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { toPointerParts } from '../json/pointer.js'
+import { suggest } from './names.js'
+
+/** The most names for which a near one is sought: each takes as long as there are others. */
+const MAX_SOUGHT = 8
+
+type Node = Pick<Field, 'properties' | 'items'>
+
+/**
+ * Adds to the faults of the first undeclared properties the nearest names that there are in their places; at the top
+ * those of `accepted`.
+ */
+export function addNearNames(
+  faults: readonly Fault[],
+  fields: readonly Field[],
+  accepted: readonly string[] = namesOf({ properties: fields, items: null }),
+): readonly Fault[] {
+  let sought = 0
+  return faults.map((fault) => {
+    if (fault.code !== 'unknown_property' || sought++ >= MAX_SOUGHT) return fault
+    const places = toPointerParts(fault.path)
+    const name = places.pop() ?? ''
+    const known = places.length === 0 ? accepted : namesOf(findNode(fields, places))
+    return { ...fault, message: fault.message + suggest(name, known) }
+  })
+}
+
+const namesOf = (node: Node | undefined): readonly string[] => node?.properties.map(({ name }) => name) ?? []
+
+function findNode(fields: readonly Field[], places: readonly string[]): Node | undefined {
+  let node: Node | null | undefined = { properties: fields, items: null }
+  for (const place of places) node = node?.items ?? node?.properties.find(({ name }) => name === place)
+  return node ?? undefined
+}

@@ -39,10 +39,15 @@ function isSentText({ headers, readableEnded }: ParsedRequest, body: string): bo
   return Number(headers['content-length'] ?? Number.NaN) === Buffer.byteLength(body)
 }
 
+/** Whether a value keeps what it holds elsewhere than in its properties, as a form or a map does. */
+const isCollection = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.iterator in value
+
 /** The text of a parsed body: a number that was too large is one again. */
 function stringify(body: unknown): string {
   let mark = ''
   const tell = (_: string, value: unknown): unknown => {
+    if (isCollection(value)) throw new TypeError('its JSON would be empty')
     if (value !== Number.POSITIVE_INFINITY && value !== Number.NEGATIVE_INFINITY) return value
     mark ||= crypto.randomUUID()
     return `${value > 0 ? '' : '-'}${mark}`
@@ -50,7 +55,8 @@ function stringify(body: unknown): string {
   try {
     const text = JSON.stringify(body, tell) ?? ''
     return mark === '' ? text : text.replaceAll(`"${mark}"`, '1e999').replaceAll(`"-${mark}"`, '-1e999')
-  } catch {
-    throw new ServiceError('invalid_json', 'The body is nested too deep.')
+  } catch (thrown) {
+    const fault = thrown instanceof RangeError ? 'nested too deep' : 'not JSON as the host has parsed it'
+    throw new ServiceError('invalid_json', `The body is ${fault}.`)
   }
 }

@@ -50,6 +50,9 @@ describe('a body that something before has parsed', () => {
     ['a cycle', cycle, 400, 'invalid_json'],
     ['a depth that overflows the stack', { title: 'x', deep }, 400, 'invalid_json'],
     ['a number that JSON lacks', { title: 1n }, 400, 'invalid_json'],
+    ['a form', new URLSearchParams('title=x'), 400, 'invalid_json'],
+    ['a form of parts', new FormData(), 400, 'invalid_json'],
+    ['a map inside', { title: 'x', more: new Map([['a', 1]]) }, 400, 'invalid_json'],
     [
       'a getter that throws',
       Object.defineProperty({}, 'title', {

@@ -51,6 +51,7 @@ export function parseArguments(
   const names = word === undefined ? positionals : positionals.slice(1)
   switch (word) {
     case undefined:
+      checkNearWord(names[0])
       return { word: 'serve', ...readServe(names, options, environment) }
     case 'grant':
       return { word, ...readGrant(names, options) }
@@ -69,6 +70,13 @@ export function parseArguments(
     default:
       return word satisfies never
   }
+}
+
+/** A misspelt word would be taken for the name of a configuration. */
+function checkNearWord(name = ''): void {
+  const near = /^[a-z-]+$/i.test(name) ? suggest(name, NAMED_WORDS) : ''
+  if (near !== '')
+    throw new UsageError(`there is no command ${name}${near} (a file of that name is ./${name})`)
 }
 
 function readServe(

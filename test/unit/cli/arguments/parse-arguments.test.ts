@@ -51,6 +51,8 @@ const INIT = { word: 'init', template: 'notes', folder: '.' }
 test.each<[string[], object]>([
   [[], SERVE],
   [['a.json'], { ...SERVE, config: 'a.json' }],
+  [['./chek'], { ...SERVE, config: './chek' }],
+  [['config'], { ...SERVE, config: 'config' }],
   [['--port', '0', '--seed', 's.json'], { ...SERVE, port: 0, seed: 's.json' }],
   [['--host', '0.0.0.0', '--watch'], { ...SERVE, host: '0.0.0.0', watch: true }],
   [['--watch', 'a.json'], { ...SERVE, config: 'a.json', watch: true }],
@@ -226,6 +228,8 @@ test.each<[string[], string]>([
   [['--hots=0.0.0.0'], '"--host"'],
   [['grant', 'ann', 'admin', '--databse', URL], '"--database"'],
   [['init', 'nots'], '"notes"'],
+  [['chek'], '"check"'],
+  [['chek', 'config.json'], '"check"'],
 ])('%j names the nearest: %s', (args, nearest) => {
   expect(() => parseArguments(args)).toThrow(nearest)
 })

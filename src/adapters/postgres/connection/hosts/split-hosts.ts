@@ -20,13 +20,21 @@ export function splitHosts(text: string): HostList {
   const [, head, places = '', path = '', query = ''] = SHAPE.exec(text) ?? []
   if (head === undefined) return { urls: [text], mustTakeWrites: false }
   const parameters = new URLSearchParams(query)
+  for (const name of [TARGET, 'host', 'port'])
+    if (parameters.getAll(name).length > 1) throw new Error(`the parameter ${name} stands there twice`)
   const target = parameters.get(TARGET)
   parameters.delete(TARGET)
   const write = (place: string): string => head + place + path + (parameters.size > 0 ? `?${parameters}` : '')
   const named = parameters.get('host')?.split(',') ?? []
+  const ports = parameters.get('port')?.split(',') ?? []
+  if (named.length > 0 && places.includes(','))
+    throw new Error('several hosts stand either before the database or in the parameter host')
+  if (ports.length > 1 && ports.length !== named.length)
+    throw new Error('the parameter port needs one port, or one for each host of the parameter host')
   const urls =
     named.length > 1
-      ? pairPorts(named, parameters.get('port')?.split(',') ?? []).map(([host, port]) => {
+      ? named.map((host, i) => {
+          const port = ports[i] ?? ports[0] ?? ''
           parameters.set('host', host)
           if (port === '') parameters.delete('port')
           else parameters.set('port', port)
@@ -39,13 +47,6 @@ export function splitHosts(text: string): HostList {
     throw new Error('a host between commas is empty')
   if (isOne && target === null) return { urls: [text], mustTakeWrites: false }
   return { urls, mustTakeWrites: !isOne || target !== 'any' }
-}
-
-/** One port is that of all hosts. */
-function pairPorts(hosts: readonly string[], ports: readonly string[]): (readonly [string, string])[] {
-  if (ports.length > 1 && ports.length !== hosts.length)
-    throw new Error('the parameter port needs one port, or one for each host')
-  return hosts.map((host, i) => [host, ports[i] ?? ports[0] ?? ''])
 }
 
 /** A service writes: a host that does not take writes is of no use to it. */

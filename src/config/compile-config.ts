@@ -69,7 +69,12 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const limits = { ...DEFAULT_LIMITS, ...config.limits }
   const read = compileClaims(
     auth.claims ?? {},
-    { collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
+    {
+      ...{ collections, parsePattern, isUnsure, judgeVariable: withoutClaims(judgeVariable, claims) },
+      shownIf: auth.requireVerified
+        ? presenceOf(collections.get(USERS)?.fields ?? [], auth.verifiedField ?? null)
+        : null,
+    },
     report.at('auth').at('claims'),
   )
   const known = {

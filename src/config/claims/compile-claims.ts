@@ -5,7 +5,7 @@ import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
 import type { JudgeVariable } from '../../query/variable.js'
-import { parseWhere } from '../../query/where.js'
+import { narrowWhere, parseWhere, type Where } from '../../query/where.js'
 import { suggest, USERS } from '../../schema/names.js'
 import type { ClaimConfig, JsonObject } from '../../types.js'
 import type { Claim, Collection } from '../plan.js'
@@ -19,6 +19,8 @@ export interface ClaimScope {
   readonly judgeVariable: JudgeVariable
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
+  /** What a user must meet before anyone but a role may learn of it; `null` for nothing. */
+  readonly shownIf: Where | null
 }
 
 /** Compiles the claims (CONTRACT.md §5, "Claims"). */
@@ -43,7 +45,7 @@ export function compileClaims(
 function compileClaim(
   name: string,
   { from, where, take }: ClaimConfig,
-  { collections, judgeVariable, parsePattern, isUnsure }: ClaimScope,
+  { collections, judgeVariable, parsePattern, isUnsure, shownIf }: ClaimScope,
   place: ConfigReport,
 ): Claim | undefined {
   const collection = collections.get(from)
@@ -57,7 +59,9 @@ function compileClaim(
   const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
   const compiled = parseWhere(where, whereScope, place.at('where'))
   const read = compileTake(take, collection, place.at('take'))
-  return read && { name, from, where: compiled, take: read }
+  // A claim would tell whether an identifier has an account, or let one in that nobody has verified.
+  const isHiding = from === USERS && shownIf !== null
+  return read && { name, from, where: isHiding ? narrowWhere(compiled, shownIf) : compiled, take: read }
 }
 
 const NO_CLAIMS = new Set<string>()

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { type Caller, type ConfigError, createMemoryAdapter } from '../../src/index.js'
+import { type Caller, type ConfigError, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { readStream, told } from '../support/event-streams.js'
 import { createTestService } from '../support/service.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
@@ -51,6 +51,35 @@ test('rules with $now give a reset every minute, and on coming back', async () =
   expect((await stream.until(3)).map(({ event }) => event)).toEqual(['reset', 'reset', 'change'])
   const headers = { 'last-event-id': stream.events[2]?.id ?? '' }
   expect((await open('/notes/changes', { caller: null, headers })).events[0]?.event).toBe('reset')
+})
+
+test('with $now, a delete is judged as of when it was made, however late it is found', async () => {
+  const HOUR = 3_600_000
+  const memory = createMemoryAdapter()
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      const page = await memory.changes?.(after, query)
+      if (!page) throw new Error('there is a log')
+      return { ...page, changes: page.changes.map((one) => ({ ...one, time: one.time - HOUR })) }
+    },
+  }
+  const { notes } = config.collections
+  const permissions = { ...notes.permissions, '*': { read: { where: { from: { $gt: '$now' } } } } }
+  const collections = { ...config.collections, notes: { ...notes, permissions } }
+  const { open, write } = await serve({ adapter, config: { ...config, collections } })
+  const stream = await open('/notes/changes', { caller: null })
+  const ids: unknown[] = []
+  for (const age of [2 * HOUR, HOUR / 2]) {
+    const { _id } = await write('POST /notes', { from: new Date(Date.now() - age).toISOString() })
+    ids.push(_id)
+  }
+  expect(stream.events).toHaveLength(1)
+  for (const id of ids) await write(`DELETE /notes/${id}`)
+  expect(told(stream.events)).toEqual([
+    ['reset', {}],
+    ['leave', { _id: ids[1] }],
+  ])
 })
 
 test('the host is asked again every 30 seconds: for another standing, another caller, or nobody', async () => {

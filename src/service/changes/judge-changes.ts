@@ -1,7 +1,9 @@
+import { formatTimestamp } from '../../fields/timestamp.js'
 import { compileJudge, type Judge } from '../../filter/matches.js'
 import { readOwn } from '../../json/own-properties.js'
 import { type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
+import type { Service } from '../call.js'
 import { printOne, type Reading } from '../read/print-documents.js'
 import type { EventName } from './frames.js'
 import type { WatchedList } from './watched-list.js'
@@ -79,8 +81,13 @@ function compareViews(
   return { name: before === undefined ? 'enter' : 'change', data: after, change }
 }
 
-/** The time of the request that made a change. Of one that only the service's clock has seen, `now` gives it. */
-export function timeOf({ after }: Change, now: () => string): string {
-  const time = after && readOwn(after, 'updatedAt')
-  return typeof time === 'string' ? time : now()
+/**
+ * The time as of which a change is judged: that of its request. A delete leaves none behind; it counts as of when the
+ * storage made it, but where the host's clock need not go as that one does.
+ */
+export function timeOf({ after, time }: Change, { now, clock }: Pick<Service, 'now' | 'clock'>): string {
+  const updatedAt = after && readOwn(after, 'updatedAt')
+  if (typeof updatedAt === 'string') return updatedAt
+  const made = now === Date.now ? formatTimestamp(Math.min(time, now())) : undefined
+  return made ?? clock()
 }

@@ -88,7 +88,7 @@ export async function tellChanges(
 
 /** Those of a list that depends on the time are judged one by one. */
 async function judge(
-  { service: { clock } }: Telling,
+  { service }: Telling,
   list: WatchedList,
   changes: readonly Change[],
 ): Promise<readonly ListEvent[]> {
@@ -96,7 +96,7 @@ async function judge(
   const events: ListEvent[] = []
   for (const part of list.isTimed ? mine.map((change) => [change]) : [mine]) {
     if (!part[0]) continue
-    const reading = await list.at(timeOf(part[0], clock))
+    const reading = await list.at(timeOf(part[0], service))
     events.push(...(await runSliced((slice) => judgeChanges(list, reading, part, slice))))
   }
   return events

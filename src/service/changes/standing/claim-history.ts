@@ -18,7 +18,7 @@ export interface Touched {
 
 /** Finds what changes did to the documents of a claim, each as of its time. */
 export async function touchesOf(
-  { service: { clock } }: Pick<Sources, 'service'>,
+  { service }: Pick<Sources, 'service'>,
   watched: WatchedClaim,
   changes: readonly Change[],
 ): Promise<readonly Touch[]> {
@@ -26,7 +26,7 @@ export async function touchesOf(
   const parts = watched.isTimed ? mine.map((change) => [change]) : [mine]
   const found: Touch[] = []
   for (const part of parts) {
-    const filter = part[0] && watched.filterAt(timeOf(part[0], clock))
+    const filter = part[0] && watched.filterAt(timeOf(part[0], service))
     found.push(...(await runSliced((slice) => findTouches(watched, filter, part, slice))))
   }
   return found
@@ -49,7 +49,7 @@ export async function wasAnother(
   // What the time alone has changed does not count: a write is judged by what was there before it.
   for (const write of new Set(touches.map((touch) => touch.write))) {
     const behind = changes.slice(changes.findIndex((change) => change.write === write))
-    const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service.clock))
+    const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service))
     const since = await runSliced((slice) => findTouches(watched, filter, behind, slice))
     const counted = since.filter((touch) => touch.write === write).length
     let after: ClaimValues | undefined

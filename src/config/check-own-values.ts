@@ -2,9 +2,9 @@ import type { Field } from '../fields/field-type.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { findVariables } from '../query/variable.js'
-import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
+import { judgeSample } from './judge-sample.js'
 
 /** A place in a document, and in the configuration. */
 interface Place {
@@ -21,9 +21,7 @@ export function checkOwnValues(
   schema: ConfigReport,
 ): void {
   const judge = (value: unknown, place: Place, report: ConfigReport): void => {
-    const sample = normaliseProperties(fields, place.wrap(value))
-    for (const { path, message } of validate(sample, { limit: Number.POSITIVE_INFINITY })) {
-      if (path !== place.pointer && !path.startsWith(`${place.pointer}/`)) continue
+    for (const { path, message } of judgeSample({ fields, validate }, place.wrap(value), place.pointer)) {
       const inside = path.slice(place.pointer.length)
       report.fault(`is not a value of the field: ${inside}${inside && ' '}${message}`)
     }

@@ -3,9 +3,9 @@ import type { Field } from '../fields/field-type.js'
 import { isObject } from '../json/own-properties.js'
 import { readPointer, toPointerPart } from '../json/pointer.js'
 import { findVariables, type JudgeVariable } from '../query/variable.js'
-import { normaliseProperties } from '../schema/normalise.js'
 import type { BodyValidator } from '../schema/validator.js'
 import type { JsonObject } from '../types.js'
+import { judgeSample } from './judge-sample.js'
 import { UNSURE } from './shape/settle-shape.js'
 
 /** What the values of a `set` are checked against. */
@@ -39,13 +39,12 @@ function judgeVariables(fields: readonly Field[], value: unknown, judge: JudgeVa
 }
 
 /** Why what is written in a value does not fit its field, whatever its variables are. */
-function judgeLiterals(name: string, value: unknown, { fields, validate }: SetScope): readonly string[] {
+function judgeLiterals(name: string, value: unknown, scope: SetScope): readonly string[] {
   const at = toPointerPart(name)
   const sample: JsonObject = { [name]: value }
   const hasVariables = findVariables(value).length > 0
-  return validate(normaliseProperties(fields, sample), { limit: Number.POSITIVE_INFINITY })
+  return judgeSample(scope, sample, at)
     .filter(({ path, code }) => {
-      if (path !== at && !path.startsWith(`${at}/`)) return false
       if (!hasVariables || code === 'unknown_property') return true
       // With a variable it may be a part, which is put over what there is.
       const found = readPointer(sample, path)

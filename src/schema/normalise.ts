@@ -138,7 +138,7 @@ function* fillInside(field: Field, value: unknown, now: string, slice: Slice): S
   if (field.properties.length > 0 && isObject(value))
     return yield* applyDefaultsInSlices(field.properties, value, now, slice)
   const { items } = field
-  if (!items || items.properties.length === 0 || !Array.isArray(value)) return value
+  if (!items?.fillsInside || !Array.isArray(value)) return value
   const filled: unknown[] = []
   for (const element of value) {
     slice.left -= 3

@@ -402,3 +402,39 @@ describe('hash', () => {
     expect(written.join()).toContain('$2b$04$')
   })
 })
+
+describe('defaults inside', () => {
+  const part = { x: { type: 'integer', required: true, default: 1 }, y: { type: 'integer' } }
+  const object = { type: 'object', properties: part }
+  const list = (items: object) => ({ type: 'array', items })
+  const filled = { x: 1 }
+  test.each<[string, object, unknown, unknown]>([
+    ['an object', object, {}, filled],
+    ['an array', list(object), [{}, { x: 2 }], [filled, { x: 2 }]],
+    ['an array of arrays', list(list(object)), [[{}], []], [[filled], []]],
+    [
+      'objects and arrays in each other',
+      list({ type: 'object', properties: { in: list(list(object)) } }),
+      [{ in: [[{ y: 2 }]] }],
+      [{ in: [[{ x: 1, y: 2 }]] }],
+    ],
+  ])('%s are given, be it of a body, of a default or of a set', async (_, definition, given, expected) => {
+    const { send } = serve({ value: definition })
+    expect((await send('POST /items', { body: { value: given } })).body.value).toEqual(expected)
+    const { _id } = (await send('POST /items', { body: {} })).body
+    expect((await send(`PUT /items/${_id}`, { body: { value: given } })).body.value).toEqual(expected)
+    expect(await store(serve({ value: { ...definition, default: given } }), {})).toEqual({ value: expected })
+    const permissions = { '*': { create: { set: { value: given } }, read: true } }
+    const set = createTestService({ collections: { items: { schema: { value: definition }, permissions } } })
+    expect((await set.send('POST /items', { body: {} })).body.value).toEqual(expected)
+  })
+  test('are no excuse for what has none', () => {
+    const lacking = {
+      ...object,
+      properties: { ...part, z: { type: 'integer', required: true } },
+      default: {},
+    }
+    expect(() => serve({ value: lacking })).toThrow('/z is required')
+    expect(() => serve({ value: { ...object, default: { x: 'a' } } })).toThrow('/x must be')
+  })
+})

@@ -1,0 +1,33 @@
+import type { Fault } from '../errors.js'
+import type { Field } from '../fields/field-type.js'
+import { readPointer } from '../json/pointer.js'
+import { applyDefaults, normaliseProperties } from '../schema/normalise.js'
+import type { BodyValidator } from '../schema/validator.js'
+import type { JsonObject } from '../types.js'
+
+/** Any time will do: no value that a default gives is judged here. */
+const SOMETIME = '2000-01-01T00:00:00.000Z'
+
+/** What a document is checked against. */
+interface Schema {
+  readonly fields: readonly Field[]
+  readonly validate: BodyValidator
+}
+
+/**
+ * The faults of a value that a configuration gives to a field, at its place in a document that holds only this. It is
+ * completed by the defaults inside it, as it will be before it is stored; those are judged where they are written.
+ */
+export function judgeSample(
+  { fields, validate }: Schema,
+  sample: JsonObject,
+  place: string,
+): readonly Fault[] {
+  const given = normaliseProperties(fields, sample)
+  const filled = applyDefaults(fields, given, SOMETIME)
+  const isFilled = (path: string): boolean =>
+    readPointer(given, path) === undefined && readPointer(filled, path) !== undefined
+  return validate(filled, { limit: Number.POSITIVE_INFINITY }).filter(
+    ({ path }) => (path === place || path.startsWith(`${place}/`)) && !isFilled(path),
+  )
+}

@@ -1,7 +1,7 @@
 import type { AuthPlan } from '../../config/plan.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { KnownCaller } from '../../permissions/caller.js'
-import { SYSTEM_FIELDS } from '../../schema/names.js'
+import { isSystemField, SYSTEM_FIELDS } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document, JsonObject, MaybePromise } from '../../types.js'
 import { type Call, createCall } from '../call.js'
@@ -44,7 +44,8 @@ function showTo(own: Call, auth: AuthPlan, user: StoredDocument): Document {
   const shown: JsonObject = access?.isReadable(user) ? access.show(user) : {}
   const always = [auth.identifier.name, ...SYSTEM_FIELDS]
   const declared = auth.users.fields.map(({ name }) => name)
-  const order = ['_id', ...declared, ...Object.keys(shown), ...SYSTEM_FIELDS]
+  const others = Object.keys(shown).filter((name) => !isSystemField(name))
+  const order = ['_id', ...declared, ...others, ...SYSTEM_FIELDS]
   const entries = [...new Set(order)].flatMap((name): [string, unknown][] => {
     if (Object.hasOwn(shown, name)) return [[name, shown[name]]]
     return always.includes(name) && Object.hasOwn(user, name) ? [[name, user[name]]] : []

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field-type.js'
 import type { Ordered } from '../filter/compare.js'
-import type { FieldRef, Scalar } from '../filter/filter.js'
+import type { ComparableType, FieldRef, Scalar } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { CompiledPermissions } from '../permissions/grants.js'
 import type { Where } from '../query/where.js'
@@ -86,6 +86,8 @@ export interface Claim {
   /** The collection of the documents. */
   readonly from: string
   readonly where: Where
+  /** Where the values are. */
+  readonly taken: FieldRef & { readonly type: ComparableType }
   /** The value that a document gives; `undefined` where it gives none. */
   readonly take: (document: JsonObject) => Scalar | undefined
 }

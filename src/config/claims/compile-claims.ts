@@ -1,6 +1,7 @@
 import type { Field } from '../../fields/field-type.js'
 import { checkCase, RESERVED_FIELD_NAMES } from '../../fields/names.js'
 import { compileField } from '../../filter/compare.js'
+import { ID } from '../../filter/filter.js'
 import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
@@ -61,17 +62,26 @@ function compileClaim(
   const read = compileTake(take, collection, place.at('take'))
   // A claim would tell whether an identifier has an account, or let one in that nobody has verified.
   const isHiding = from === USERS && shownIf !== null
-  return read && { name, from, where: isHiding ? narrowWhere(compiled, shownIf) : compiled, take: read }
+  return read && { name, from, where: isHiding ? narrowWhere(compiled, shownIf) : compiled, ...read }
 }
 
 const NO_CLAIMS = new Set<string>()
 
+type Taking = Pick<Claim, 'taken' | 'take'>
+
 /** The value that a document gives to a claim; a value that is not of the declared type counts as missing. */
-function compileTake(take: string, { fields }: Collection, place: ConfigReport): Claim['take'] | undefined {
-  if (take === '_id') return ({ _id }: JsonObject) => (typeof _id === 'string' ? _id : undefined)
+function compileTake(take: string, { fields }: Collection, place: ConfigReport): Taking | undefined {
+  if (take === '_id')
+    return {
+      taken: { ...ID, type: 'string' },
+      take: ({ _id }: JsonObject) => (typeof _id === 'string' ? _id : undefined),
+    }
   const field = fields.find(({ name }) => name === take)
   if (field?.definition === UNSURE) return undefined
-  if (field?.ref && field.fieldType.isScalar) return compileField(field.ref)
+  if (field?.ref && field.fieldType.isScalar) {
+    const { valueType: type } = field.fieldType
+    return { taken: { ...field.ref, type }, take: compileField(field.ref) }
+  }
   place.fault(`${JSON.stringify(take)} ${field ? `holds no single values to take` : unknown(take, fields)}`)
   return undefined
 }

@@ -2,28 +2,25 @@ import type { ServicePlan } from '../../config/plan.js'
 import type { Rule } from '../../permissions/grants.js'
 import { type Comparing, findDifferences, type Means, standingOf } from './find-differences.js'
 import { namesShownTo } from './find-region.js'
+import type { CallerValues } from './model/caller-values.js'
 import { findMeeting, findRoles, listAskers, mostRoles } from './model/callers.js'
 import { findClasses } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
 import { keyOfMentions } from './model/rule-keys.js'
 import { bodyKey } from './model/sources.js'
 import { haveSameSchema, unite } from './model/unite.js'
-import { type CallerFields, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
+import { createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
 import type { Found, Shown } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import type { Diagram } from './solver/diagrams.js'
 import { findModel } from './solver/find-model.js'
 import { createLogic, type Logic } from './solver/logic.js'
-import type { DocumentOperation, PermissionDifference, Undecided } from './types.js'
+import type { DocumentOperation, PermissionDifference, Plans, Undecided } from './types.js'
 import { createBodyReader } from './write/reading-body.js'
-import { writeWitness } from './write-witness.js'
+import { type Held, readHeld, writeWitness } from './write-witness.js'
 
-/** Two configurations, compiled. */
-export interface Plans {
-  readonly before: ServicePlan
-  readonly after: ServicePlan
-  readonly authenticate: boolean
-}
+/** A difference whose witness lacks what is stored beside the document. */
+export type Unfinished = PermissionDifference & { readonly held: Held }
 
 /** The most decisions for an operation (CONTRACT.md §8, "Diff"). */
 export const MAX_DECISIONS = 200_000
@@ -31,7 +28,7 @@ export const MAX_DECISIONS = 200_000
 const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'put', 'delete']
 
 /** What the rules of a collection that both configurations have let be seen or done. */
-export function compareCollection(plans: Plans, given: Sides): readonly (PermissionDifference | Undecided)[] {
+export function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | Undecided)[] {
   const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
   const known: Universes = new Map()
@@ -55,7 +52,7 @@ function compareOperation(
   sides: Sides,
   operation: DocumentOperation,
   known: Universes,
-): readonly (PermissionDifference | Undecided)[] {
+): readonly (Unfinished | Undecided)[] {
   const operations = operationsOf(operation)
   const { before, after } = sides
   const areSame = operations.every(
@@ -69,7 +66,7 @@ function compareOperation(
   )
   const budget: Budget = { left: MAX_DECISIONS }
   const own = ruleOperation(operation)
-  const universeOf = known.get(own) ?? createUniverses(sides, rules, callerFieldsOf(plans))
+  const universeOf = known.get(own) ?? createUniverses(sides, rules, callerValuesOf(plans))
   known.set(own, universeOf)
   const search = createSearch(plans, { sides, operation, rules, budget })
   const undecided = (reason: Undecided['reason']): Undecided => ({
@@ -93,10 +90,11 @@ function compareOperation(
   return isWhole ? search.found() : [...search.found(), undecided('patterns')]
 }
 
-/** What callers can have, where the service keeps the accounts and nobody else names callers. */
-function callerFieldsOf({ after, authenticate }: Plans): CallerFields {
-  if (authenticate || !after.auth) return null
-  return fieldsOf({ before: after.auth.users, after: after.auth.users })
+/** What callers can have; of a claim that has changed, what it is now. */
+function callerValuesOf({ before, after, authenticate }: Plans): CallerValues {
+  const claims = new Map([...before.claims, ...after.claims])
+  if (authenticate || !after.auth) return { fields: null, claims }
+  return { fields: fieldsOf({ before: after.auth.users, after: after.auth.users }), claims }
 }
 
 interface Searched {
@@ -129,6 +127,7 @@ interface Known extends Found {
 
 /** Looks for differences, of callers with few roles first; what fewer roles see is no news. */
 function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
+  const { claims } = callerValuesOf(plans)
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
   // Rights to read and to delete add up: one role has what the other side lacks, others show the document, on each side.
@@ -147,7 +146,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
       sides.before.fields === sides.after.fields,
   }
   const known: Known[] = []
-  const differences: PermissionDifference[] = []
+  const differences: Unfinished[] = []
   const isKnown = ({ kind, about }: Found, asker: Asker): boolean =>
     known.some((one) => one.kind === kind && one.about === about && isWithin(one.asker, asker))
 
@@ -182,6 +181,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
         if (!model) impossible.add(when)
         if (!model) continue
         known.push({ ...found, asker })
+        const modelled = { variables, model, isFresh }
         differences.push({
           kind: found.kind,
           collection: sides.after.name,
@@ -189,13 +189,14 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
           fields: found.about === 'whole' ? [] : [...found.about],
           roles: asker && [...asker.roles],
           stale: !isFresh,
-          witness: writeWitness(comparing, { variables, model, isFresh }),
+          witness: writeWitness(comparing, modelled),
+          held: readHeld(modelled, claims),
           follows: [],
         })
       }
     }
   }
-  return { listStandings, run, found: (): readonly PermissionDifference[] => differences }
+  return { listStandings, run, found: (): readonly Unfinished[] => differences }
 }
 
 /** Whether one caller is the other with fewer roles; an anonymous one is with all of them. */

@@ -4,12 +4,13 @@ import { EVERYONE } from '../../permissions/grants.js'
 import { USERS } from '../../schema/names.js'
 import { compileForInsight } from '../compile.js'
 import type { InsightOptions } from '../options.js'
-import { compareCollection, type Plans } from './compare-collection.js'
+import { compareCollection, type Unfinished } from './compare-collection.js'
 import { compareStructure, type Written } from './compare-structure.js'
+import { completeWitness } from './complete-witness.js'
 import { followReading, withoutPermissions } from './follow.js'
 import { keyOfSides } from './model/unite.js'
 import type { Sides } from './model/universe.js'
-import type { Difference, PermissionDifference, Undecided } from './types.js'
+import type { Difference, PermissionDifference, Plans, Undecided } from './types.js'
 
 /**
  * Compares what two configurations permit (CONTRACT.md §8, "Diff"): every difference that one read, create, PATCH,
@@ -44,7 +45,7 @@ export function comparePermissions(
     alike.set(key, found)
     const isRead = found.some(({ operation }) => operation === 'read')
     const follows = isRead ? followReading(plans.after, name) : []
-    return found.map((one) => renamed(one, name, follows))
+    return found.map((one) => finish(plans, one, name, follows))
   })
   return freezeDeep([...permissions, ...structure])
 }
@@ -57,20 +58,27 @@ function sidesOf({ before, after }: Plans, name: string): Sides | undefined {
   return is && { before: withoutPermissions(is), after: is }
 }
 
-/** A difference of a collection as one of another that differs in its name alone, with what follows from reading that. */
-function renamed(
-  one: PermissionDifference | Undecided,
+/** A difference of a collection, or of another that differs in its name alone, with what follows from reading that. */
+function finish(
+  plans: Plans,
+  one: Unfinished | Undecided,
   name: string,
   follows: readonly string[],
 ): PermissionDifference | Undecided {
   if (!('witness' in one)) return { ...one, collection: name }
+  const { held, ...found } = one
   const { documents, request } = one.witness
   const witness = {
     ...one.witness,
     documents: Object.fromEntries(Object.values(documents).map((all) => [name, all])),
     request: { ...request, path: `/${name}${request.path.slice(one.collection.length + 1)}` },
   }
-  return { ...one, collection: name, witness, follows: one.operation === 'read' ? follows : [] }
+  return {
+    ...found,
+    collection: name,
+    witness: completeWitness(witness, held, plans),
+    follows: one.operation === 'read' ? follows : [],
+  }
 }
 
 /** What is compared as it is written: both configurations are known to be right. */

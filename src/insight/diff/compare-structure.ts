@@ -7,10 +7,9 @@ import { EVERYONE } from '../../permissions/grants.js'
 import { USERS } from '../../schema/names.js'
 import { ruleToRegister } from '../../service/authorize.js'
 import type { JsonObject } from '../../types.js'
-import type { Plans } from './compare-collection.js'
 import { rulesThatUse } from './follow.js'
 import { keyOfEffect } from './model/rule-keys.js'
-import type { StructureDifference } from './types.js'
+import type { Plans, StructureDifference } from './types.js'
 
 type Kind = StructureDifference['kind']
 

@@ -1,4 +1,12 @@
+import type { ServicePlan } from '../../config/plan.js'
 import type { JsonObject } from '../../types.js'
+
+/** Two configurations, compiled. */
+export interface Plans {
+  readonly before: ServicePlan
+  readonly after: ServicePlan
+  readonly authenticate: boolean
+}
 
 /** A request for one document. */
 export type DocumentOperation = 'read' | 'create' | 'patch' | 'put' | 'delete'
@@ -12,7 +20,7 @@ export type WitnessCaller = (JsonObject & { readonly id: string; readonly roles:
 /** A case that two configurations answer differently, and that can be run. */
 export interface Witness {
   readonly caller: WitnessCaller
-  /** What is stored, by collection; of the collection at hand at most one. */
+  /** What is stored, by collection; of the one at hand the document that is asked for comes first. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
   readonly request: {
     readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'

@@ -1,12 +1,14 @@
+import type { Scalar } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
 import type { JsonObject } from '../../types.js'
 import type { Comparing } from './find-differences.js'
 import { bodyKey, callerKey, storedKey, TIME } from './model/sources.js'
-import { fieldsOf } from './model/universe.js'
+import { fieldsOf, type Sides } from './model/universe.js'
 import { isList, isOpaque, type Model, type Value, type Variables } from './solver/variable.js'
 import type { Witness, WitnessCaller } from './types.js'
 
-interface Shown {
+/** A model, and what it was found among. */
+export interface Shown {
   readonly variables: Variables
   readonly model: Model
   /** Whether `before` would accept the document. */
@@ -20,11 +22,11 @@ const SOME_CALLER = 'ann'
 
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
-/** Writes the case that a model stands for. */
+/** Writes the case that a model stands for; what claims are in it is one of the caller's fields. */
 export function writeWitness(comparing: Comparing, shown: Shown): Witness {
   const { sides, operation, asker } = comparing
   const { name } = sides.after
-  const document = operation === 'create' ? undefined : writeDocument(comparing, shown)
+  const document = operation === 'create' ? undefined : writeDocument(sides, shown)
   const hasBody = operation === 'create' || operation === 'patch' || operation === 'put'
   const path = document ? `/${name}/${encodeURIComponent(String(document._id))}` : `/${name}`
   return {
@@ -39,12 +41,34 @@ export function writeWitness(comparing: Comparing, shown: Shown): Witness {
   }
 }
 
+/** What a case says of the caller, as far as rules ask. */
+export interface Held {
+  /** The names of the caller's own fields, claims among them, that it is about. */
+  readonly names: ReadonlySet<string>
+  /** The values of claims; one that is not there is lacking, or empty. */
+  readonly claims: ReadonlyMap<string, readonly Scalar[]>
+}
+
+/** What a model says of the caller. */
+export function readHeld({ variables, model }: Shown, claims: { has(name: string): boolean }): Held {
+  const prefix = callerKey('')
+  const names = [...variables.keys()].flatMap((key) =>
+    key.startsWith(prefix) ? key.slice(prefix.length) : [],
+  )
+  const lists = names.flatMap((name): [string, readonly Scalar[]][] => {
+    const list = claims.has(name) && isList(model.values.get(callerKey(name)))
+    return list ? [[name, model.lists.get(callerKey(name)) ?? []]] : []
+  })
+  return { names: new Set(names), claims: new Map(lists) }
+}
+
 function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {
   const { _id = SOME_CALLER, ...fields } = readUnder(shown, callerKey(''))
   return { id: String(_id), roles, ...fields }
 }
 
-function writeDocument({ sides }: Comparing, shown: Shown): JsonObject {
+/** Writes the stored document of a model. */
+export function writeDocument(sides: Sides, shown: Shown): JsonObject {
   const asked = readUnder(shown, storedKey(''))
   const required = shown.isFresh
     ? sides.before.fields.filter(({ name, definition }) => definition.required && !Object.hasOwn(asked, name))

@@ -1,13 +1,13 @@
 import type { Collection } from '../../../config/plan.js'
 import { SYSTEM_FIELD_PLANS } from '../../../fields/compile-fields.js'
 import type { Field } from '../../../fields/field-type.js'
-import type { ComparableType } from '../../../filter/filter.js'
 import { isEqualJson } from '../../../json/equality.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { normalise } from '../../../schema/normalise.js'
-import type { ListMark, Value, Variable } from '../solver/variable.js'
+import { KIND_OF, listOf, type Value, type Variable } from '../solver/variable.js'
 import type { DocumentOperation } from '../types.js'
+import { type CallerValues, callerVariable } from './caller-values.js'
 import { fieldKey, findComparisons } from './compared.js'
 import { documentWith } from './filters.js'
 import { type Candidates, createCandidates } from './group-values.js'
@@ -38,9 +38,6 @@ export interface Universe {
   readonly hasStale: boolean
 }
 
-/** The fields of callers, where the service keeps the accounts; `null` where the host names them. */
-export type CallerFields = ReadonlyMap<string, Field> | null
-
 const NULL: Value = { sample: null }
 
 const known = new WeakMap<Sides, ReadonlyMap<string, Field>>()
@@ -57,7 +54,7 @@ const collect = (fields: readonly Field[]): readonly (readonly [string, Field])[
   fields.flatMap((field) => [[field.path, field] as const, ...collect(field.properties)])
 
 /** Creates the universes of two collections under some rules; what fields may be is found once for all of them. */
-export function createUniverses(sides: Sides, rules: readonly Rule[], callerFields: CallerFields) {
+export function createUniverses(sides: Sides, rules: readonly Rule[], callers: CallerValues) {
   const fields = fieldsOf(sides)
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
@@ -81,7 +78,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callerFiel
       fresh.set(one.key, one)
     }
     for (const key of [callerKey('_id'), ...comparisons.callerKeys])
-      add(callerVariable(key, candidates, callerFields, isSignedIn))
+      add(callerVariable(key, candidates, callers, isSignedIn))
     add({ key: TIME, values: candidates.ofType(TIME, 'timestamp'), elements: [], parent: null })
     const isPatch = operation === 'patch'
     // What rules make of a body is asked of those of a DELETE too.
@@ -140,8 +137,6 @@ function isStored({ fields, validate }: Collection, path: string, value: unknown
 const isRequired = ({ fields }: Collection, path: string): boolean =>
   fields.some(({ name, definition }) => name === path && definition.required === true)
 
-const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
-
 /** What a field may be, and the elements that it may have where it is a list. */
 type Possible = Pick<Variable, 'values' | 'elements'>
 
@@ -159,14 +154,6 @@ function valuesOf({ fieldType, items, type, path }: Field, candidates: Candidate
   if (type === 'object') return { values: [{ sample: {} }], elements: [] }
   return { values: [{ sample: { one: 1 } }, { sample: { one: 2 } }], elements: [] }
 }
-
-const KIND_OF = {
-  string: 'string',
-  timestamp: 'string',
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-} as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
 const parentOf = (path: string, keyOf: (path: string) => string): string | null =>
   path.includes('.') ? keyOf(path.slice(0, path.lastIndexOf('.'))) : null
@@ -201,34 +188,4 @@ function bodyVariable(
     elements,
     parent: parentOf(path, bodyKey),
   }
-}
-
-/** What a caller may have: anything, where the host says it; what the schema of `users` says, where it does not. */
-function callerVariable(
-  key: string,
-  candidates: Candidates,
-  callerFields: CallerFields,
-  isSignedIn: boolean,
-): Variable {
-  const parent = null
-  if (!isSignedIn) return { key, values: [undefined], elements: [], parent }
-  if (key === callerKey('_id')) return { key, values: candidates.ofType(key, 'string'), elements: [], parent }
-  const path = key.slice(callerKey('').length)
-  const field = callerFields?.get(path)
-  if (callerFields && field) {
-    const type = (field.items ?? field).fieldType
-    const elements = type.isScalar ? candidates.ofType(key, type.valueType) : []
-    const values = type.isScalar ? (field.items ? [listOf(KIND_OF[type.valueType])] : elements) : []
-    return { key, values: [...values, undefined], elements, parent }
-  }
-  const types = new Set<ComparableType>([...candidates.typesOf(key), 'string', 'integer'])
-  types.delete('boolean')
-  const elements = [...new Set([...types].flatMap((type) => candidates.ofType(key, type)))]
-  const lists: ListMark[] = [
-    { of: 'string', hasElement: true },
-    { of: 'number', hasElement: true },
-    { of: null, hasElement: false },
-  ]
-  const values = [...elements, 0.5, true, false, ...lists, undefined]
-  return { key, values, elements, parent }
 }

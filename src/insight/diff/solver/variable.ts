@@ -1,4 +1,4 @@
-import type { Scalar } from '../../../filter/filter.js'
+import type { ComparableType, Scalar } from '../../../filter/filter.js'
 
 /** Stands for a list in the domain of a variable; what is in it is found apart. */
 export interface ListMark {
@@ -7,6 +7,18 @@ export interface ListMark {
   /** Whether it has at least one element. */
   readonly hasElement: boolean
 }
+
+/** A list of which nothing is asked yet. */
+export const listOf = (of: ListMark['of']): ListMark => ({ of, hasElement: false })
+
+/** What the elements of a list are, by the type of its field. */
+export const KIND_OF = {
+  string: 'string',
+  timestamp: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+} as const satisfies { readonly [type in ComparableType]: ListMark['of'] }
 
 /** Stands for a value that no condition looks into. */
 export interface Opaque {

@@ -1,0 +1,66 @@
+import type { Collection } from '../../config/plan.js'
+import type { Filter } from '../../filter/filter.js'
+import { matches } from '../../filter/matches.js'
+import { isSystemField, isUuid } from '../../schema/names.js'
+import type { JsonObject } from '../../types.js'
+import { findDocument } from './find-document.js'
+import type { Plans, Witness } from './types.js'
+
+/** The documents that are stored where a witness is run. */
+export interface Stage {
+  readonly collectionOf: (name: string) => Collection | undefined
+  readonly documentsOf: (name: string) => readonly JsonObject[]
+  /** All of them by collection, as a seed takes them. */
+  readonly written: () => Witness['documents']
+  /** Adds a document that a filter matches; false where none is found. */
+  readonly add: (name: string, filter: Filter) => boolean
+}
+
+/** The most documents: each may lead to others. */
+const MAX_DOCUMENTS = 50
+
+/** Creates the stage of some documents. */
+export function createStage({ before, after }: Plans, given: Witness['documents']): Stage {
+  const collectionOf = (name: string) => before.collections.get(name) ?? after.collections.get(name)
+  const withSecrets = (name: string, document: JsonObject): JsonObject =>
+    giveSecrets(collectionOf(name), document)
+  const documents = new Map(
+    Object.entries(given).map(([name, all]) => [name, all.map((one) => withSecrets(name, one))]),
+  )
+  let added = 0
+  const documentsOf = (name: string): readonly JsonObject[] => documents.get(name) ?? []
+  return {
+    collectionOf,
+    documentsOf,
+    written: () => Object.fromEntries(documents),
+    add(name, filter) {
+      const collection = collectionOf(name)
+      const found = added < MAX_DOCUMENTS && collection ? findDocument(collection, filter) : undefined
+      if (!collection || !found) return false
+      added += 1
+      const isOwn = isUuid(String(found._id)) && documentsOf(name).every(({ _id }) => _id !== found._id)
+      const document = withSecrets(name, isOwn ? found : { ...found, _id: makeId(added) })
+      if (!matches(filter, document) || !isTaken(collection, document)) return false
+      documents.set(name, [...documentsOf(name), document])
+      return true
+    },
+  }
+}
+
+const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
+
+/** Secrets are no part of what rules see, and stand in no model. */
+function giveSecrets(collection: Collection | undefined, document: JsonObject): JsonObject {
+  const lacking = collection?.hashes.filter(
+    ({ name, definition }) => definition.required && !Object.hasOwn(document, name),
+  )
+  if (!lacking?.length) return document
+  const secrets = lacking.map(({ name, definition }) => {
+    const { minLength = 0 } = definition as { readonly minLength?: number }
+    return [name, 'a secret'.padEnd(minLength, '.')]
+  })
+  return { ...document, ...Object.fromEntries(secrets) }
+}
+
+const isTaken = ({ validate }: Collection, document: JsonObject): boolean =>
+  validate(Object.fromEntries(Object.entries(document).filter(([name]) => !isSystemField(name)))).length === 0

@@ -13,7 +13,7 @@ import { createUniverses, fieldsOf, type Sides, type Universe } from './model/un
 import type { Found, Shown } from './shown.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import type { Diagram } from './solver/diagrams.js'
-import { findModel } from './solver/find-model.js'
+import { findModel, holdsFor } from './solver/find-model.js'
 import { createLogic, type Logic } from './solver/logic.js'
 import type { DocumentOperation, PermissionDifference, Plans, Undecided } from './types.js'
 import { createBodyReader } from './write/reading-body.js'
@@ -190,7 +190,7 @@ function createSearch(plans: Plans, { sides, operation, rules, budget }: Searche
           roles: asker && [...asker.roles],
           stale: !isFresh,
           witness: writeWitness(comparing, modelled),
-          held: readHeld(modelled, claims),
+          held: readHeld(modelled, claims, (other) => holdsFor(when, logic, other)),
           follows: [],
         })
       }

@@ -8,15 +8,17 @@ import { bindClaim } from '../../service/claims.js'
 import type { JsonObject } from '../../types.js'
 import { createStage, type Stage } from './stage.js'
 import type { Plans, Witness, WitnessCaller } from './types.js'
-import type { Held } from './write-witness.js'
+import { type Held, SOME_CALLER } from './write-witness.js'
 
 /**
  * Adds to a witness what it takes to run it: the documents that give the caller's claims, those to which references lead,
  * and the secrets of accounts. Where no documents give such claims, they stay fields of the caller.
  */
 export function completeWitness(witness: Witness, held: Held, plans: Plans): Witness {
-  const claiming = giveClaims(witness, held, plans)
-  if (claiming) {
+  // Documents that give no other claims, or else any.
+  for (const isStrict of [true, false]) {
+    const claiming = giveClaims(witness, held, plans, isStrict)
+    if (!claiming) continue
     const { stage, caller, isHeld } = claiming
     addAllTargets(stage, witness, plans)
     if (isHeld()) return { ...witness, caller, documents: stage.written() }
@@ -26,6 +28,8 @@ export function completeWitness(witness: Witness, held: Held, plans: Plans): Wit
   return { ...witness, documents: stage.written() }
 }
 
+const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
+
 /** What a caller has of which only a claim asks. */
 const SOME_TEXT = 'a'
 
@@ -33,21 +37,25 @@ const SOME_TEXT = 'a'
 interface Claiming {
   readonly stage: Stage
   readonly caller: WitnessCaller
-  /** Whether the documents give those claims, and no others. */
+  /** Whether the documents give claims with which the difference shows. */
   readonly isHeld: () => boolean
 }
 
 /** The caller of a witness without claims, and documents that give them; `undefined` where none do. */
 function giveClaims(
   { caller: written, documents, now }: Witness,
-  { names, claims: held }: Held,
+  { names, claims: held, staysWith }: Held,
   plans: Plans,
+  isStrict: boolean,
 ): Claiming | undefined {
-  const claims = [...names].flatMap(
-    (name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [],
-  )
+  // Who has a claim that asks for more often has those that ask for less.
+  const claims = [...names]
+    .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
+    .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
   const stage = createStage(plans, documents)
-  let caller = written
+  // References to users lead to an `_id` alone.
+  let caller =
+    written && claims.length > 0 && written.id === SOME_CALLER ? { ...written, id: CALLER_ID } : written
   for (const { name, where } of claims) {
     if (caller) {
       const { [name]: _, ...others } = caller
@@ -73,18 +81,20 @@ function giveClaims(
       if (valuesOf(stage, claim, filter).includes(value)) continue
       // The same document must not give a value to a claim that lacks it.
       const others = bound.flatMap((other): Filter[] =>
-        other.filter && other.claim.from === claim.from && !other.values.includes(value)
+        isStrict && other.filter && other.claim.from === claim.from && !other.values.includes(value)
           ? [not(other.filter)]
           : [],
       )
-      const isGiven: Filter = { kind: 'eq', field: claim.taken, value }
-      if (!stage.add(claim.from, and([filter, isGiven, ...others]))) return undefined
+      const isGiven = and([filter, { kind: 'eq', field: claim.taken, value }])
+      if (!stage.add(claim.from, and([isGiven, ...others])) && !stage.add(claim.from, isGiven))
+        return undefined
     }
-  const isHeld = () =>
-    bound.every(({ claim, filter, values }) => {
-      const given = filter ? valuesOf(stage, claim, filter) : []
-      return given.every((value) => values.includes(value))
-    })
+  const isHeld = () => {
+    const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
+      filter ? [[claim.name, [...new Set(valuesOf(stage, claim, filter))]]] : [],
+    )
+    return staysWith(new Map(given))
+  }
   return { stage, caller, isHeld }
 }
 

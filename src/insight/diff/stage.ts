@@ -1,5 +1,6 @@
 import type { Collection } from '../../config/plan.js'
-import type { Filter } from '../../filter/filter.js'
+import { compileField } from '../../filter/compare.js'
+import { and, type Filter, not } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
 import { isSystemField, isUuid } from '../../schema/names.js'
 import type { JsonObject } from '../../types.js'
@@ -35,8 +36,10 @@ export function createStage({ before, after }: Plans, given: Witness['documents'
     written: () => Object.fromEntries(documents),
     add(name, filter) {
       const collection = collectionOf(name)
-      const found = added < MAX_DOCUMENTS && collection ? findDocument(collection, filter) : undefined
-      if (!collection || !found) return false
+      if (!collection || added === MAX_DOCUMENTS) return false
+      const unlike = findUnlike(collection, documentsOf(name))
+      const found = findDocument(collection, and([filter, ...unlike]))
+      if (!found) return false
       added += 1
       const isOwn = isUuid(String(found._id)) && documentsOf(name).every(({ _id }) => _id !== found._id)
       const document = withSecrets(name, isOwn ? found : { ...found, _id: makeId(added) })
@@ -46,6 +49,20 @@ export function createStage({ before, after }: Plans, given: Witness['documents'
     },
   }
 }
+
+/** That a document has no values that have to be unique and that another has. */
+const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
+  storage.indexes.flatMap(({ unique, fields }) => {
+    if (!unique) return []
+    const columns = fields.map((field) => ({ field, read: compileField(field) }))
+    return others.flatMap((other): Filter[] => {
+      const same = columns.flatMap(({ field, read }): Filter[] => {
+        const value = read(other)
+        return value === undefined ? [] : [{ kind: 'eq', field, value }]
+      })
+      return same.length === fields.length ? [not(and(same))] : []
+    })
+  })
 
 const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
 

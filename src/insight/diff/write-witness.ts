@@ -18,7 +18,8 @@ export interface Shown {
 /** The `_id` of a document of which nothing is asked. */
 const SOME_ID = '01990000-0000-7000-8000-000000000000'
 const SOME_TIME = '2026-01-01T00:00:00.000Z'
-const SOME_CALLER = 'ann'
+/** The `id` of a caller of whom nothing is asked. */
+export const SOME_CALLER = 'ann'
 
 const METHODS = { read: 'GET', create: 'POST', patch: 'PATCH', put: 'PUT', delete: 'DELETE' } as const
 
@@ -47,10 +48,16 @@ export interface Held {
   readonly names: ReadonlySet<string>
   /** The values of claims; one that is not there is lacking, or empty. */
   readonly claims: ReadonlyMap<string, readonly Scalar[]>
+  /** Whether the case stays one with other values of claims. */
+  readonly staysWith: (claims: ReadonlyMap<string, readonly Scalar[]>) => boolean
 }
 
 /** What a model says of the caller. */
-export function readHeld({ variables, model }: Shown, claims: { has(name: string): boolean }): Held {
+export function readHeld(
+  { variables, model }: Shown,
+  claims: { has(name: string): boolean },
+  isCase: (model: Model) => boolean,
+): Held {
   const prefix = callerKey('')
   const names = [...variables.keys()].flatMap((key) =>
     key.startsWith(prefix) ? key.slice(prefix.length) : [],
@@ -59,7 +66,16 @@ export function readHeld({ variables, model }: Shown, claims: { has(name: string
     const list = claims.has(name) && isList(model.values.get(callerKey(name)))
     return list ? [[name, model.lists.get(callerKey(name)) ?? []]] : []
   })
-  return { names: new Set(names), claims: new Map(lists) }
+  const staysWith: Held['staysWith'] = (others) => {
+    const [values, elements] = [new Map(model.values), new Map(model.lists)]
+    for (const [name, list] of others) {
+      const key = callerKey(name)
+      values.set(key, variables.get(key)?.values.find(isList))
+      elements.set(key, list)
+    }
+    return isCase({ values, lists: elements })
+  }
+  return { names: new Set(names), claims: new Map(lists), staysWith }
 }
 
 function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {

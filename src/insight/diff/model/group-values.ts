@@ -62,12 +62,15 @@ export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<s
 /** Texts that a field takes, where its format, its pattern or its length leave few. */
 function sampleText(field: Field): readonly string[] {
   const { definition } = field.items ?? field
-  if (definition.type === 'reference' || field.path === '_id') return [SOME_ID, OTHER_ID]
+  if (definition.type === 'reference' || IDS.includes(field.path)) return [SOME_ID, OTHER_ID]
   if (definition.type !== 'string') return []
   const { format, minLength = 0 } = definition
   if (format !== undefined) return FORMATS[format]
   return minLength > 1 ? ['a', 'b', 'c'].map((letter) => letter.repeat(minLength)) : []
 }
+
+/** System fields that hold an `_id`. */
+const IDS: readonly string[] = ['_id', 'createdBy']
 
 const SOME_ID = '01990000-0000-7000-8000-000000000001'
 const OTHER_ID = '01990000-0000-7000-8000-000000000002'

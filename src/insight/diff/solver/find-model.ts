@@ -2,7 +2,7 @@ import { type Budget, spend } from './budget.js'
 import { ALWAYS, type Diagram, NEVER } from './diagrams.js'
 import type { JoiningAtom, Logic } from './logic.js'
 import { assume, EMPTY, type State, touch } from './state.js'
-import { keysOf, type Model, type Value, type Variables } from './variable.js'
+import { holdsIn, keysOf, type Model, type Value, type Variables } from './variable.js'
 
 /** Where a model is looked for. */
 export interface Place {
@@ -54,4 +54,17 @@ export function findModel(condition: Diagram, place: Place): Model | undefined {
     return undefined
   }
   return walk(condition, EMPTY)
+}
+
+/** Whether a condition holds in a model. */
+export function holdsFor(condition: Diagram, logic: Logic, model: Model): boolean {
+  let diagram = condition
+  while (diagram !== NEVER && diagram !== ALWAYS) {
+    const { level, ways } = logic.stepOf(diagram)
+    const topic = logic.topicOf(level)
+    const way =
+      'atom' in topic ? Number(holdsIn(topic.atom, model)) : topic.values.indexOf(model.values.get(topic.key))
+    diagram = ways[way] ?? NEVER
+  }
+  return diagram === ALWAYS
 }

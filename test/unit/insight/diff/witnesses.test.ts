@@ -1,6 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { createMemoryAdapter, type ServiceOptions } from '../../../../src/index.js'
-import { comparePermissions, type InsightOptions, type Witness } from '../../../../src/insight/index.js'
+import { type Config, createMemoryAdapter, type Hasher, type ServiceOptions } from '../../../../src/index.js'
+import {
+  comparePermissions,
+  type InsightOptions,
+  type PermissionDifference,
+  type Witness,
+} from '../../../../src/insight/index.js'
 import { createTestService } from '../../../support/service.js'
 
 // CONTRACT.md §8, "Diff": the witness, run against both handlers, shows the difference
@@ -53,7 +59,35 @@ const accounts = (permissions: object): Json => ({
 })
 
 /** Whether claims stand among the caller's fields, for no documents give them. */
-const hasClaims = ({ caller }: Witness): boolean => 'adminOf' in (caller ?? {}) || 'teams' in (caller ?? {})
+const hasClaims = ({ caller }: Witness): boolean =>
+  ['adminOf', 'worksIn', 'teams', 'founded', 'ofOrg', 'open', 'own'].some((name) => name in (caller ?? {}))
+
+const hasher: Hasher = { hash: async () => 'hashed', verify: async () => false }
+
+/** Runs a witness against both handlers; they must not answer alike. */
+async function run(pair: readonly Json[], one: PermissionDifference, options: InsightOptions): Promise<void> {
+  const { caller, documents, request, now } = one.witness
+  const host: ServiceOptions = options.authenticate ? { authenticate: () => null } : { deliver() {} }
+  const answers = pair.map(async (config) => {
+    const adapter = createMemoryAdapter({ documents })
+    const service = createTestService(config, { ...host, adapter, hasher, now: () => Date.parse(now) })
+    await service.handler.ready()
+    const { method, path, body } = request
+    const {
+      status,
+      headers,
+      body: answered,
+    } = await service.send(`${method} ${path}`, {
+      caller,
+      ...(body ? { body } : {}),
+    })
+    await service.handler.close()
+    const { _id, ...shown } = answered ?? {}
+    return { status, shown: status < 300 ? shown : shown.errors, ignored: headers.get('ignored-properties') }
+  })
+  const [was, is] = await Promise.all(answers)
+  expect(was, JSON.stringify(one)).not.toEqual(is)
+}
 
 const HOST: InsightOptions = { authenticate: true }
 
@@ -88,29 +122,26 @@ describe('the witness of each difference can be run', () => {
     const differences = comparePermissions(before, after, options)
     const found = differences.flatMap((one) => ('witness' in one && !hasClaims(one.witness) ? [one] : []))
     expect(found.length).toBeGreaterThan(0)
-    for (const { witness, kind, operation, fields } of found) {
-      const { caller, documents, request, now } = witness
-      const answers = await Promise.all(
-        [before, after].map(async (config) => {
-          const host: ServiceOptions = options.authenticate ? { authenticate: () => null } : {}
-          const service = createTestService(config, {
-            ...{ ...host, adapter: createMemoryAdapter({ documents }), now: () => Date.parse(now) },
-          })
-          await service.handler.ready()
-          const { method, path, body } = request
-          const sent = await service.send(`${method} ${path}`, { caller, ...(body ? { body } : {}) })
-          await service.handler.close()
-          const { _id: id, ...shown } = sent.body ?? {}
-          return {
-            status: sent.status,
-            shown: sent.status < 300 ? shown : {},
-            ignored: sent.headers.get('ignored-properties'),
-          }
-        }),
-      )
-      const context = JSON.stringify({ kind, operation, fields, witness })
-      expect(answers[0], context).not.toEqual(answers[1])
-    }
+    for (const one of found) await run([before, after], one, options)
+  })
+
+  test('each right of the example for teams, taken away', async () => {
+    const before: Json & Pick<Config, 'collections'> = JSON.parse(
+      await readFile(new URL('../../../../examples/teams/config.json', import.meta.url), 'utf8'),
+    )
+    const kept: string[] = []
+    for (const [name, { permissions = {} }] of Object.entries(before.collections))
+      for (const operation of ['read', 'create', 'update', 'delete']) {
+        const after = structuredClone(before)
+        for (const grant of Object.values(after.collections[name]?.permissions ?? {}))
+          Reflect.deleteProperty(Object(grant), operation)
+        if (JSON.stringify(after.collections[name]?.permissions) === JSON.stringify(permissions)) continue
+        for (const one of comparePermissions(before, after))
+          if ('witness' in one && !hasClaims(one.witness)) await run([before, after], one, {})
+          else kept.push(`${name} ${operation}`)
+      }
+    // Over the very documents that give the claims.
+    expect(kept).toEqual(['memberships read', 'memberships read'])
   })
 })
 

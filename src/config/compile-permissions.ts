@@ -105,7 +105,8 @@ function compileRule(
     rule.check === undefined && operation === 'update'
       ? where
       : compileWhere(rule.check, scope, place.at('check'))
-  const set = compileSet(rule.set ?? {}, scope, place.at('set'))
+  const givesDefaults = operation === 'create'
+  const set = compileSet(rule.set ?? {}, { ...scope, givesDefaults }, place.at('set'))
   const variables = [...variablesIn(where), ...variablesIn(check), ...findVariables([...set.values()])]
   return {
     subject,

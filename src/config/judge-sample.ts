@@ -12,6 +12,8 @@ const SOMETIME = '2000-01-01T00:00:00.000Z'
 interface Schema {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
+  /** Whether defaults take the place of what is missing: a PATCH gives none. Default: true. */
+  readonly givesDefaults?: boolean
 }
 
 /**
@@ -19,12 +21,12 @@ interface Schema {
  * completed by the defaults inside it, as it will be before it is stored; those are judged where they are written.
  */
 export function judgeSample(
-  { fields, validate }: Schema,
+  { fields, validate, givesDefaults = true }: Schema,
   sample: JsonObject,
   place: string,
 ): readonly Fault[] {
   const given = normaliseProperties(fields, sample)
-  const filled = applyDefaults(fields, given, SOMETIME)
+  const filled = givesDefaults ? applyDefaults(fields, given, SOMETIME) : given
   const isFilled = (path: string): boolean =>
     readPointer(given, path) === undefined && readPointer(filled, path) !== undefined
   return validate(filled, { limit: Number.POSITIVE_INFINITY }).filter(

@@ -13,6 +13,7 @@ export interface SetScope {
   readonly fields: readonly Field[]
   readonly validate: BodyValidator
   readonly judgeVariable: JudgeVariable
+  readonly givesDefaults?: boolean
 }
 
 /** Why a property can never be set to a value: for each variable in it, and for the rest of it. */

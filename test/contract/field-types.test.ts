@@ -436,5 +436,10 @@ describe('defaults inside', () => {
     }
     expect(() => serve({ value: lacking })).toThrow('/z is required')
     expect(() => serve({ value: { ...object, default: { x: 'a' } } })).toThrow('/x must be')
+    // No PATCH gives defaults.
+    const permissions = { '*': { create: true, read: true, update: { set: { value: { y: 2 } } } } }
+    expect(() =>
+      createTestService({ collections: { items: { schema: { value: object }, permissions } } }),
+    ).toThrow('/x is required')
   })
 })

@@ -61,7 +61,11 @@ test('with $now, a delete is judged as of when it was made, however late it is f
     async changes(after, query) {
       const page = await memory.changes?.(after, query)
       if (!page) throw new Error('there is a log')
-      return { ...page, changes: page.changes.map((one) => ({ ...one, time: one.time - HOUR })) }
+      const changes = page.changes.map(({ before, time, ...others }) => ({
+        ...{ ...others, time: time - HOUR },
+        before: before && { ...before, updatedAt: new Date(time - 2 * HOUR).toISOString() },
+      }))
+      return { ...page, changes }
     },
   }
   const { notes } = config.collections
@@ -80,6 +84,26 @@ test('with $now, a delete is judged as of when it was made, however late it is f
     ['reset', {}],
     ['leave', { _id: ids[1] }],
   ])
+})
+
+test('with $now, a delete is not judged before what it deletes, whatever the clock of the storage says', async () => {
+  const memory = createMemoryAdapter()
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      const page = await memory.changes?.(after, query)
+      if (!page) throw new Error('there is a log')
+      return { ...page, changes: page.changes.map((one) => ({ ...one, time: one.time - 5000 })) }
+    },
+  }
+  const { notes } = config.collections
+  const permissions = { ...notes.permissions, '*': { read: { where: { from: { $lte: '$now' } } } } }
+  const collections = { ...config.collections, notes: { ...notes, permissions } }
+  const { open, write } = await serve({ adapter, config: { ...config, collections } })
+  const stream = await open('/notes/changes', { caller: null })
+  const { _id } = await write('POST /notes', { from: new Date(Date.now() - 1000).toISOString() })
+  await write(`DELETE /notes/${_id}`)
+  expect(told(stream.events).map(([name]) => name)).toEqual(['reset', 'enter', 'leave'])
 })
 
 test('the host is asked again every 30 seconds: for another standing, another caller, or nobody', async () => {

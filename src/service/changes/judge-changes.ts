@@ -83,11 +83,15 @@ function compareViews(
 
 /**
  * The time as of which a change is judged: that of its request. A delete leaves none behind; it counts as of when the
- * storage made it, but where the host's clock need not go as that one does.
+ * storage made it, by whose clock it may come before what it deletes, unless the host's clock is one of its own.
  */
-export function timeOf({ after, time }: Change, { now, clock }: Pick<Service, 'now' | 'clock'>): string {
-  const updatedAt = after && readOwn(after, 'updatedAt')
-  if (typeof updatedAt === 'string') return updatedAt
+export function timeOf(
+  { before, after, time }: Change,
+  { now, clock }: Pick<Service, 'now' | 'clock'>,
+): string {
+  const [was, is] = [before, after].map((one) => one && readOwn(one, 'updatedAt'))
+  if (typeof is === 'string') return is
   const made = now === Date.now ? formatTimestamp(Math.min(time, now())) : undefined
-  return made ?? clock()
+  if (made === undefined) return clock()
+  return typeof was === 'string' && was > made ? was : made
 }

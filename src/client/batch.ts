@@ -26,7 +26,7 @@ export function listOperations(build: Build, etags: WeakMap<object, string>): re
   )
   // Spreading also visits holes.
   const operations = Array.isArray(listed) ? [...listed] : []
-  if (operations.length === 0 || !operations.every((operation) => made.has(operation)))
-    throw fault('a batch', 'takes its own operations')
+  if (!operations[0] || !operations.every((operation) => made.has(operation) && !operation.signal))
+    throw fault('a batch', 'takes its operations')
   return operations
 }

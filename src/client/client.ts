@@ -174,12 +174,13 @@ export function createClient<C = unknown>(
       },
       async *pages(asked: CallOptions & { readonly limit?: number } = {}) {
         // The service sends longer lists whole, without a way to go on.
-        const paged = { ...asked, limit: asked.limit ?? 1000 }
-        if (paged.limit > 1000) throw TypeError('limit')
-        let answering = list(writeQuery(paged), asked).catch((thrown) => {
+        const whole = writeQuery(asked)
+        const { limit = 1000 } = asked
+        if (limit > 1000) throw TypeError('limit')
+        let answering = list(writeQuery({ ...asked, limit }), asked).catch((thrown) => {
           // A service that allows less has pages of its own.
           if (thrown.status !== 400) throw thrown
-          return list(writeQuery(asked), asked)
+          return list(whole, asked)
         })
         for (;;) {
           const { body, headers }: Answer = await answering
@@ -199,8 +200,8 @@ export function createClient<C = unknown>(
       async get(document: Addressed, asked: CallOptions = {}) {
         return send(requests.get(document), asked, writeQuery(asked))
       },
-      async create(body: object, { signal, ...options }: CreateOptions = {}) {
-        return send(requests.create(body, options), { signal })
+      async create(body: object, options?: CreateOptions) {
+        return send(requests.create(body, options), options)
       },
       async createMany(documents: readonly object[], asked?: CallOptions) {
         const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)

@@ -8,6 +8,8 @@ export interface DocumentRequest {
   readonly ifMatch?: string | undefined
   readonly ifNoneMatch?: string
   readonly body?: object | undefined
+  /** Of a call of its own; an operation has none. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The path of a collection. */
@@ -39,11 +41,12 @@ export function createRequests(collection: string, etags: WeakMap<object, string
       if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'takes what was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
-    create(body: object, { id, ...others }: Omit<CreateOptions, 'signal'> = {}): DocumentRequest {
+    create(body: object, { id, signal, ...others }: CreateOptions = {}): DocumentRequest {
       refuseOthers(others)
-      return id === undefined
-        ? { method: 'POST', path, body }
-        : { method: 'PUT', path: at(id), ifNoneMatch: '*', body }
+      return {
+        ...(id === undefined ? { method: 'POST', path } : { method: 'PUT', path: at(id), ifNoneMatch: '*' }),
+        ...{ body, signal },
+      }
     },
     update: change('PATCH'),
     replace: change('PUT'),

@@ -209,6 +209,8 @@ describe('pages', () => {
     expect(await walk(notes.pages({ limit: undefined } as object))).toHaveLength(1)
     expect(seen.map(({ line }) => line)).toEqual([expect.stringContaining('limit=1000'), seen[0]?.line])
     // The service would give them without a way to go on.
+    for (const options of [new Map([['q', { title: 'x' }]]), Object.create({ q: { title: 'x' } })])
+      await expect(walk(notes.pages(options))).rejects.toThrow(TypeError)
     await expect(walk(notes.pages({ limit: 1001 }))).rejects.toThrow(TypeError)
     expect(await walk(notes.pages({ q: { views: 9 }, limit: 2 }))).toEqual([])
   })

@@ -74,6 +74,18 @@ describe('a misspelt property', () => {
     },
   )
 
+  test('is never told the field that the service alone writes', async () => {
+    const { users } = config.collections
+    const schema = { ...users.schema, verifiedAt: { type: 'timestamp' } }
+    const { send } = createTestService({
+      collections: { users: { ...users, schema } },
+      auth: { ...config.auth, verifiedField: 'verifiedAt' },
+    })
+    const body = { email: 'ann@example.com', password: 'correct horse', verifiedA: 'x' }
+    for (const [line, caller] of [['POST /auth/register'], ['POST /users', admin]] as const)
+      expect(namesIn(await send(line, { body, ...(caller ? { caller } : {}) }), '/verifiedA')).toEqual([])
+  })
+
   test.each<[path: string, nearest: string[], body: object]>([
     ['/place/cty', ['city'], { place: { cty: 'x' } }],
     ['/place/headin', [], { place: { headin: 'x' } }],

@@ -124,6 +124,7 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
 /** Names near to undeclared ones, of those that the rule accepts. */
 export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
   const names = collection.fields.map(({ name }) => name)
-  const accepted = names.filter((name) => acceptsProperty(rule, name, collection.roleField))
+  const { roleField, verifiedField } = collection
+  const accepted = names.filter((name) => name !== verifiedField && acceptsProperty(rule, name, roleField))
   return addNearNames(faults, collection.fields, accepted)
 }

@@ -62,7 +62,9 @@ function compileClaim(
   const read = compileTake(take, collection, place.at('take'))
   // A claim would tell whether an identifier has an account, or let one in that nobody has verified.
   const isHiding = from === USERS && shownIf !== null
-  return read && { name, from, where: isHiding ? narrowWhere(compiled, shownIf) : compiled, ...read }
+  // What the service alone writes is no part of what its author has asked for.
+  const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
+  return read && { name, from, where: narrowed, ...read }
 }
 
 const NO_CLAIMS = new Set<string>()

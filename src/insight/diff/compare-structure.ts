@@ -27,10 +27,24 @@ export function compareStructure(
       ]),
     ),
     ...compareParts('limits', '/limits', [before.limits, after.limits]),
-    ...compareParts('auth', '/auth', [authOf(before), authOf(after)]),
+    ...compareParts('auth', '/auth', [authOf(before), authOf(after)]).map((one) =>
+      ASKED_OF_ACCOUNTS.includes(one.pointer) ? { ...one, follows: followAccounts({ before, after }) } : one,
+    ),
     ...compareRegistration({ before, after }, written),
     ...compareClaims({ before, after }, written),
   ]
+}
+
+/** By which of its attributes an account counts. */
+const ASKED_OF_ACCOUNTS: readonly string[] = ['/auth/requireVerified', '/auth/verifiedField']
+
+/** The rules that use a claim over accounts, of which others count now. */
+const followAccounts = ({ before, after }: Pick<Plans, 'before' | 'after'>): readonly string[] => {
+  const names = [before, after].flatMap(({ claims }) =>
+    [...claims.values()].flatMap(({ name, from }) => (from === USERS ? [name] : [])),
+  )
+  const rules = [before, after].flatMap((plan) => names.flatMap((name) => rulesThatUse(plan, name)))
+  return before.auth?.requiresVerified || after.auth?.requiresVerified ? [...new Set(rules)] : []
 }
 
 /** What is compared as it is written. */

@@ -159,3 +159,32 @@ test('claims that no documents give stay fields of the caller', () => {
     ['narrowing', true],
   ])
 })
+
+test('what claims over accounts mean follows from which accounts count', () => {
+  const config = (requireVerified: boolean): Json => ({
+    collections: {
+      users: {
+        schema: {
+          email: { ...text, unique: true, required: true },
+          password: { type: 'hash', required: true },
+          team: text,
+          seen: { type: 'timestamp' },
+        },
+      },
+      docs: {
+        schema: { mail: text },
+        permissions: { user: { read: { where: { mail: { $in: '$user.peers' } } } } },
+      },
+    },
+    auth: {
+      ...{ verifiedField: 'seen', requireVerified },
+      claims: { peers: { from: 'users', where: { team: '$user.team' }, take: 'email' } },
+    },
+  })
+  expect(comparePermissions(config(false), config(true))).toEqual([
+    expect.objectContaining({
+      pointer: '/auth/requireVerified',
+      follows: ['/collections/docs/permissions/user/read'],
+    }),
+  ])
+})

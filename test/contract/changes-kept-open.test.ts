@@ -1,5 +1,11 @@
 import { expect, test, vi } from 'vitest'
-import { type Caller, type ConfigError, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import {
+  type Caller,
+  type Change,
+  type ConfigError,
+  createMemoryAdapter,
+  type StorageAdapter,
+} from '../../src/index.js'
 import { readStream, told } from '../support/event-streams.js'
 import { createTestService } from '../support/service.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
@@ -53,25 +59,29 @@ test('rules with $now give a reset every minute, and on coming back', async () =
   expect((await open('/notes/changes', { caller: null, headers })).events[0]?.event).toBe('reset')
 })
 
-test('with $now, a delete is judged as of when it was made, however late it is found', async () => {
-  const HOUR = 3_600_000
+/** A service over a log in which changes are otherwise, and a list that depends on the time. */
+function serveTimed(where: object, adjust: (change: Change) => Change) {
   const memory = createMemoryAdapter()
   const adapter: StorageAdapter = {
     ...memory,
     async changes(after, query) {
       const page = await memory.changes?.(after, query)
       if (!page) throw new Error('there is a log')
-      const changes = page.changes.map(({ before, time, ...others }) => ({
-        ...{ ...others, time: time - HOUR },
-        before: before && { ...before, updatedAt: new Date(time - 2 * HOUR).toISOString() },
-      }))
-      return { ...page, changes }
+      return { ...page, changes: page.changes.map(adjust) }
     },
   }
   const { notes } = config.collections
-  const permissions = { ...notes.permissions, '*': { read: { where: { from: { $gt: '$now' } } } } }
+  const permissions = { ...notes.permissions, '*': { read: { where } } }
   const collections = { ...config.collections, notes: { ...notes, permissions } }
-  const { open, write } = await serve({ adapter, config: { ...config, collections } })
+  return serve({ adapter, config: { ...config, collections } })
+}
+
+test('with $now, a delete is judged as of when it was made, however late it is found', async () => {
+  const HOUR = 3_600_000
+  const { open, write } = await serveTimed({ from: { $gt: '$now' } }, ({ before, time, ...others }) => ({
+    ...{ ...others, time: time - HOUR },
+    before: before && { ...before, updatedAt: new Date(time - 2 * HOUR).toISOString() },
+  }))
   const stream = await open('/notes/changes', { caller: null })
   const ids: unknown[] = []
   for (const age of [2 * HOUR, HOUR / 2]) {
@@ -87,19 +97,10 @@ test('with $now, a delete is judged as of when it was made, however late it is f
 })
 
 test('with $now, a delete is not judged before what it deletes, whatever the clock of the storage says', async () => {
-  const memory = createMemoryAdapter()
-  const adapter: StorageAdapter = {
-    ...memory,
-    async changes(after, query) {
-      const page = await memory.changes?.(after, query)
-      if (!page) throw new Error('there is a log')
-      return { ...page, changes: page.changes.map((one) => ({ ...one, time: one.time - 5000 })) }
-    },
-  }
-  const { notes } = config.collections
-  const permissions = { ...notes.permissions, '*': { read: { where: { from: { $lte: '$now' } } } } }
-  const collections = { ...config.collections, notes: { ...notes, permissions } }
-  const { open, write } = await serve({ adapter, config: { ...config, collections } })
+  const { open, write } = await serveTimed({ from: { $lte: '$now' } }, (change) => ({
+    ...change,
+    time: change.time - 5000,
+  }))
   const stream = await open('/notes/changes', { caller: null })
   const { _id } = await write('POST /notes', { from: new Date(Date.now() - 1000).toISOString() })
   await write(`DELETE /notes/${_id}`)

@@ -31,7 +31,7 @@ const OPERATIONS: readonly DocumentOperation[] = ['read', 'create', 'patch', 'pu
 export function compareCollection(plans: Plans, given: Sides): readonly (Unfinished | Undecided)[] {
   const areBothAccounts = isAccounts(plans.before, given.before) === isAccounts(plans.after, given.after)
   const sides = areBothAccounts && haveSameSchema(given) ? unite(given) : given
-  const known: Universes = new Map()
+  const known: Universes = { callers: callerValuesOf(plans), byOperation: new Map() }
   return OPERATIONS.flatMap((operation) => compareOperation(plans, sides, operation, known))
 }
 
@@ -44,8 +44,11 @@ const operationsOf = (operation: DocumentOperation) => {
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
 }
 
-/** By the operation of rules, what creates the universes of a collection. */
-type Universes = Map<string, ReturnType<typeof createUniverses>>
+/** What creates the universes of a collection, by the operation of rules, and the callers in all of them. */
+interface Universes {
+  readonly callers: CallerValues
+  readonly byOperation: Map<string, ReturnType<typeof createUniverses>>
+}
 
 function compareOperation(
   plans: Plans,
@@ -66,9 +69,10 @@ function compareOperation(
   )
   const budget: Budget = { left: MAX_DECISIONS }
   const own = ruleOperation(operation)
-  const universeOf = known.get(own) ?? createUniverses(sides, rules, callerValuesOf(plans))
-  known.set(own, universeOf)
-  const search = createSearch(plans, { sides, operation, rules, budget })
+  const { callers, byOperation } = known
+  const universeOf = byOperation.get(own) ?? createUniverses(sides, rules, callers)
+  byOperation.set(own, universeOf)
+  const search = createSearch(plans, { sides, operation, rules, budget, claims: callers.claims })
   const undecided = (reason: Undecided['reason']): Undecided => ({
     kind: 'undecided',
     collection: after.name,
@@ -102,6 +106,7 @@ interface Searched {
   readonly operation: DocumentOperation
   readonly rules: readonly Rule[]
   readonly budget: Budget
+  readonly claims: CallerValues['claims']
 }
 
 /** All callers that are signed in, or the one that is not. */
@@ -126,8 +131,7 @@ interface Known extends Found {
 }
 
 /** Looks for differences, of callers with few roles first; what fewer roles see is no news. */
-function createSearch(plans: Plans, { sides, operation, rules, budget }: Searched) {
-  const { claims } = callerValuesOf(plans)
+function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))
   // Rights to read and to delete add up: one role has what the other side lacks, others show the document, on each side.

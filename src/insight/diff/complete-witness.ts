@@ -1,12 +1,12 @@
-import type { Claim, ServicePlan } from '../../config/plan.js'
+import type { Claim } from '../../config/plan.js'
 import { and, type Filter, isId, not, type Scalar } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
-import { type Binding, USER } from '../../query/variable.js'
+import { USER } from '../../query/variable.js'
 import { isUuid } from '../../schema/names.js'
 import { collectReferences } from '../../schema/references.js'
 import { bindClaim } from '../../service/claims.js'
 import type { JsonObject } from '../../types.js'
-import { createStage, type Stage } from './stage.js'
+import { createFixture, type Fixture } from './fixture.js'
 import type { Plans, Witness, WitnessCaller } from './types.js'
 import { type Held, SOME_CALLER } from './write-witness.js'
 
@@ -15,17 +15,31 @@ import { type Held, SOME_CALLER } from './write-witness.js'
  * and the secrets of accounts. Where no documents give such claims, they stay fields of the caller.
  */
 export function completeWitness(witness: Witness, held: Held, plans: Plans): Witness {
+  // Who has a claim that asks for more often has those that ask for less.
+  const claims = [...held.names]
+    .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
+    .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
+  const caller = findCaller(witness.caller, claims, held)
+  if (caller === undefined) return withTargets(witness, plans)
+  const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held }))
   // Documents that give no other claims, or else any.
-  for (const isStrict of [true, false]) {
-    const claiming = giveClaims(witness, held, plans, isStrict)
-    if (!claiming) continue
-    const { stage, caller, isHeld } = claiming
-    addAllTargets(stage, witness, plans)
-    if (isHeld()) return { ...witness, caller, documents: stage.written() }
+  for (const beside of [bound, []]) {
+    const fixture = createFixture(plans, witness.documents)
+    if (!bound.every((one) => give(fixture, one, beside))) continue
+    addAllTargets(fixture, witness)
+    const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
+      filter ? [[claim.name, [...new Set(valuesOf(fixture, claim, filter))]]] : [],
+    )
+    if (held.staysWith(new Map(given))) return { ...witness, caller, documents: fixture.written() }
   }
-  const stage = createStage(plans, witness.documents)
-  addAllTargets(stage, witness, plans)
-  return { ...witness, documents: stage.written() }
+  return withTargets(witness, plans)
+}
+
+/** A witness with the documents to which its references lead. */
+function withTargets(witness: Witness, plans: Plans): Witness {
+  const fixture = createFixture(plans, witness.documents)
+  addAllTargets(fixture, witness)
+  return { ...witness, documents: fixture.written() }
 }
 
 const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
@@ -33,74 +47,58 @@ const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
 /** What a caller has of which only a claim asks. */
 const SOME_TEXT = 'a'
 
-/** A caller, and the documents that give claims to them. */
-interface Claiming {
-  readonly stage: Stage
-  readonly caller: WitnessCaller
-  /** Whether the documents give claims with which the difference shows. */
-  readonly isHeld: () => boolean
-}
-
-/** The caller of a witness without claims, and documents that give them; `undefined` where none do. */
-function giveClaims(
-  { caller: written, documents, now }: Witness,
-  { names, claims: held, staysWith }: Held,
-  plans: Plans,
-  isStrict: boolean,
-): Claiming | undefined {
-  // Who has a claim that asks for more often has those that ask for less.
-  const claims = [...names]
-    .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
-    .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
-  const stage = createStage(plans, documents)
+/** The caller without the claims, but with what they ask for; `undefined` where the case says that it lacks that. */
+function findCaller(
+  written: WitnessCaller,
+  claims: readonly Claim[],
+  { names, claims: held }: Held,
+): WitnessCaller | undefined {
+  if (claims.length === 0) return written
+  const asked = claims.flatMap(({ name, where }) =>
+    held.has(name) && where.kind === 'bound' ? where.variables.filter((one) => one.startsWith(USER)) : [],
+  )
+  if (!written) return asked.length > 0 ? undefined : written
+  const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))
   // References to users lead to an `_id` alone.
-  let caller =
-    written && claims.length > 0 && written.id === SOME_CALLER ? { ...written, id: CALLER_ID } : written
-  for (const { name, where } of claims) {
-    if (caller) {
-      const { [name]: _, ...others } = caller
-      caller = others as WitnessCaller & object
-    }
-    if (!held.has(name) || where.kind === 'fixed') continue
-    for (const variable of where.variables) {
-      const field = variable.slice(USER.length)
-      if (!variable.startsWith(USER) || field === '_id' || (caller && Object.hasOwn(caller, field))) continue
-      if (!caller || names.has(field)) return undefined
-      caller = { ...caller, [field]: SOME_TEXT }
-    }
-  }
-  const binding: Binding = { user: caller && { ...caller, _id: caller.id }, now }
-  const bound = claims.map((claim) => ({
-    claim,
-    filter: bindClaim(claim, binding),
-    values: held.get(claim.name) ?? [],
-  }))
-  for (const { claim, filter, values } of bound)
-    for (const value of values) {
-      if (!filter) return undefined
-      if (valuesOf(stage, claim, filter).includes(value)) continue
-      // The same document must not give a value to a claim that lacks it.
-      const others = bound.flatMap((other): Filter[] =>
-        isStrict && other.filter && other.claim.from === claim.from && !other.values.includes(value)
-          ? [not(other.filter)]
-          : [],
-      )
-      const isGiven = and([filter, { kind: 'eq', field: claim.taken, value }])
-      if (!stage.add(claim.from, and([isGiven, ...others])) && !stage.add(claim.from, isGiven))
-        return undefined
-    }
-  const isHeld = () => {
-    const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
-      filter ? [[claim.name, [...new Set(valuesOf(stage, claim, filter))]]] : [],
-    )
-    return staysWith(new Map(given))
-  }
-  return { stage, caller, isHeld }
+  const id = written.id === SOME_CALLER ? CALLER_ID : written.id
+  const caller: WitnessCaller & object = { ...Object.fromEntries(own), id, roles: written.roles }
+  const lacking = asked
+    .map((one) => one.slice(USER.length))
+    .filter((name) => name !== '_id' && !(name in caller))
+  if (lacking.some((name) => names.has(name))) return undefined
+  return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, SOME_TEXT])) }
 }
 
-/** The values that the documents of a stage give to a claim. */
-const valuesOf = (stage: Stage, claim: Claim, filter: Filter): readonly Scalar[] =>
-  stage
+/** A claim of a caller, who lacks it where it has no filter, and its values. */
+interface Bound {
+  readonly claim: Claim
+  readonly filter: Filter | undefined
+  readonly values: readonly Scalar[]
+}
+
+const bind = (claim: Claim, caller: WitnessCaller, { now, held }: { now: string; held: Held }): Bound => ({
+  claim,
+  filter: bindClaim(claim, { user: caller && { ...caller, _id: caller.id }, now }),
+  values: held.claims.get(claim.name) ?? [],
+})
+
+/** Adds documents that give a claim its values, but none to the claims beside it that lack them. */
+function give(fixture: Fixture, { claim, filter, values }: Bound, beside: readonly Bound[]): boolean {
+  if (!filter) return values.length === 0
+  return values.every((value) => {
+    if (valuesOf(fixture, claim, filter).includes(value)) return true
+    const others = beside.flatMap((other): Filter[] =>
+      other.filter && other.claim.from === claim.from && !other.values.includes(value)
+        ? [not(other.filter)]
+        : [],
+    )
+    return fixture.add(claim.from, and([filter, { kind: 'eq', field: claim.taken, value }, ...others]))
+  })
+}
+
+/** The values that the documents give to a claim. */
+const valuesOf = (fixture: Fixture, claim: Claim, filter: Filter): readonly Scalar[] =>
+  fixture
     .documentsOf(claim.from)
     .flatMap((document) => (matches(filter, document) ? (claim.take(document) ?? []) : []))
 
@@ -111,31 +109,29 @@ interface Placed {
 }
 
 /** Adds the documents to which the references of all documents, and of the body, lead. */
-function addAllTargets(stage: Stage, { request: { body, path } }: Witness, plans: Plans): void {
+function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): void {
   const [, name = ''] = path.split('/')
-  if (body) addTargets(stage, plans, { collection: name, document: body })
-  for (const collection of Object.keys(stage.written()))
-    for (const document of stage.documentsOf(collection)) addTargets(stage, plans, { collection, document })
+  if (body) addTargets(fixture, { collection: name, document: body })
+  for (const collection of Object.keys(fixture.written()))
+    for (const document of fixture.documentsOf(collection)) addTargets(fixture, { collection, document })
 }
 
 /** Adds the documents to which references lead, and those to which they do. */
-function addTargets(stage: Stage, plans: Plans, { collection: name, document }: Placed): void {
-  const collection = stage.collectionOf(name)
-  const { matches: agreeing }: Pick<ServicePlan, 'matches'> = plans.before.collections.has(name)
-    ? plans.before
-    : plans.after
+function addTargets(fixture: Fixture, { collection: name, document }: Placed): void {
+  const plan = fixture.planOf(name)
+  const collection = plan?.collections.get(name)
   if (!collection?.hasReferences) return
   for (const { id, field, collection: target } of collectReferences(collection.fields, document)) {
-    if (!isUuid(id) || stage.documentsOf(target).some(({ _id }) => _id === id)) continue
-    const pairs = (agreeing.from.get(name) ?? []).flatMap((match) =>
+    if (!isUuid(id) || fixture.documentsOf(target).some(({ _id }) => _id === id)) continue
+    const pairs = (plan?.matches.from.get(name) ?? []).flatMap((match) =>
       match.field === field ? match.pairs : [],
     )
     const agreed = pairs.flatMap(({ there, readHere }): Filter[] => {
       const value = readHere(document)
       return value === undefined ? [] : [{ kind: 'eq', field: there, value }]
     })
-    if (stage.add(target, and([isId(id), ...agreed])))
-      for (const added of stage.documentsOf(target).slice(-1))
-        addTargets(stage, plans, { collection: target, document: added })
+    if (fixture.add(target, and([isId(id), ...agreed])))
+      for (const added of fixture.documentsOf(target).slice(-1))
+        addTargets(fixture, { collection: target, document: added })
   }
 }

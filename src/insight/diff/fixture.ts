@@ -1,4 +1,4 @@
-import type { Collection } from '../../config/plan.js'
+import type { Collection, ServicePlan } from '../../config/plan.js'
 import { compileField } from '../../filter/compare.js'
 import { and, type Filter, not } from '../../filter/filter.js'
 import { matches } from '../../filter/matches.js'
@@ -8,8 +8,9 @@ import { findDocument } from './find-document.js'
 import type { Plans, Witness } from './types.js'
 
 /** The documents that are stored where a witness is run. */
-export interface Stage {
-  readonly collectionOf: (name: string) => Collection | undefined
+export interface Fixture {
+  /** The configuration that has a collection, the one before if both have. */
+  readonly planOf: (name: string) => ServicePlan | undefined
   readonly documentsOf: (name: string) => readonly JsonObject[]
   /** All of them by collection, as a seed takes them. */
   readonly written: () => Witness['documents']
@@ -20,9 +21,10 @@ export interface Stage {
 /** The most documents: each may lead to others. */
 const MAX_DOCUMENTS = 50
 
-/** Creates the stage of some documents. */
-export function createStage({ before, after }: Plans, given: Witness['documents']): Stage {
-  const collectionOf = (name: string) => before.collections.get(name) ?? after.collections.get(name)
+/** Creates the fixture of some documents. */
+export function createFixture({ before, after }: Plans, given: Witness['documents']): Fixture {
+  const planOf = (name: string) => [before, after].find(({ collections }) => collections.has(name))
+  const collectionOf = (name: string) => planOf(name)?.collections.get(name)
   const withSecrets = (name: string, document: JsonObject): JsonObject =>
     giveSecrets(collectionOf(name), document)
   const documents = new Map(
@@ -31,7 +33,7 @@ export function createStage({ before, after }: Plans, given: Witness['documents'
   let added = 0
   const documentsOf = (name: string): readonly JsonObject[] => documents.get(name) ?? []
   return {
-    collectionOf,
+    planOf,
     documentsOf,
     written: () => Object.fromEntries(documents),
     add(name, filter) {

@@ -18,7 +18,8 @@ interface Schema {
 
 /**
  * The faults of a value that a configuration gives to a field, at its place in a document that holds only this. It is
- * completed by the defaults inside it, as it will be before it is stored; those are judged where they are written.
+ * completed by the defaults inside it where those are given, as it will be before it is stored; they are judged where they
+ * are written.
  */
 export function judgeSample(
   { fields, validate, givesDefaults = true }: Schema,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type * as Deliveries from '../../src/auth/deliveries.js'
 import type * as Ledger from '../../src/auth/ledger.js'
+import type * as CompileClaims from '../../src/config/claims/compile-claims.js'
 import { createCollectionService } from '../../src/index.js'
 import type * as Deliver from '../../src/service/accounts/delivery/deliver.js'
 import type * as Request from '../../src/service/accounts/delivery/request.js'
@@ -100,6 +101,14 @@ const MUTANTS: readonly Mutant[] = [
     'an account that is not verified is shown',
     '../../src/query/where.js',
     breakModule<{ narrowWhere: (where: unknown) => unknown }>(() => ({ narrowWhere: (where) => where })),
+  ],
+  [
+    'an account that is not verified gives a claim',
+    '../../src/config/claims/compile-claims.js',
+    breakModule<typeof CompileClaims>((real) => ({
+      compileClaims: (written, scope, report) =>
+        real.compileClaims(written, { ...scope, shownIf: null }, report),
+    })),
   ],
   [
     'an account that is not verified counts',

@@ -20,8 +20,15 @@ const config: AnyConfig = {
       },
       permissions: { '*': { read: { pick: ['email'] } }, admin: true },
     },
+    rooms: {
+      schema: { members: { type: 'array', items: { type: 'string' } } },
+      permissions: { '*': { create: { pick: [], set: { members: '$user.peers' } }, read: true } },
+    },
   },
-  auth: { verifiedField: 'verifiedAt', requireVerified: true },
+  auth: {
+    ...{ verifiedField: 'verifiedAt', requireVerified: true },
+    claims: { peers: { from: 'users', where: { email: { $exists: true } }, take: 'email' } },
+  },
 }
 
 const ADMIN = { caller: { id: 'an admin', roles: ['admin'] } }
@@ -136,6 +143,7 @@ async function checkHidden(create: Create): Promise<void> {
     ...Array(3).fill('verification'),
   ])
   expect((await send('GET /users/count')).body.total).toBe(0)
+  expect((await send('POST /rooms', { body: {} })).body.members).toEqual([])
   expect((await send('GET /users/count', ADMIN)).body.total).toBe(1)
   for (const path of ['request-reset', 'request-verification']) {
     calls.length = 0

@@ -249,26 +249,85 @@ describe('of what comes together', () => {
   })
 })
 
-test('a field of the caller that a claim asks for is a part of the standing', async () => {
-  const byOrg = {
-    ...config,
-    auth: {
-      ...config.auth,
-      claims: { teams: { from: 'members', where: { user: '$user.org' }, take: 'team' } },
-    },
+describe.each(useStorages())('a field of the caller that a claim asks for, in %s,', (_, create) => {
+  const begin = async () => {
+    const claims = { teams: { from: 'members', where: { user: '$user.org' }, take: 'team' } }
+    const service = await serve({
+      adapter: create(),
+      config: { ...config, auth: { ...config.auth, claims } },
+    })
+    const { token, id } = await service.register({ name: 'ann', pin: 'secret' })
+    const open = (last?: string) =>
+      service.open('/notes/changes', { token, headers: last === undefined ? {} : { 'last-event-id': last } })
+    for (const [org, team] of Object.entries({ acme: 'red', beta: 'red', gamma: 'blue' }))
+      await join(service, org, team)
+    return {
+      open,
+      join: (org: string, team: string) => join(service, org, team),
+      quit: ({ _id }: { readonly [name: string]: unknown }) => service.write(`DELETE /members/${_id}`),
+      note: (team: string) => service.write('POST /notes', { team }),
+      move: (org: string | null) => service.write(`PATCH /users/${id}`, { org }),
+    }
   }
-  const service = await serve({ adapter: createMemoryAdapter(), config: byOrg })
-  const { open, write, register } = service
-  const { token, id } = await register({ name: 'ann', pin: 'secret' })
-  const stream = await open('/notes/changes', { token })
-  await join(service, 'acme', 'red')
-  await write('POST /notes', { team: 'red' })
-  expect(namesOf(stream.events)).toEqual(['reset'])
-  await write(`PATCH /users/${id}`, { org: 'acme' })
-  await write('POST /notes', { team: 'red' })
-  await join(service, 'acme', 'blue')
-  await write('POST /notes', { team: 'blue' })
-  expect(namesOf(await stream.until(5))).toEqual(['reset', 'reset', 'enter', 'reset', 'enter'])
+
+  test('counts by what the claim gives alone', async () => {
+    const { open, move, note, join } = await begin()
+    const stream = await open()
+    await note('red')
+    await move('acme')
+    await note('red')
+    // Nothing is told of that.
+    await move('beta')
+    await note('red')
+    await join('acme', 'green')
+    await join('beta', 'green')
+    await note('green')
+    await move('acme')
+    await note('green')
+    const [reset, enter] = ['reset', 'enter']
+    expect(namesOf(await stream.until(7))).toEqual([reset, reset, enter, enter, reset, enter, enter])
+    await move(null)
+    expect(namesOf(await stream.until(8)).at(-1)).toBe(reset)
+  })
+
+  test('counts in the same way for who comes back', async () => {
+    const { open, move, note, join } = await begin()
+    await move('acme')
+    const stream = await open()
+    await stream.close()
+    const last = stream.events[0]?.id
+    await note('red')
+    await move('beta')
+    await note('red')
+    const again = await open(last)
+    expect(namesOf(await again.until(2))).toEqual(['enter', 'enter'])
+    await join('acme', 'green')
+    await note('red')
+    await join('beta', 'green')
+    await note('green')
+    expect(namesOf(await again.until(5)).slice(2)).toEqual(['enter', 'reset', 'enter'])
+    await again.close()
+    // Another standing, though briefly; and what was joined meanwhile is the same for either.
+    const late = again.events.at(-1)?.id
+    await move('gamma')
+    await move('acme')
+    expect(namesOf(await (await open(late)).until(1))).toEqual(['reset'])
+    expect(namesOf(await (await open(last)).until(1))).toEqual(['reset'])
+  })
+
+  test.each([
+    ['was asked for', 'acme', 'reset'],
+    ['was not asked for yet', 'beta', 'enter'],
+  ])('tells who comes back of what was briefly another one, where it %s', async (_, org, event) => {
+    const { open, move, note, join, quit } = await begin()
+    await move('acme')
+    const stream = await open()
+    await stream.close()
+    await quit(await join(org, 'green'))
+    await move('beta')
+    await note('red')
+    expect(namesOf(await (await open(stream.events[0]?.id)).until(1))).toEqual([event])
+  })
 })
 
 test('a claim of nobody in particular is followed for the anonymous', async () => {

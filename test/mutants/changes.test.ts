@@ -4,6 +4,7 @@ import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
 import type * as CheckStandings from '../../src/service/changes/standing/check-standings.js'
 import type * as ClaimHistory from '../../src/service/changes/standing/claim-history.js'
 import type * as WatchedClaims from '../../src/service/changes/standing/watched-claims.js'
+import type * as Subscribers from '../../src/service/changes/subscriber.js'
 import type * as Tell from '../../src/service/changes/tell.js'
 import type * as WatchedList from '../../src/service/changes/watched-list.js'
 import { checkHistories } from '../support/change-laws.js'
@@ -13,6 +14,7 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
 const CHECK_STANDINGS = '../../src/service/changes/standing/check-standings.js'
+const SUBSCRIBER = '../../src/service/changes/subscriber.js'
 const CLAIM_HISTORY = '../../src/service/changes/standing/claim-history.js'
 const SEALED_IDS = '../../src/service/changes/sealed-ids.js'
 const TELL = '../../src/service/changes/tell.js'
@@ -59,14 +61,13 @@ const breakAccess =
     }
   }
 
-type WasAnother = typeof ClaimHistory.wasAnother
+type History = typeof ClaimHistory.ClaimHistory
 
 /** Looks back in another way at what a claim was. */
-const breakHistory =
-  (break_: (real: WasAnother) => WasAnother) => async (original: () => Promise<unknown>) => {
-    const real = (await original()) as typeof ClaimHistory
-    return { ...real, wasAnother: break_(real.wasAnother) }
-  }
+const breakHistory = (break_: (real: History) => History) => async (original: () => Promise<unknown>) => {
+  const real = (await original()) as typeof ClaimHistory
+  return { ...real, ClaimHistory: break_(real.ClaimHistory) }
+}
 
 const mutants: readonly Mutant[] = [
   [
@@ -136,7 +137,7 @@ const mutants: readonly Mutant[] = [
       return {
         ...real,
         checkStandings: async (...[, asked]: Parameters<typeof real.checkStandings>) =>
-          new Map(Array.from(asked.keys(), (subscriber) => [subscriber, 'same'])),
+          new Map(Array.from(asked.keys(), (subscriber) => [subscriber, { kind: 'same' }])),
       }
     },
   ],
@@ -152,7 +153,8 @@ const mutants: readonly Mutant[] = [
           return new Map(
             Array.from(args[1], ([subscriber, { own }]) => {
               const { list, caller, version } = subscriber
-              return [subscriber, own.length > 0 ? { list, caller, version } : verdicts.get(subscriber)]
+              const another = { kind: 'another', as: { list, caller, version } }
+              return [subscriber, own.length > 0 ? another : verdicts.get(subscriber)]
             }),
           )
         },
@@ -180,36 +182,84 @@ const mutants: readonly Mutant[] = [
     CHECK_STANDINGS,
     async (original) => {
       const real = (await original()) as typeof CheckStandings
-      return { ...real, findTouched: async () => new Map() }
+      return { ...real, findTouched: async () => [] }
     },
   ],
   [
     'a claim that was another one briefly is not noticed',
     CLAIM_HISTORY,
-    breakHistory(() => async () => false),
+    breakHistory(
+      (Real) =>
+        class extends Real {
+          override wasAnother = async () => false
+        },
+    ),
   ],
   [
     'whatever is done to what a claim is made of is told',
     CLAIM_HISTORY,
-    breakHistory(() => async () => true),
+    breakHistory(
+      (Real) =>
+        class extends Real {
+          override wasAnother = async () => true
+        },
+    ),
   ],
   [
     'what a claim is between two changes of one write is told',
     CLAIM_HISTORY,
     breakHistory(
-      (real) =>
-        (sources, watched, { touches, ...part }) =>
-          real(sources, watched, { ...part, touches: touches.map((touch, write) => ({ ...touch, write })) }),
+      (Real) =>
+        class extends Real {
+          override read: History['prototype']['read'] = (sources, { changes, position }, askings) => {
+            const first = (write: number): number => changes.findIndex((change) => change.write === write)
+            const apart = changes.map((change, i) => ({
+              ...change,
+              write: change.write + (i - first(change.write)) / 1000,
+            }))
+            return super.read(sources, { changes: apart, position }, askings)
+          }
+        },
     ),
   ],
   [
     'of a claim only the number of its documents counts',
     CLAIM_HISTORY,
     breakHistory(
-      () =>
-        async (...[, , { touches }]) =>
-          touches.some(({ before, after }) => !before !== !after),
+      (Real) =>
+        class extends Real {
+          #isOther = false
+          override read: History['prototype']['read'] = (sources, part, askings) => {
+            this.#isOther ||= part.changes.some(({ before, after }) => !before !== !after)
+            return super.read(sources, part, askings)
+          }
+          override wasAnother = async () => this.#isOther
+        },
     ),
+  ],
+  [
+    'a claim asks on for what it asked for before its caller changed',
+    CLAIM_HISTORY,
+    breakHistory(
+      (Real) =>
+        class extends Real {
+          override read: History['prototype']['read'] = (sources, part) => super.read(sources, part, [])
+        },
+    ),
+  ],
+  [
+    'whoever changes without another standing is followed as before',
+    SUBSCRIBER,
+    async (original) => {
+      const real = (await original()) as typeof Subscribers
+      return {
+        ...real,
+        Subscriber: class extends real.Subscriber {
+          override tell: typeof real.Subscriber.prototype.tell = (outcome, patience) =>
+            super.tell(outcome.kind === 'on' ? { ...outcome, as: undefined } : outcome, patience)
+        },
+      }
+    },
   ],
   [
     'an id is a counter of all that is written',
@@ -264,7 +314,7 @@ const mutants: readonly Mutant[] = [
   ],
 ]
 
-const PAIRS = { pairs: 25, writes: 40 }
+const PAIRS = { pairs: 25, writes: 40, first: 60 }
 
 test.each(mutants.map((mutant) => [mutant[0], mutant] as const))('%s: found', async (_, mutant) => {
   expect(await fails(checkHistories(PAIRS, { create: await createMutant(mutant) }))).toBe(true)

@@ -21,6 +21,8 @@ type Json = { readonly [name: string]: unknown }
 /** A configuration, and somebody who watches a list. */
 interface World {
   readonly permissions: Json
+  /** Whether the claim asks for a field of the watcher that no rule uses. */
+  readonly isByUnit: boolean
   readonly query: OracleQuery
   readonly isAnonymous: boolean
 }
@@ -52,6 +54,7 @@ const SCHEMA: Json = {
 const IDS = [1, 2, 3, 4, 5].map(idOf)
 const MEMBERS = [801, 802, 803].map(idOf)
 const TEXTS = ['x', 'y', 'z'] as const
+const UNITS = ['x', 'y'] as const
 const WATCHER = idOf(900)
 
 /* Worlds */
@@ -97,12 +100,12 @@ function drawWorld(random: Random): World {
     sort: [],
     ...(random.chance(0.3) ? { project: random.sample(['a', 'n', 'team'], 2) } : {}),
   }
-  return { permissions, query, isAnonymous: random.chance(0.1) }
+  return { permissions, isByUnit: random.chance(0.5), query, isAnonymous: random.chance(0.1) }
 }
 
 /* Histories */
 
-const START: State = { things: new Map(), members: new Map(), user: { role: 'editor', team: 'x' } }
+const START: State = { things: new Map(), members: new Map(), user: { role: 'editor', team: 'x', unit: 'x' } }
 
 function apply({ things, members, user }: State, write: Write): State {
   const [next, joined] = [new Map(things), new Map(members)]
@@ -134,6 +137,7 @@ function drawMember(random: Random, _id: string): Json & { readonly _id: string 
     _id,
     user: random.pick([WATCHER, WATCHER, idOf(901)]),
     ...(random.chance(0.9) ? { team: random.pick(TEXTS) } : {}),
+    unit: random.pick(UNITS),
     isOver: random.chance(0.2),
   }
 }
@@ -143,11 +147,13 @@ function drawStep(random: Random, { things, members }: State): Step {
     const _id = random.pick(MEMBERS)
     return members.has(_id) && random.chance(0.5) ? { quit: _id } : { join: drawMember(random, _id) }
   }
-  if (random.chance(0.12)) {
+  if (random.chance(0.2)) {
     return {
       user: random.pick<Json>([
         { role: random.pick(['editor', 'guest']) },
         { team: random.pick(TEXTS) },
+        { unit: random.pick(UNITS) },
+        { unit: random.pick(UNITS) },
         { note: random.pick(TEXTS) },
       ]),
     }
@@ -191,10 +197,13 @@ interface Known {
   readonly text: string
 }
 
-const callerOf = ({ isAnonymous }: World, { user, members }: State): OracleCaller | null =>
+const callerOf = ({ isAnonymous, isByUnit }: World, { user, members }: State): OracleCaller | null =>
   isAnonymous
     ? null
-    : withTeams({ id: WATCHER, _id: WATCHER, roles: [String(user.role)], ...user }, [...members.values()])
+    : withTeams(
+        { id: WATCHER, _id: WATCHER, roles: [String(user.role)], ...user },
+        [...members.values()].filter(({ unit }) => !isByUnit || unit === user.unit),
+      )
 
 function know(world: World, state: State): Known {
   const caller = callerOf(world, state)
@@ -342,12 +351,17 @@ const USERS: Json = {
     pin: { type: 'hash' },
     role: { type: 'string' },
     team: { type: 'string' },
+    unit: { type: 'string' },
     note: { type: 'string' },
   },
 }
 
+const { teams } = CLAIMS as { readonly teams: { readonly where: Json } }
+/** The same claim, of the memberships in the watcher's unit. */
+const BY_UNIT: Json = { teams: { ...teams, where: { ...teams.where, unit: '$user.unit' } } }
+
 async function openStage(
-  { permissions, query, isAnonymous }: World,
+  { permissions, isByUnit, query, isAnonymous }: World,
   { create, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Stage> {
   const { adapter, begin, quiet, hold } = watchLog(createAdapter())
@@ -355,10 +369,10 @@ async function openStage(
     {
       collections: {
         things: { changes: true, schema: SCHEMA, permissions },
-        memberships: { schema: MEMBERSHIPS },
+        memberships: { schema: { ...MEMBERSHIPS, unit: { type: 'string' } } },
         users: USERS,
       },
-      auth: { roleField: 'role', claims: CLAIMS },
+      auth: { roleField: 'role', claims: isByUnit ? BY_UNIT : CLAIMS },
     },
     { adapter, now: () => Date.parse(NOW), ...(create ? { create } : {}) },
   )

@@ -1,9 +1,19 @@
+import type { Change, ChangePage, StoredDocument } from '../../storage.js'
+import { callerOf } from '../accounts/account.js'
 import { type LogReader, PAGE } from './log-reader.js'
 import { createPatience } from './outbox.js'
 import type { Mark } from './sealed-ids.js'
-import { changesOfUsers, checkStandings, hasChanged, NO_CLUES } from './standing/check-standings.js'
-import { touchesOf, wasAnother } from './standing/claim-history.js'
-import type { Touch, WatchedClaim } from './standing/watched-claims.js'
+import {
+  changesOfUsers,
+  checkStandings,
+  findAskings,
+  hasChanged,
+  knownOf,
+  NO_CLUES,
+  OVER,
+  standingAs,
+} from './standing/check-standings.js'
+import { ClaimHistory } from './standing/claim-history.js'
 import type { Subscriber } from './subscriber.js'
 import { END, type Part, type Telling, tellChanges, writeReset } from './tell.js'
 
@@ -26,36 +36,57 @@ interface Missed {
  */
 export async function catchUp(missed: Missed): Promise<void> {
   const { telling, reader, subscriber, join } = missed
+  const { list, caller, version } = subscriber
   const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
   if (isWhole) return
   await reader.alone(async () => {
+    if (subscriber.version < version) subscriber.become({ list, caller, version })
     subscriber.outbox.send(await writeReset(telling, subscriber.list, reader.position))
     join()
   })
 }
 
-/** Whether the standing has stayed the same since the mark, whose time still counts. */
+/**
+ * Whether the standing has stayed the same since the mark, whose time still counts. Who listens then is who it was there: its
+ * claims may have asked for something else.
+ */
 async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolean> {
   const { service, log } = telling
   const { accounts, plan } = service
   if (service.now() - mark.time > plan.limits.changesHours * 3_600_000) return false
   const { list, subscription, outbox } = subscriber
   const auth = subscription.session ? accounts : null
-  if (!auth && list.claims.length === 0) return true
-  // Which version it had when the event was sent is not known any more: every one counts.
-  const known = { collection: subscription.collection, list, version: -1 }
-  const touches = new Map<WatchedClaim, Touch[]>(list.claims.map((claim) => [claim, []]))
-  let { position } = mark
-  for (let more = true; more; ) {
-    const page = await log(position, PAGE)
-    const own = changesOfUsers(service, page.changes).get(subscription.session?.user._id ?? '') ?? []
-    if (page.gap || (auth && hasChanged(telling, auth, known, own))) return false
-    for (const [claim, found] of touches) found.push(...(await touchesOf(telling, claim, page.changes)))
-    if (outbox.isOver) return true
-    ;({ position, more } = page)
+  /** Reads on from the mark; false where that is not kept any more, or `take` says so. */
+  const readOn = async (take: (page: ChangePage, own: readonly Change[]) => Promise<boolean>) => {
+    for (let [position, more] = [mark.position, true]; more && !outbox.isOver; ) {
+      const page = await log(position, PAGE)
+      const own = changesOfUsers(service, page.changes).get(subscription.session?.user._id ?? '') ?? []
+      if (page.gap || !(await take(page, own))) return false
+      ;({ position, more } = page)
+    }
+    return true
   }
-  for (const [claim, found] of touches)
-    if (await wasAnother(telling, claim, { touches: found, changes: [], position })) return false
+  // Which version it had when the event was sent is not known any more: every one counts.
+  const known = { ...knownOf(subscriber), version: -1 }
+  if (auth) {
+    let first: StoredDocument | undefined
+    const isSame = await readOn(async (_, own) => {
+      first ??= own[0]?.before ?? undefined
+      return !hasChanged(telling, auth, known, own)
+    })
+    if (!isSame) return false
+    const as = first && (await standingAs(telling, subscriber, callerOf(auth, first)))
+    if (first && as) subscriber.become({ ...as, version: first._version })
+  }
+  if (list.claims.length === 0) return true
+  const histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
+  const isKept = await readOn(async (page, own) => {
+    const askings = findAskings(telling, known, own)
+    for (const history of histories) await history.read(telling, page, askings)
+    return true
+  })
+  if (!isKept) return false
+  for (const history of histories) if (await history.wasAnother(telling)) return false
   return true
 }
 
@@ -93,10 +124,10 @@ async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): 
  */
 async function isSame(telling: Telling, subscriber: Subscriber): Promise<boolean> {
   const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
-  const verdict = verdicts.get(subscriber) ?? 'over'
-  if (verdict === 'over') subscriber.apply({ kind: 'over', text: END })
-  else if (verdict !== 'same') subscriber.become(verdict)
-  return typeof verdict === 'string'
+  const verdict = verdicts.get(subscriber) ?? OVER
+  if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+  if (verdict.kind === 'another') subscriber.become(verdict.as)
+  return verdict.kind !== 'another'
 }
 
 /** False where the subscriber has another standing now. `pause` comes before each event. */
@@ -109,6 +140,7 @@ async function tellPart(
   const outcome = (await tellChanges(telling, [subscriber], part)).get(subscriber)
   switch (outcome?.kind) {
     case 'on': {
+      if (outcome.as) subscriber.become(outcome.as)
       let judged = performance.now()
       for (const text of outcome.texts) {
         await pause()

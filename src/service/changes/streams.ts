@@ -12,7 +12,7 @@ import { LogReader } from './log-reader.js'
 import { createPatience, type Outbox } from './outbox.js'
 import { createPlaces } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
-import { checkStanding, checkStandings, NO_CLUES, type Verdict } from './standing/check-standings.js'
+import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './standing/check-standings.js'
 import { Subscriber } from './subscriber.js'
 import { END, type Telling, tellChanges, writeReset } from './tell.js'
 import { type Subscription, watchList } from './watched-list.js'
@@ -61,7 +61,11 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     if (page.gap) {
       const asked = new Map(Array.from(joined, (subscriber) => [subscriber, NO_CLUES]))
       for (const [subscriber, verdict] of await checkStandings(told, asked))
-        await settle(subscriber, verdict === 'same' ? subscriber : verdict, page.position)
+        await settle(
+          subscriber,
+          verdict.kind === 'same' ? { kind: 'another', as: subscriber } : verdict,
+          page.position,
+        )
       return
     }
     const outcomes = await tellChanges(told, joined, page)
@@ -77,7 +81,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   const checkNow = (subscriber: Subscriber): Promise<void> =>
     reader.alone(async () => {
       const verdicts = await checkStandings(await telling(), new Map([[subscriber, NO_CLUES]]))
-      await settle(subscriber, verdicts.get(subscriber) ?? 'over')
+      await settle(subscriber, verdicts.get(subscriber))
     })
   const checkHost = async (
     subscriber: Subscriber,
@@ -85,19 +89,19 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
   ): Promise<void> => {
     const caller = await inTime(askHost(), service.plan.limits.requestSeconds)
     await reader.alone(async () => {
-      if (caller?.id !== subscriber.caller?.id) return settle(subscriber, 'over')
+      if (caller?.id !== subscriber.caller?.id) return settle(subscriber, OVER)
       const present = { caller, version: -1, known: [] }
       return settle(subscriber, await checkStanding(await telling(), subscriber, NO_CLUES, present))
     })
   }
   const settle = async (
     subscriber: Subscriber,
-    verdict: Verdict,
+    verdict: Verdict = OVER,
     position = reader.position,
   ): Promise<void> => {
-    if (verdict === 'over') subscriber.apply({ kind: 'over', text: END })
-    if (typeof verdict === 'string') return
-    const { list, caller, version } = verdict
+    if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+    if (verdict.kind !== 'another') return
+    const { list, caller, version } = verdict.as
     const text = await writeReset(await telling(), list, position)
     subscriber.apply({ kind: 'anew', list, caller, version, text })
   }

@@ -31,7 +31,10 @@ export class Subscriber {
 
   /** Tells what was found, as the client takes it. */
   async tell(outcome: Outcome, patience: Patience): Promise<void> {
-    if (outcome.kind === 'on') return this.outbox.sendAll(outcome.texts, patience)
+    if (outcome.kind === 'on') {
+      if (outcome.as) this.become(outcome.as)
+      return this.outbox.sendAll(outcome.texts, patience)
+    }
     await this.outbox.makeRoom(patience)
     this.apply(outcome)
   }
@@ -48,8 +51,11 @@ export class Subscriber {
 /** Who listens, and to what: the list, the caller, and the version of the user document. */
 export type Standing = Pick<Subscriber, 'list' | 'caller' | 'version'>
 
-/** What becomes of a subscriber: it is told of changes, begins anew, or is over. */
+/**
+ * What becomes of a subscriber: it is told of changes, and is perhaps somebody whose claims ask for something else; it
+ * begins anew, or is over.
+ */
 export type Outcome =
-  | { readonly kind: 'on'; readonly texts: readonly Bytes[] }
+  | { readonly kind: 'on'; readonly texts: readonly Bytes[]; readonly as?: Standing | undefined }
   | ({ readonly kind: 'anew'; readonly text: Bytes } & Standing)
   | { readonly kind: 'over'; readonly text: Bytes }

@@ -9,7 +9,7 @@ import {
   changesOfUsers,
   checkStandings,
   findTouched,
-  NO_CLUES,
+  knownOf,
   readBehind,
 } from './standing/check-standings.js'
 import type { Sources } from './standing/watched-claims.js'
@@ -72,16 +72,17 @@ export async function tellChanges(
     if (!known) events.set(list.key, found)
     const own =
       ofUsers.size > 0 && subscription.session ? ofUsers.get(subscription.session.user._id) : undefined
-    const touched = list.claims.length > 0 ? await findTouched(telling, list, part) : NO_CLUES.touched
-    if (found.length > 0 || own || touched.size > 0) asked.set(subscriber, { own: own ?? [], touched })
+    const touched = await findTouched(telling, knownOf(subscriber), part, own)
+    if (found.length > 0 || own || touched.length > 0) asked.set(subscriber, { own: own ?? [], touched })
   }
   const verdicts = await checkStandings(telling, asked, await readBehind(telling, asked, part))
   const kept = createTexts(telling, part, events)
   const outcomes = Array.from(asked.keys(), async (subscriber): Promise<[Subscriber, Outcome]> => {
-    const verdict = verdicts.get(subscriber) ?? 'same'
-    if (verdict === 'over') return [subscriber, { kind: 'over', text: END }]
-    if (verdict === 'same') return [subscriber, { kind: 'on', texts: await kept.events(subscriber.list) }]
-    return [subscriber, { kind: 'anew', ...verdict, text: await kept.reset(verdict.list) }]
+    const verdict = verdicts.get(subscriber)
+    if (verdict?.kind === 'over') return [subscriber, { kind: 'over', text: END }]
+    if (verdict?.kind !== 'another')
+      return [subscriber, { kind: 'on', texts: await kept.events(subscriber.list), as: verdict?.as }]
+    return [subscriber, { kind: 'anew', ...verdict.as, text: await kept.reset(verdict.as.list) }]
   })
   return new Map(await Promise.all(outcomes))
 }

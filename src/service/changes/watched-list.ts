@@ -47,7 +47,7 @@ export interface WatchedList {
   readonly key: string
   /** The same in 32 hexadecimal digits: what the id of an event holds of it. */
   readonly digest: string
-  /** What the caller's rights depend on, and what its claims ask for (CONTRACT.md §9, "Standing"). */
+  /** What the caller's rights depend on, and what claims ask for that depend on the time (CONTRACT.md §9, "Standing"). */
   readonly standing: string
   readonly claims: readonly WatchedClaim[]
   readonly isTimed: boolean
@@ -78,14 +78,14 @@ export async function watchList(
   const timed = claims.filter((claim) => claim.isTimed)
   const isTimed = access.isTimed || timed.length > 0
   // None of the parts but the last can hold the character between them.
-  const key = [collection.name, query.others, askedOf(timed) + access.standing()].join('\0')
+  const standing = askedOf(claims) + access.standing()
+  const key = [collection.name, query.others, standing].join('\0')
   const readAt = async (now: string): Promise<LinkedReading> => {
     const values = await readTimed(sources, caller, timed, now)
     return read(() => now, holdClaims(service, claims, values))
   }
   return {
-    ...{ collection: collection.name, key, claims, isTimed },
-    standing: askedOf(claims) + access.standing(),
+    ...{ collection: collection.name, key, standing, claims, isTimed },
     digest: digest(key).slice(0, 32),
     at: (now) => (timed.length > 0 ? readAt(now) : isTimed ? read(() => now, lasting) : present),
   }
@@ -98,15 +98,21 @@ export function hasStanding(
   { standing, claims }: Pick<WatchedList, 'standing' | 'claims'>,
   caller: KnownCaller | null,
 ): boolean {
-  const asked = askedOf(claimsToRead(service, collection, caller))
-  if (asked !== askedOf(claims)) return false
+  const asking = claimsToRead(service, collection, caller)
+  if (namesOf(asking) !== namesOf(claims)) return false
   const binding = bindVariables(caller, service.clock, holdClaims(service, claims))
   const access = readAccess(service, collection, { caller, binding })
-  return access !== null && asked + access.standing() === standing
+  return access !== null && askedOf(asking) + access.standing() === standing
 }
 
-const askedOf = (claims: readonly AskedClaim[]): string =>
-  claims.length === 0 ? '' : JSON.stringify(claims.map(({ asked }) => asked))
+const namesOf = (claims: readonly AskedClaim[]): string =>
+  JSON.stringify(claims.map(({ claim }) => claim.name))
+
+/** What is asked for by claims that depend on the time: what they are is not read before it is needed. */
+function askedOf(claims: readonly AskedClaim[]): string {
+  const timed = claims.filter(({ isTimed }) => isTimed)
+  return timed.length === 0 ? '' : JSON.stringify(timed.map(({ asked }) => asked))
+}
 
 const readAccess = ({ gates }: Service, { name }: Collection, asking: Asking): ReadAccess | null =>
   gates.get(name)?.(asking) ?? null

@@ -8,11 +8,17 @@ import type { Service } from '../../call.js'
 import { PAGE } from '../log-reader.js'
 import type { Standing, Subscriber } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
-import { type Touched, touchesOf, wasAnother } from './claim-history.js'
-import type { Sources, WatchedClaim } from './watched-claims.js'
+import { type Asking, ClaimHistory } from './claim-history.js'
+import { claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
-/** What has become of who listens. */
-export type Verdict = 'over' | 'same' | Standing
+/** What has become of who listens: with the same standing perhaps somebody whose claims ask for something else. */
+export type Verdict =
+  | { readonly kind: 'over' }
+  | { readonly kind: 'same'; readonly as?: Standing }
+  | { readonly kind: 'another'; readonly as: Standing }
+
+export const OVER: Verdict = { kind: 'over' }
+const SAME: Verdict = { kind: 'same' }
 
 /** The changes of user documents in a part of the log, by `_id`. */
 export function changesOfUsers(
@@ -33,25 +39,45 @@ export function changesOfUsers(
 export interface Clues {
   /** The changes of the user document. */
   readonly own: readonly Change[]
-  /** The claims whose documents have changed. */
-  readonly touched: ReadonlyMap<WatchedClaim, Touched>
+  /** The claims that may be others. */
+  readonly touched: readonly ClaimHistory[]
 }
 
 /** Nothing is known but that time has passed. */
-export const NO_CLUES: Clues = { own: [], touched: new Map() }
+export const NO_CLUES: Clues = { own: [], touched: [] }
 
-/** The claims of a list whose documents have changed in a part of the log. */
+/**
+ * The claims of a subscriber that may be others by a part of the log: their documents have changed, or they ask for others
+ * since the user document has, whose changes are `own`.
+ */
 export async function findTouched(
   sources: Sources,
-  { claims }: WatchedList,
-  { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
+  known: KnownStanding,
+  part: Pick<ChangePage, 'changes' | 'position'>,
+  own: readonly Change[] = [],
 ): Promise<Clues['touched']> {
-  const touched = new Map<WatchedClaim, Touched>()
-  for (const claim of claims) {
-    const touches = await touchesOf(sources, claim, changes)
-    if (touches.length > 0) touched.set(claim, { touches, changes, position })
+  const askings = own.length === 0 ? [] : findAskings(sources, known, own)
+  const touched: ClaimHistory[] = []
+  for (const claim of known.list.claims) {
+    const history = new ClaimHistory(claim)
+    await history.read(sources, part, askings)
+    if (history.isTouched) touched.push(history)
   }
   return touched
+}
+
+/** What the claims of a user ask for behind each change that is not told of yet. */
+export function findAskings(
+  { service }: Sources,
+  { collection, version }: Pick<KnownStanding, 'collection' | 'version'>,
+  own: readonly Change[],
+): readonly Asking[] {
+  const { accounts } = service
+  if (!accounts) return []
+  return own.flatMap(({ write, after }) => {
+    if (!after || after._version <= version) return []
+    return [{ write, claims: claimsToRead(service, collection, callerOf(accounts, after)) }]
+  })
 }
 
 /** Whose claims are still what was read of them, as the log says that was read on to its end. */
@@ -68,12 +94,12 @@ export async function readBehind(
 ): Promise<IsKnown> {
   const known = new Set<Subscriber>()
   const claiming = [...asked].filter(
-    ([{ list }, { touched }]) => list.claims.length > 0 && touched.size === 0,
+    ([{ list }, { touched }]) => list.claims.length > 0 && touched.length === 0,
   )
   if (claiming.length > 0) {
     const page = await sources.log(position, PAGE)
     for (const [subscriber] of page.more || page.gap ? [] : claiming)
-      if ((await findTouched(sources, subscriber.list, page)).size === 0) known.add(subscriber)
+      if ((await findTouched(sources, knownOf(subscriber), page)).length === 0) known.add(subscriber)
   }
   return (subscriber) => known.has(subscriber)
 }
@@ -82,6 +108,12 @@ export async function readBehind(
 export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
   readonly collection: Collection
 }
+
+export const knownOf = ({ subscription, list, version }: Subscriber): KnownStanding => ({
+  collection: subscription.collection,
+  list,
+  version,
+})
 
 /** Whether changes of a user gave another standing than the known one, even briefly. */
 export function hasChanged(
@@ -114,8 +146,8 @@ export async function checkStandings(
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
     // Whoever the host names stays who they are until it is asked again.
-    if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, 'same')
-    else if (subscription.session && !session) verdicts.set(subscriber, 'over')
+    if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
+    else if (subscription.session && !session) verdicts.set(subscriber, OVER)
     else if (session && accounts) {
       const present = { caller: callerOf(accounts, session.user), version: session.user._version }
       verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { ...present, known }))
@@ -139,20 +171,42 @@ export async function checkStanding(
   { caller, version, known }: Present,
 ): Promise<Verdict> {
   const list = await listFor(sources, subscriber, caller, known)
-  if (!list) return 'over'
-  const { subscription, list: former } = subscriber
+  if (!list) return OVER
+  const another: Verdict = { kind: 'another', as: { list, caller, version } }
   const { accounts } = sources.service
-  const told = { collection: subscription.collection, list: former, version: subscriber.version }
-  if (!isSameList(list, former)) return { list, caller, version }
-  if (accounts && hasChanged(sources, accounts, told, own)) return { list, caller, version }
-  for (const [claim, part] of touched)
-    if (await wasAnother(sources, claim, part)) return { list, caller, version }
-  return 'same'
+  const told = knownOf(subscriber)
+  if (list.key !== told.list.key) return another
+  if (accounts && hasChanged(sources, accounts, told, own)) return another
+  for (const history of touched) if (await history.wasAnother(sources)) return another
+  const as = accounts && (await follow(sources, accounts, subscriber, own))
+  return as ? { kind: 'same', as } : SAME
 }
 
-/** Whether two lists of one subscriber tell the same. */
-const isSameList = (one: WatchedList, other: WatchedList): boolean =>
-  one.key === other.key && one.standing === other.standing
+/** A subscriber as of the last of some changes of the user document, if its claims ask for something else since. */
+async function follow(
+  sources: Sources,
+  auth: AuthPlan,
+  { subscription, list, version }: Subscriber,
+  own: readonly Change[],
+): Promise<Standing | undefined> {
+  const last = own.at(-1)?.after
+  if (!last || last._version <= version || list.claims.length === 0) return undefined
+  const as = await standingAs(sources, { subscription, list }, callerOf(auth, last))
+  return as && { ...as, version: last._version }
+}
+
+/** A list as another caller of the same standing sees it; `undefined` where the claims ask for the same. */
+export async function standingAs(
+  sources: Sources,
+  { subscription, list }: Pick<Subscriber, 'subscription' | 'list'>,
+  caller: KnownCaller,
+): Promise<Pick<Standing, 'list' | 'caller'> | undefined> {
+  const told = new Map(list.claims.map((claim) => [claim.claim, claim]))
+  const asked = claimsToRead(sources.service, subscription.collection, caller)
+  if (asked.every((one) => told.get(one.claim)?.asked === one.asked)) return undefined
+  const known = asked.map((one) => ({ ...one, values: told.get(one.claim)?.values }))
+  return { list: await watchList(sources, subscription, caller, known), caller }
+}
 
 /** The list of a subscriber as another caller; `undefined` where it is now refused. */
 async function listFor(

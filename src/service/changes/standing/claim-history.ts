@@ -1,25 +1,122 @@
 import type { Filter } from '../../../filter/filter.js'
 import type { ClaimValues } from '../../../query/variable.js'
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
-import type { Change } from '../../../storage.js'
+import type { Change, ChangePage } from '../../../storage.js'
 import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims.js'
 import { timeOf } from '../judge-changes.js'
 import { PAGE } from '../log-reader.js'
-import { findTouches, type Sources, type Touch, type WatchedClaim } from './watched-claims.js'
+import {
+  type AskedClaim,
+  findTouches,
+  type Sources,
+  type Touch,
+  type WatchedClaim,
+} from './watched-claims.js'
 
-/** What a part of the log did to the documents of a claim. */
-export interface Touched {
-  readonly touches: readonly Touch[]
-  /** The part; only of a claim that depends on the time is it needed. */
-  readonly changes: readonly Change[]
-  /** Where the log goes on. */
-  readonly position: string
+/** What a claim asked for behind some write, and what was done to those documents since. */
+interface Era {
+  readonly asked: AskedClaim
+  /** The write that began it, by changing the caller; `undefined` for what was asked before. */
+  readonly write: number | undefined
+  readonly touches: Touch[]
+  /** How many of the touches, the first ones, are of its own time; `undefined` while it lasts. */
+  counted: number | undefined
+}
+
+/** What claims ask for behind a write of their caller's document. */
+export interface Asking {
+  readonly write: number
+  readonly claims: readonly AskedClaim[]
+}
+
+/** What a claim asks for, and what a part of the log did to those documents. */
+export class ClaimHistory {
+  readonly #watched: WatchedClaim
+  readonly #eras: Era[]
+  /** The part, as far as it was read last; only of a claim that depends on the time is it needed. */
+  #changes: readonly Change[] = []
+  #position = ''
+
+  constructor(watched: WatchedClaim) {
+    this.#watched = watched
+    this.#eras = [{ asked: watched, write: undefined, touches: [], counted: undefined }]
+  }
+
+  /** Whether the claim may be another one by what was read. */
+  get isTouched(): boolean {
+    return this.#eras.some(({ write, touches }) => write !== undefined || touches.length > 0)
+  }
+
+  /** Reads on in the log, with what the caller's claims ask for from some writes on. */
+  async read(
+    sources: Pick<Sources, 'service'>,
+    { changes, position }: Pick<ChangePage, 'changes' | 'position'>,
+    askings: readonly Asking[],
+  ): Promise<void> {
+    let from = 0
+    for (const { write, claims } of askings) {
+      const last = this.#eras.at(-1)
+      const asked = claims.find(({ claim }) => claim === this.#watched.claim)
+      if (!last || !asked || asked.asked === last.asked.asked) continue
+      const at = changes.findIndex((change) => change.write === write)
+      await this.#touch(sources, changes.slice(from, at))
+      last.counted = last.touches.length
+      this.#eras.push({ asked, write, touches: [], counted: undefined })
+      from = at
+    }
+    await this.#touch(sources, changes.slice(from))
+    this.#changes = changes
+    this.#position = position
+  }
+
+  async #touch(sources: Pick<Sources, 'service'>, changes: readonly Change[]): Promise<void> {
+    if (changes.length === 0) return
+    for (const { asked, touches } of this.#eras) touches.push(...(await touchesOf(sources, asked, changes)))
+  }
+
+  /**
+   * Whether the claim was another one behind some write of what was read, though it is now what it was. It is found
+   * from the documents as they are, by taking back write by write what was written since.
+   */
+  async wasAnother(sources: Sources): Promise<boolean> {
+    const { values } = this.#watched
+    if (this.#watched.isTimed) return this.#wasAnotherInTime(sources)
+    for (const { asked, write, touches, counted = touches.length } of this.#eras) {
+      const filter = asked.filterAt('')
+      if (!filter && values) return true
+      // Before the first touch it is what it was, or what it has just become.
+      const countsBefore = write !== undefined && touches[0]?.write !== write
+      const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
+      const history = { touches, counted, position: this.#position, filter, countsBefore }
+      if (await lookBack(sources, asked, history, isOther)) return true
+    }
+    return false
+  }
+
+  /** What the time alone has changed does not count: a write is judged by what was there before it. */
+  async #wasAnotherInTime(sources: Sources): Promise<boolean> {
+    const [watched, position] = [this.#watched, this.#position]
+    for (const write of new Set(this.#eras.flatMap(({ touches }) => touches.map((touch) => touch.write)))) {
+      const behind = this.#changes.slice(this.#changes.findIndex((change) => change.write === write))
+      const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service))
+      const touches = await runSliced((slice) => findTouches(watched, filter, behind, slice))
+      const counted = touches.filter((touch) => touch.write === write).length
+      let after: ClaimValues | undefined
+      const isOther: IsOther = (values) => {
+        after ??= values
+        return !isSame(values, after)
+      }
+      const history = { touches, counted, position, filter, countsBefore: false }
+      if (await lookBack(sources, watched, history, isOther)) return true
+    }
+    return false
+  }
 }
 
 /** Finds what changes did to the documents of a claim, each as of its time. */
-export async function touchesOf(
+async function touchesOf(
   { service }: Pick<Sources, 'service'>,
-  watched: WatchedClaim,
+  watched: AskedClaim,
   changes: readonly Change[],
 ): Promise<readonly Touch[]> {
   const mine = changes.filter((change) => change.in === watched.claim.from)
@@ -32,43 +129,18 @@ export async function touchesOf(
   return found
 }
 
-/**
- * Whether a claim was another one behind some write of a part of the log, though it is now what it was. It is
- * found from the documents as they are, by taking back write by write what was written since.
- */
-export async function wasAnother(
-  sources: Sources,
-  watched: WatchedClaim,
-  { touches, changes, position }: Touched,
-): Promise<boolean> {
-  if (!watched.isTimed) {
-    const isOther: IsOther = (values, isBefore) => !isBefore && !isSame(values, watched.values)
-    const all = { touches, counted: touches.length, position }
-    return lookBack(sources, watched, { ...all, filter: watched.filterAt('') }, isOther)
-  }
-  // What the time alone has changed does not count: a write is judged by what was there before it.
-  for (const write of new Set(touches.map((touch) => touch.write))) {
-    const behind = changes.slice(changes.findIndex((change) => change.write === write))
-    const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service))
-    const since = await runSliced((slice) => findTouches(watched, filter, behind, slice))
-    const counted = since.filter((touch) => touch.write === write).length
-    let after: ClaimValues | undefined
-    const isOther: IsOther = (values) => {
-      after ??= values
-      return !isSame(values, after)
-    }
-    if (await lookBack(sources, watched, { touches: since, counted, position, filter }, isOther)) return true
-  }
-  return false
-}
-
 /** Judges what a claim was behind a write, or before the first of those that count. */
 type IsOther = (values: ClaimValues, isBefore: boolean) => boolean
 
-interface History extends Omit<Touched, 'changes'> {
+interface History {
   readonly filter: Filter | undefined
+  readonly touches: readonly Touch[]
   /** How many of the touches, the first ones, are of writes that count. */
   readonly counted: number
+  /** Whether what was there before all of them counts. */
+  readonly countsBefore: boolean
+  /** Where the log goes on behind the touches. */
+  readonly position: string
 }
 
 /** So many more documents are read than count: meanwhile some of them may be written. */
@@ -77,11 +149,11 @@ const SPARE = 100
 /** Reads the documents as they are, and what was done to them since. */
 async function lookBack(
   sources: Sources,
-  watched: WatchedClaim,
-  { filter, touches, counted, position }: History,
+  watched: AskedClaim,
+  { filter, touches, counted, position, countsBefore }: History,
   isOther: IsOther,
 ): Promise<boolean> {
-  if (!filter || counted === 0) return false
+  if (!filter || (counted === 0 && !countsBefore)) return false
   const reader = sources.store.own(watched.claim.from)
   for (let spare = SPARE; ; spare *= 10) {
     const most = MAX_CLAIMED + touches.length + spare
@@ -98,7 +170,7 @@ async function lookBack(
 /** What was done to the documents behind a place of the log; `undefined` where that is not known any more. */
 async function readSince(
   { log }: Sources,
-  watched: WatchedClaim,
+  watched: AskedClaim,
   filter: Filter,
   position: string,
 ): Promise<readonly Touch[] | undefined> {

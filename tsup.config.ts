@@ -90,7 +90,7 @@ const common: Options = {
   // The package is downloaded more often than its bundles are read; maps without sources would be of no use to anybody.
   minify: 'terser',
   // Of what is thrown and not caught, Node prints the line from which it came.
-  terserOptions: { ecma: 2020, compress: { passes: 3 }, format: { max_line_len: 500 } },
+  terserOptions: { ecma: 2020, compress: { passes: 3 }, format: { max_line_len: 800 } },
 }
 
 const modules: Options = {

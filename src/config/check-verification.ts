@@ -96,7 +96,7 @@ export function checkRequireVerified(
 }
 
 const writes = (rule: Rule, name: string, { users }: AuthPlan): boolean =>
-  rule.set.has(name) || acceptsProperty(rule, name, users.roleField)
+  rule.set.has(name) || acceptsProperty(rule, name, users)
 
 const judgeCreate = ({ users }: AuthPlan): readonly string[] =>
   users.permissions.create.get(SIGNED_IN) ? ['accounts come from registration and from roles alone'] : []

@@ -48,7 +48,7 @@ function warnOfIdentifier({ identifier }: AuthPlan, report: WarningReport): void
 /** Warns of owners who may change the secret by a mere update. */
 function warnOfOpenSecret({ users, secret }: AuthPlan, report: WarningReport): void {
   const rule = users.permissions.update.get(OWNER)
-  if (!rule || !acceptsProperty(rule, secret.name, users.roleField)) return
+  if (!rule || !acceptsProperty(rule, secret.name, users)) return
   report
     .at('collections')
     .at(users.name)

@@ -40,9 +40,21 @@ export interface Kept {
   readonly isWhole: boolean
 }
 
+/** The fields of accounts that no rule simply accepts: that of the roles, and the one that says who is verified. */
+export interface AccountFields {
+  readonly roleField: string | null
+  readonly verifiedField: string | null
+}
+
 /** Whether a rule accepts a property from a body; the schema need not declare it. */
-export const acceptsProperty = (rule: Rule, name: string, roleField: string | null): boolean =>
-  includesProperty(rule.properties, name) && (name !== roleField || rule.acceptsRole)
+export const acceptsProperty = (
+  rule: Rule,
+  name: string,
+  { roleField, verifiedField }: AccountFields,
+): boolean =>
+  includesProperty(rule.properties, name) &&
+  name !== verifiedField &&
+  (name !== roleField || rule.acceptsRole)
 
 /**
  * Drops system fields and the field that says who is verified, what `accepts` refuses, and what `set` replaces

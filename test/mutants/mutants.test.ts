@@ -241,8 +241,8 @@ const writeMutants: readonly Mutant[] = [
       const real = (await original()) as typeof WriteRules
       return {
         ...real,
-        acceptsProperty: (...[rule, name]: Parameters<typeof real.acceptsProperty>) =>
-          real.acceptsProperty(rule, name, null),
+        acceptsProperty: (...[rule, name, fields]: Parameters<typeof real.acceptsProperty>) =>
+          real.acceptsProperty(rule, name, { ...fields, roleField: null }),
       }
     },
   ],

@@ -84,8 +84,7 @@ function subjectsOf(judged: Judged, judge: Judge): ReadonlySet<string> {
 }
 
 const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operation) => {
-  const chooses = (name: string): boolean =>
-    acceptsProperty(rule, name, collection.roleField) && !rule.set.has(name)
+  const chooses = (name: string): boolean => acceptsProperty(rule, name, collection) && !rule.set.has(name)
   const isOwnId = take === '_id' && (operation === 'create' || rule.subject === OWNER)
   if (isOwnId || differs(claim.where.ways, rule.check.ways)) return false
   if (operation === 'create' && !chooses(take)) return false
@@ -119,7 +118,7 @@ const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
   )
   const fills = (demand: Demand): boolean =>
     demand.kind === 'other' ||
-    acceptsProperty(rule, topOf(demand), collection.roleField) ||
+    acceptsProperty(rule, topOf(demand), collection) ||
     rule.set.has(topOf(demand)) ||
     topOf(demand).startsWith('_') ||
     hasDefault(collection.fields, topOf(demand))

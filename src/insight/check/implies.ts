@@ -25,11 +25,9 @@ export function goesFirst({ rule: first, operation, collection }: Placed, { rule
   if (!implies(waysOfRule(rule), first.where)) return false
   if (operation === 'delete') return true
   const names = collection.fields.map(({ name }) => name)
-  const takes = (name: string): boolean => acceptsProperty(first, name, collection.roleField)
+  const takes = (name: string): boolean => acceptsProperty(first, name, collection)
   const isAsWide =
-    names.every(
-      (name) => takes(name) || !(acceptsProperty(rule, name, collection.roleField) || rule.set.has(name)),
-    ) &&
+    names.every((name) => takes(name) || !(acceptsProperty(rule, name, collection) || rule.set.has(name))) &&
     (!collection.additionalProperties || isAsOpen(first.properties, rule.properties))
   return isAsWide && isAnywhere(first.check) && first.set.size === 0
 }
@@ -44,7 +42,7 @@ const isAsOpen = (wide: PropertySet, narrow: PropertySet): boolean =>
 export function mayChange({ rule, collection, operation }: Placed, path: string): boolean {
   const [top = ''] = path.split('.')
   const field = collection.fields.find(({ name }) => name === top)
-  if (!field || top === collection.verifiedField || rule.set.has(top)) return false
+  if (!field || rule.set.has(top)) return false
   if (operation === 'update' && field.definition.immutable) return false
-  return acceptsProperty(rule, top, collection.roleField)
+  return acceptsProperty(rule, top, collection)
 }

@@ -30,9 +30,7 @@ export function fieldsOf(rule: Rule, collection: Collection, operation: Operatio
   const scope = scopeOf(collection, operation)
   const { pick, omit } = rule.properties
   const includes = (name: string): boolean =>
-    operation === 'read'
-      ? includesProperty(rule.properties, name)
-      : acceptsProperty(rule, name, collection.roleField)
+    operation === 'read' ? includesProperty(rule.properties, name) : acceptsProperty(rule, name, collection)
   const undeclared = scope.isOpen ? [...(pick ?? omit)].filter((name) => !isDeclared(collection, name)) : []
   const names = [...scope.names, ...undeclared]
   return pick === null

@@ -54,8 +54,8 @@ export function describeBody(scope: Scope, body: Body): JsonSchema | undefined {
 }
 
 /** Whether a rule stores what a body gives a property. */
-const takes = ({ roleField, verifiedField }: Collection, rule: Rule, name: string): boolean =>
-  acceptsProperty(rule, name, roleField) && name !== verifiedField && !rule.set.has(name)
+const takes = (collection: Collection, rule: Rule, name: string): boolean =>
+  acceptsProperty(rule, name, collection) && !rule.set.has(name)
 
 /** The fields without which a document would be at fault under a rule that does not set them. */
 const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>

@@ -117,7 +117,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const rule = ruleToRegister(auth)
   // Nobody may choose the own role at registration, even where `pick` names it.
   const accepts = (name: string): boolean =>
-    required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users.roleField))
+    required.includes(name) || (name !== users.roleField && acceptsProperty(rule, name, users))
   const kept = keepProperties(body, accepts, rule.set, users.verifiedField)
   const system = createSystemFields(call, users, service.createId())
   const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])

@@ -27,8 +27,7 @@ const isOwn = (
 
 const gives = ({ rule, collection, operation }: Placed, { name, definition }: Field): boolean =>
   rule.set.has(name) ||
-  (acceptsProperty(rule, name, collection.roleField) &&
-    !(operation === 'update' && definition.immutable === true))
+  (acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable === true))
 
 /** Fields that no rule sets, where documents are created. */
 export const findUnsettable: Check = (scope, note) => {

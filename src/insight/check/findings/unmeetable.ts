@@ -42,7 +42,7 @@ function situateCreate(scope: Scope, placed: Placed): Situation {
   const fixed = new Map<string, unknown>()
   for (const field of collection.fields) {
     const { name } = field
-    const isAccepted = acceptsProperty(rule, name, collection.roleField) && name !== collection.verifiedField
+    const isAccepted = acceptsProperty(rule, name, collection)
     const isCredential = scope.plan.auth?.users === collection && isNamed(scope, name)
     const isSet = rule.set.has(name)
     if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)

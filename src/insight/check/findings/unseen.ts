@@ -48,9 +48,7 @@ export const findUnreadableReferences: Check = (scope, note) => {
 function writes({ rule, operation, collection }: Placed, { name, definition }: Field): boolean {
   if (operation !== 'create' && operation !== 'update') return false
   if (rule.set.has(name)) return rule.set.get(name) !== null
-  return (
-    acceptsProperty(rule, name, collection.roleField) && !(operation === 'update' && definition.immutable)
-  )
+  return acceptsProperty(rule, name, collection) && !(operation === 'update' && definition.immutable)
 }
 
 /** The collections to which the references in a field lead. */

@@ -35,8 +35,7 @@ export function applyUpdate(write: Write, rule: Rule): Applied {
   const isReplaced = (name: string): Diagram => {
     const field = byName.get(name)
     const isFixed = field?.type === 'hash' || field?.definition.immutable === true
-    const isOurs = name === collection.roleField || name === collection.verifiedField
-    const isCovered = !isFixed && !isOurs && acceptsProperty(rule, name, collection.roleField)
+    const isCovered = !isFixed && name !== collection.roleField && acceptsProperty(rule, name, collection)
     return mode === 'put' && isCovered ? isShown(name) : NEVER
   }
   const written = (name: string): Cases => {

@@ -71,6 +71,4 @@ export const showsWhereReadable =
 
 /** Whether a rule takes a name from the body. */
 export const accepts = ({ sight: { collection } }: Write, rule: Rule, name: string): boolean =>
-  !rule.set.has(name) &&
-  name !== collection.verifiedField &&
-  acceptsProperty(rule, name, collection.roleField)
+  !rule.set.has(name) && acceptsProperty(rule, name, collection)

@@ -165,9 +165,8 @@ function findReplaced({ collection, rule }: Trial, { shown, isShown }: UpdateDra
       (name) =>
         !kept.has(name) &&
         name !== collection.roleField &&
-        name !== collection.verifiedField &&
         isShown(name) &&
-        acceptsProperty(rule, name, collection.roleField),
+        acceptsProperty(rule, name, collection),
     ),
   )
 }

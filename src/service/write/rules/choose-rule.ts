@@ -49,11 +49,10 @@ export function* chooseRule<T>(
   body: JsonObject,
   { slice, apply }: Trying<T>,
 ): Sliced<Fitting<T> & Ignoring> {
-  const { roleField, verifiedField } = collection
   const steps = DROP * Object.keys(body).length
   const begin = (rule: Rule): Trial => {
-    const accepts = (name: string): boolean => acceptsProperty(rule, name, roleField)
-    return { collection, rule, kept: keepProperties(body, accepts, rule.set, verifiedField) }
+    const accepts = (name: string): boolean => acceptsProperty(rule, name, collection)
+    return { collection, rule, kept: keepProperties(body, accepts, rule.set, collection.verifiedField) }
   }
   // What one rule leaves may be as large as the body, so no other is held beside it.
   const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
@@ -124,7 +123,6 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
 /** Names near to undeclared ones, of those that the rule accepts. */
 export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
   const names = collection.fields.map(({ name }) => name)
-  const { roleField, verifiedField } = collection
-  const accepted = names.filter((name) => name !== verifiedField && acceptsProperty(rule, name, roleField))
+  const accepted = names.filter((name) => acceptsProperty(rule, name, collection))
   return addNearNames(faults, collection.fields, accepted)
 }

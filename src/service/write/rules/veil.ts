@@ -14,7 +14,7 @@ export type Asker = Pick<Call, 'caller' | 'service'>
 /** Says whether a caller may read or write a top-level property, whatever the documents. */
 function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
   const { read, create, update } = findRights(service, collection, caller)
-  const { hashes, roleField, verifiedField } = collection
+  const { hashes } = collection
   const { accounts } = service
   const own = accounts?.users === collection ? accounts : null
   // Anyone can register, and names these at every login.
@@ -24,7 +24,7 @@ function knows({ caller, service }: Asker, collection: Collection): (name: strin
     named.includes(name) ||
     (read.some(({ properties }) => includesProperty(properties, name)) &&
       hashes.every((hash) => hash.name !== name)) ||
-    (name !== verifiedField && writing.some((rule) => acceptsProperty(rule, name, roleField)))
+    writing.some((rule) => acceptsProperty(rule, name, collection))
 }
 
 /** What stands for the properties that a caller may neither read nor write. */

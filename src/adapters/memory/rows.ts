@@ -19,6 +19,8 @@ export interface Rows {
   insert(document: StoredDocument): void
   replace(document: StoredDocument): void
   remove(id: string): void
+  /** Puts in order what has come to one of the indexes, if it is much: no write pays for all of them. */
+  tidy(): void
   /** Adds an index over the present documents, unless it exists. Throws where they are not unique. */
   addUnique(fields: readonly FieldRef[]): void
   addSorted(fields: readonly FieldRef[]): void
@@ -87,6 +89,9 @@ export function createRows(database: Loki, name: string): Rows {
       leave(row)
       collection.remove(row as Row & LokiObj)
       known.delete(id)
+    },
+    tidy() {
+      for (const index of sorted) if (index.rows.tidy()) return
     },
     addUnique(fields) {
       if (unique.some((index) => isSame(index.fields, fields))) return

@@ -20,8 +20,11 @@ export interface SortedList<T> {
   /** Changes with each change of the list. */
   readonly version: number
   insert(element: T): void
-  /** Puts what was inserted in order if it is much: asked for where no more comes, for a million are sorted best at once. */
-  tidy(): void
+  /**
+   * Puts what was inserted in order if it is much, and says whether it was: asked for where no more comes, for a million are
+   * sorted best at once.
+   */
+  tidy(): boolean
   remove(element: T): void
   /**
    * The number of elements whose first columns are before some values; with `isBehind`, also of those that are
@@ -34,8 +37,8 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
-/** The most insertions that wait for another write: putting them in order takes less than a millisecond. */
-const MAX_FRESH = 512
+/** So many insertions are much: putting them in order takes some milliseconds, in a list of a million, too. */
+const MAX_FRESH = 1024
 
 /** Values of the first columns; with `isBehind`, the place behind all that are equal in them. */
 interface Bound {
@@ -163,7 +166,9 @@ export function createSortedList<T>(
       fresh.push(element)
     },
     tidy() {
-      if (fresh.length >= MAX_FRESH) settle()
+      const isMuch = fresh.length >= MAX_FRESH
+      if (isMuch) settle()
+      return isMuch
     },
     remove(element) {
       settle()

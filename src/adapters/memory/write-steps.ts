@@ -33,10 +33,19 @@ export function writeSteps(
     for (const one of done.reverse()) takeBack(one)
     return { ok: false, step: i, ...refusal }
   }
-  for (const { rows } of done) for (const index of rows.sorted) index.rows.tidy()
+  tidyAll(done)
   const touched = done.filter(isLogged)
   if (touched.length > 0) log.record(touched)
   return { ok: true, removed: done.filter(({ after }) => !after).length }
+}
+
+/** Each collection once, where its documents come together. */
+function tidyAll(done: readonly Done[]): void {
+  let last: Rows | undefined
+  for (const { rows } of done) {
+    if (rows !== last) rows.tidy()
+    last = rows
+  }
 }
 
 function takeBack({ rows, before, after }: Done): void {

@@ -82,7 +82,7 @@ describe('a sorted list', () => {
   test('that is added to rows is in order before anybody asks', () => {
     let reads = 0
     const rows = createRows(createDatabase(), 'things')
-    for (let i = 0; i < 1000; i++)
+    for (let i = 0; i < 2000; i++)
       rows.insert({
         _id: String(i),
         _version: 1,
@@ -92,9 +92,41 @@ describe('a sorted list', () => {
         },
       } as unknown as StoredDocument)
     rows.addSorted([{ path: 'n', type: 'integer', each: false }])
-    expect(reads).toBe(1000)
-    expect(rows.sorted.at(-1)?.rows.rank([-500], false)).toBe(499)
-    expect(reads).toBe(1000)
+    expect(reads).toBe(2000)
+    expect(rows.sorted.at(-1)?.rows.rank([-500], false)).toBe(1499)
+    expect(reads).toBe(2000)
+  })
+
+  test('of which there are many are put in order one by one', () => {
+    const reads = { n: 0, m: 0 }
+    const rows = createRows(createDatabase(), 'things')
+    for (const path of ['n', 'm']) rows.addSorted([{ path, type: 'integer', each: false }])
+    const count = (name: 'n' | 'm', value: number): number => {
+      reads[name] += 1
+      return value
+    }
+    for (let i = 0; i < 2000; i++)
+      rows.insert({
+        _id: String(i),
+        _version: 1,
+        get n() {
+          return count('n', -i)
+        },
+        get m() {
+          return count('m', i)
+        },
+      } as unknown as StoredDocument)
+    expect(reads).toEqual({ n: 0, m: 0 })
+    const after = Array.from({ length: 3 }, () => {
+      rows.tidy()
+      return { ...reads }
+    })
+    // First that of the ids, which reads none.
+    expect(after).toEqual([
+      { n: 0, m: 0 },
+      { n: 2000, m: 0 },
+      { n: 2000, m: 2000 },
+    ])
   })
 
   test('lets nothing be removed that is not there', () => {

@@ -328,6 +328,114 @@ describe.each(useStorages())('a field of the caller that a claim asks for, in %s
     await note('red')
     expect(namesOf(await (await open(stream.events[0]?.id)).until(1))).toEqual([event])
   })
+
+  test.each([
+    ['by way of another one', 2, 'enter'],
+    ['seven times', 7, 'enter'],
+    // Each is judged for itself.
+    ['more often than is followed', 8, 'reset'],
+  ])('may have changed %s', async (_, moves, event) => {
+    const { open, move, note, join, quit } = await begin()
+    await move('acme')
+    const stream = await open()
+    await stream.close()
+    for (let i = 0; i < moves; i++) {
+      await move(i % 2 === 0 ? 'beta' : 'acme')
+      await quit(await join(i % 2 === 0 ? 'acme' : 'beta', 'green'))
+    }
+    await note('red')
+    expect(namesOf(await (await open(stream.events[0]?.id)).until(1))).toEqual([event])
+  })
+})
+
+describe('what a claim asks for is followed', () => {
+  const claims = { teams: { from: 'members', where: { user: '$user.org' }, take: 'team' } }
+  const byOrg = { ...config, auth: { ...config.auth, claims } }
+
+  test('where the host says that its caller has another field, with the same claims', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { notes, members } = config.collections
+    let org = 'acme'
+    const service = await serve({
+      adapter: createMemoryAdapter(),
+      config: { collections: { notes, members }, auth: { claims } },
+      options: { authenticate: () => ({ id: 'ann', org }) },
+    })
+    await join(service, 'acme', 'red')
+    const { _id } = await join(service, 'beta', 'red')
+    const stream = await service.open('/notes/changes')
+    org = 'beta'
+    await vi.advanceTimersByTimeAsync(30_000)
+    await service.quiet()
+    await service.write(`DELETE /members/${_id}`)
+    await service.write('POST /notes', { team: 'red' })
+    expect(namesOf(stream.events)).toEqual(['reset', 'reset'])
+  })
+
+  test('where the log does not tell of the change any more', async () => {
+    const inner = createMemoryAdapter()
+    let isGap = false
+    const service = await serve({
+      adapter: {
+        ...inner,
+        async changes(after, query) {
+          const page = await inner.changes?.(after, query)
+          if (!page) throw new Error('there is no log')
+          const isLost = isGap && page.changes.length > 0
+          if (isLost) isGap = false
+          return isLost ? { ...page, changes: [], gap: true } : page
+        },
+      },
+      config: byOrg,
+    })
+    const { token, id } = await service.register({ name: 'ann', pin: 'secret' })
+    await join(service, 'acme', 'red')
+    await join(service, 'beta', 'red')
+    await service.write(`PATCH /users/${id}`, { org: 'acme' })
+    const stream = await service.open('/notes/changes', { token })
+    isGap = true
+    await service.write(`PATCH /users/${id}`, { org: 'beta' })
+    expect(namesOf(await stream.until(2))).toEqual(['reset', 'reset'])
+    await join(service, 'acme', 'green')
+    await service.write('POST /notes', { team: 'red' })
+    await join(service, 'beta', 'blue')
+    await service.write('POST /notes', { team: 'blue' })
+    expect(namesOf(await stream.until(5)).slice(2)).toEqual(['enter', 'reset', 'enter'])
+  })
+})
+
+test('who comes back and begins anew is told nothing by a claim that was lost meanwhile', async () => {
+  const inner = createMemoryAdapter()
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const service = await serve({
+    adapter: {
+      ...inner,
+      async changes(after, query) {
+        const page = await inner.changes?.(after, query)
+        if (!page) throw new Error('there is no log')
+        // Who comes back does not wait for changes.
+        const act = query.wait === undefined ? meanwhile : undefined
+        if (act) meanwhile = undefined
+        await act?.()
+        return page
+      },
+    },
+    config,
+  })
+  const { open, write } = service
+  const caller = { id: 'ann' }
+  await open('/notes/changes', { caller: { id: 'bob' } })
+  const { _id } = await join(service, 'ann', 'red')
+  const stream = await open('/notes/changes', { caller })
+  await stream.close()
+  const brief = await join(service, 'ann', 'green')
+  await write(`DELETE /members/${brief._id}`)
+  meanwhile = () => write(`DELETE /members/${_id}`)
+  const headers = { 'last-event-id': stream.events[0]?.id ?? '' }
+  const again = await open('/notes/changes', { caller, headers })
+  expect(meanwhile).toBeUndefined()
+  await write('POST /notes', { team: 'red' })
+  expect(namesOf(again.events)).toEqual(['reset'])
 })
 
 test('a claim of nobody in particular is followed for the anonymous', async () => {

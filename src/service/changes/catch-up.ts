@@ -9,9 +9,9 @@ import {
   findAskings,
   hasChanged,
   knownOf,
+  listAs,
   NO_CLUES,
   OVER,
-  standingAs,
 } from './standing/check-standings.js'
 import { ClaimHistory } from './standing/claim-history.js'
 import type { Subscriber } from './subscriber.js'
@@ -36,19 +36,22 @@ interface Missed {
  */
 export async function catchUp(missed: Missed): Promise<void> {
   const { telling, reader, subscriber, join } = missed
-  const { list, caller, version } = subscriber
   const isWhole = (await isUnbroken(missed)) && (await tellMissed(missed))
   if (isWhole) return
   await reader.alone(async () => {
-    if (subscriber.version < version) subscriber.become({ list, caller, version })
+    // Who listens may be another one by now.
+    const verdicts = await checkStandings(telling, new Map([[subscriber, NO_CLUES]]))
+    const verdict = verdicts.get(subscriber) ?? OVER
+    if (verdict.kind === 'over') return subscriber.apply({ kind: 'over', text: END })
+    if (verdict.as) subscriber.become(verdict.as)
     subscriber.outbox.send(await writeReset(telling, subscriber.list, reader.position))
     join()
   })
 }
 
 /**
- * Whether the standing has stayed the same since the mark, whose time still counts. Who listens then is who it was there: its
- * claims may have asked for something else.
+ * Whether the standing has stayed the same since the mark, whose time still counts. Makes the subscriber who it was there:
+ * its claims may have asked for something else.
  */
 async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolean> {
   const { service, log } = telling
@@ -71,12 +74,20 @@ async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolea
   if (auth) {
     let first: StoredDocument | undefined
     const isSame = await readOn(async (_, own) => {
-      first ??= own[0]?.before ?? undefined
+      // An account that was made meanwhile is another one than that of the mark.
+      if (own[0]?.before === null) return false
+      first ??= own[0]?.before
       return !hasChanged(telling, auth, known, own)
     })
     if (!isSame) return false
-    const as = first && (await standingAs(telling, subscriber, callerOf(auth, first)))
-    if (first && as) subscriber.become({ ...as, version: first._version })
+    if (first) {
+      const caller = callerOf(auth, first)
+      subscriber.become({
+        list: await listAs(telling, subscriber, caller),
+        caller,
+        version: first._version,
+      })
+    }
   }
   if (list.claims.length === 0) return true
   const histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))

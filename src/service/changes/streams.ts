@@ -61,11 +61,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     if (page.gap) {
       const asked = new Map(Array.from(joined, (subscriber) => [subscriber, NO_CLUES]))
       for (const [subscriber, verdict] of await checkStandings(told, asked))
-        await settle(
-          subscriber,
-          verdict.kind === 'same' ? { kind: 'another', as: subscriber } : verdict,
-          page.position,
-        )
+        await settle(subscriber, beginAgain(verdict, subscriber), page.position)
       return
     }
     const outcomes = await tellChanges(told, joined, page)
@@ -100,6 +96,7 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     position = reader.position,
   ): Promise<void> => {
     if (verdict.kind === 'over') subscriber.apply({ kind: 'over', text: END })
+    if (verdict.kind === 'same' && verdict.as) subscriber.become(verdict.as)
     if (verdict.kind !== 'another') return
     const { list, caller, version } = verdict.as
     const text = await writeReset(await telling(), list, position)
@@ -179,6 +176,10 @@ export function createChangeStreams(service: Service, log: ReadLog, store: Store
     },
   }
 }
+
+/** The same standing too begins anew. */
+const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
+  verdict.kind === 'same' ? { kind: 'another', as: verdict.as ?? subscriber } : verdict
 
 const beginAnew = async (told: Telling, { outbox, list }: Subscriber, position: string): Promise<void> =>
   outbox.send(await writeReset(told, list, position))

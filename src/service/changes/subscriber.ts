@@ -10,8 +10,8 @@ export class Subscriber {
   caller: KnownCaller | null
   list: WatchedList
   /**
-   * The version of the user document as of the last reset: changes up to it are told by that. Below zero where the
-   * service does not keep the account.
+   * The version of the user document that is known: changes up to it are told by the last reset, or changed no standing.
+   * Below zero where the service does not keep the account.
    */
   version: number
 

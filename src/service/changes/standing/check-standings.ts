@@ -9,12 +9,15 @@ import { PAGE } from '../log-reader.js'
 import type { Standing, Subscriber } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
 import { type Asking, ClaimHistory } from './claim-history.js'
-import { claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
+import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
-/** What has become of who listens: with the same standing perhaps somebody whose claims ask for something else. */
+/**
+ * What has become of the standing of who listens. With the same one, `as` says whose claims ask for something else from
+ * then on, if they do.
+ */
 export type Verdict =
   | { readonly kind: 'over' }
-  | { readonly kind: 'same'; readonly as?: Standing }
+  | { readonly kind: 'same'; readonly as?: Standing | undefined }
   | { readonly kind: 'another'; readonly as: Standing }
 
 export const OVER: Verdict = { kind: 'over' }
@@ -167,45 +170,50 @@ interface Present extends Pick<Subscriber, 'caller' | 'version'> {
 export async function checkStanding(
   sources: Sources,
   subscriber: Subscriber,
-  { own, touched }: Clues,
+  clues: Clues,
   { caller, version, known }: Present,
 ): Promise<Verdict> {
   const list = await listFor(sources, subscriber, caller, known)
   if (!list) return OVER
-  const another: Verdict = { kind: 'another', as: { list, caller, version } }
+  const another = { kind: 'another', as: { list, caller, version } } as const
   const { accounts } = sources.service
   const told = knownOf(subscriber)
+  const { own, touched } = clues
   if (list.key !== told.list.key) return another
   if (accounts && hasChanged(sources, accounts, told, own)) return another
   for (const history of touched) if (await history.wasAnother(sources)) return another
-  const as = accounts && (await follow(sources, accounts, subscriber, own))
-  return as ? { kind: 'same', as } : SAME
+  // Behind a part of the log it is who that tells of: what comes behind it is judged in its turn.
+  if (clues !== NO_CLUES) return { kind: 'same', as: await follow(sources, subscriber, own) }
+  return asksSame(list.claims, told.list.claims) ? SAME : { kind: 'same', as: another.as }
 }
+
+const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): boolean =>
+  some.every(({ asked }, i) => asked === others[i]?.asked)
 
 /** A subscriber as of the last of some changes of the user document, if its claims ask for something else since. */
 async function follow(
   sources: Sources,
-  auth: AuthPlan,
   { subscription, list, version }: Subscriber,
   own: readonly Change[],
 ): Promise<Standing | undefined> {
+  const { accounts } = sources.service
   const last = own.at(-1)?.after
-  if (!last || last._version <= version || list.claims.length === 0) return undefined
-  const as = await standingAs(sources, { subscription, list }, callerOf(auth, last))
-  return as && { ...as, version: last._version }
+  if (!accounts || !last || last._version <= version || list.claims.length === 0) return undefined
+  const caller = callerOf(accounts, last)
+  const present = await listAs(sources, { subscription, list }, caller)
+  return asksSame(present.claims, list.claims) ? undefined : { list: present, caller, version: last._version }
 }
 
-/** A list as another caller of the same standing sees it; `undefined` where the claims ask for the same. */
-export async function standingAs(
+/** A list as another caller of the same standing asks for it. */
+export function listAs(
   sources: Sources,
   { subscription, list }: Pick<Subscriber, 'subscription' | 'list'>,
   caller: KnownCaller,
-): Promise<Pick<Standing, 'list' | 'caller'> | undefined> {
-  const told = new Map(list.claims.map((claim) => [claim.claim, claim]))
+): Promise<WatchedList> {
+  const told = new Map(list.claims.map(({ claim, values }) => [claim, values]))
   const asked = claimsToRead(sources.service, subscription.collection, caller)
-  if (asked.every((one) => told.get(one.claim)?.asked === one.asked)) return undefined
-  const known = asked.map((one) => ({ ...one, values: told.get(one.claim)?.values }))
-  return { list: await watchList(sources, subscription, caller, known), caller }
+  const known = asked.map((one) => ({ ...one, values: told.get(one.claim) }))
+  return watchList(sources, subscription, caller, known)
 }
 
 /** The list of a subscriber as another caller; `undefined` where it is now refused. */

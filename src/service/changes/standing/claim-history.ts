@@ -23,6 +23,9 @@ interface Era {
   counted: number | undefined
 }
 
+/** So many changes of what a claim asks for are followed in a part of the log: each is judged for itself. */
+const MAX_ERAS = 8
+
 /** What claims ask for behind a write of their caller's document. */
 export interface Asking {
   readonly write: number
@@ -55,6 +58,7 @@ export class ClaimHistory {
   ): Promise<void> {
     let from = 0
     for (const { write, claims } of askings) {
+      if (this.#isTooOften) return
       const last = this.#eras.at(-1)
       const asked = claims.find(({ claim }) => claim === this.#watched.claim)
       if (!last || !asked || asked.asked === last.asked.asked) continue
@@ -64,9 +68,14 @@ export class ClaimHistory {
       this.#eras.push({ asked, write, touches: [], counted: undefined })
       from = at
     }
+    if (this.#isTooOften) return
     await this.#touch(sources, changes.slice(from))
     this.#changes = changes
     this.#position = position
+  }
+
+  get #isTooOften(): boolean {
+    return this.#eras.length > MAX_ERAS
   }
 
   async #touch(sources: Pick<Sources, 'service'>, changes: readonly Change[]): Promise<void> {
@@ -76,15 +85,17 @@ export class ClaimHistory {
 
   /**
    * Whether the claim was another one behind some write of what was read, though it is now what it was. It is found
-   * from the documents as they are, by taking back write by write what was written since.
+   * from the documents as they are, by taking back write by write what was written since. Where it asked for too many things in
+   * turn, it counts as another one.
    */
   async wasAnother(sources: Sources): Promise<boolean> {
+    if (this.#isTooOften) return true
     const { values } = this.#watched
     if (this.#watched.isTimed) return this.#wasAnotherInTime(sources)
     for (const { asked, write, touches, counted = touches.length } of this.#eras) {
       const filter = asked.filterAt('')
       if (!filter && values) return true
-      // Before the first touch it is what it was, or what it has just become.
+      // What it is before the first touch is known of what was asked at first; another one has just become that.
       const countsBefore = write !== undefined && touches[0]?.write !== write
       const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
       const history = { touches, counted, position: this.#position, filter, countsBefore }

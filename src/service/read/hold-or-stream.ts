@@ -1,7 +1,8 @@
 import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
 import type { Deadline } from '../deadline.js'
-import type { PrintDocuments } from './print-documents.js'
+import { MAX_SHORT, type PrintDocuments } from './print-documents.js'
+import { START } from './read-batches.js'
 import { createTextStream, type Text } from './text-stream.js'
 
 /** A piece of a text, and the number of documents that end in it. */
@@ -10,8 +11,11 @@ export interface Piece {
   readonly documents: number
 }
 
-/** Beyond this many shown characters or documents, a text is streamed. */
-const MAX_HELD = { characters: 1024 * 1024, documents: 1000 }
+/**
+ * With more shown characters, or so many documents, a text is streamed, as it is where the start of a list is written at
+ * once: how an answer is sent does not tell whether its documents, with what is hidden of them, were read together.
+ */
+const MAX_HELD = { characters: MAX_SHORT, documents: START }
 
 /**
  * Holds a short text, and streams a longer one. The part that is held still counts towards the request's
@@ -43,7 +47,7 @@ export async function holdOrStream(
       if (done) return held
       held += value.text
       documents += value.documents
-      if (held.length >= MAX_HELD.characters || documents >= MAX_HELD.documents)
+      if (held.length > MAX_HELD.characters || documents >= MAX_HELD.documents)
         return stream.begin(joinPieces(held, pieces), () => pieces.return())
     }
   } catch (thrown) {

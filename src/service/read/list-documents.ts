@@ -8,7 +8,7 @@ import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { holdOrStream, printArray } from './hold-or-stream.js'
 import { createPrinter, printShort, type Reading } from './print-documents.js'
-import { readBatches, readPage, readPageBatches, readStart, type Start } from './read-batches.js'
+import { readBatches, readPage, readPageBatches, readStart, START, type Start } from './read-batches.js'
 import type { Text } from './text-stream.js'
 
 /** A page of a list. */
@@ -64,7 +64,8 @@ function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   const starting = readStart(call.store.read(access), query)
   if (!starting) return writeBehind()
   return whenReady(starting, (start) => {
-    const printing = start.isWhole ? printShort(call, start.documents, reading) : undefined
+    const isShort = start.isWhole && start.documents.length < START
+    const printing = isShort ? printShort(call, start.documents, reading) : undefined
     return whenReady(printing, (short) => (short === undefined ? writeBehind(start) : hold(short)))
   })
 }

@@ -65,7 +65,7 @@ function* selectAll(documents: readonly StoredDocument[], reading: Reading): Gen
 }
 
 /** The most bytes of a short array. */
-const MAX_SHORT = 1024 * 1024
+export const MAX_SHORT = 1024 * 1024
 
 /**
  * The JSON array of some documents, if it is short; otherwise `undefined`. Of documents that cannot change, the

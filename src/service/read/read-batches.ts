@@ -8,7 +8,7 @@ import { READ_AT_ONCE, readByIds } from '../read-by-ids.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
 
 /** The number of documents that are read at the start: what ends there is written at once. */
-const START = 1500
+export const START = 1500
 
 /** A walk through the matches in order, from the start of a query. */
 export type Walk = Pick<Query, 'filter' | 'sort' | 'skip' | 'after' | 'limit'>

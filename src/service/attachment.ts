@@ -27,8 +27,8 @@ export interface InSession {
 export interface Attachment {
   /** The stamp of a new document that is its own creator. */
   createStamp(): string
-  /** The fields of a document that an update leaves. */
-  settle(before: JsonObject, fields: JsonObject): JsonObject
+  /** The fields of a document that an update leaves. `renewed`: those that count as new, whatever was there. Default: none. */
+  settle(before: JsonObject, fields: JsonObject, renewed?: ReadonlyMap<string, unknown>): JsonObject
   /** The changes that go with an update of these hash fields. Called in each attempt. */
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
   /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */

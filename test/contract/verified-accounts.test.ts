@@ -68,6 +68,21 @@ describe.each(storages)('an account that is not verified, in %s,', (_, create) =
     expect(outcomeOf(gone)).toEqual([401, 'invalid_token'])
   })
 
+  test('loses it where somebody names an identifier that they may not read, whatever it is', async () => {
+    const desk = { read: { pick: ['name', 'verifiedAt'] }, update: { pick: ['email', 'name'] } }
+    const { send, post, id, token } = await open({ permissions: { desk, admin: true } })
+    await post('verify', { token, current: ann.password })
+    const [verified, path] = [
+      async () => (await send(`GET /users/${id}`, { caller: ADMIN })).body.verifiedAt,
+      `PATCH /users/${id}`,
+    ]
+    await send(path, { caller: ADMIN, body: { email: ann.email } })
+    expect(await verified()).toBeDefined()
+    const guess = await send(path, { caller: { id: 'x', roles: ['desk'] }, body: { email: ann.email } })
+    expect([guess.status, guess.body]).toEqual([200, { _id: id }])
+    expect(await verified()).toBeUndefined()
+  })
+
   test('is not created by a rule of everyone, and opened by a reset', async () => {
     const permissions = { '*': { create: { pick: ['name'] } }, admin: true }
     const { send, post, mail } = await open({ permissions })

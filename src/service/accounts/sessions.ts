@@ -136,11 +136,12 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
 export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachment => ({
   createStamp,
   resume: (by, store, id) => resumeSession(by, store, auth, id),
-  settle(before, fields) {
+  settle(before, fields, renewed) {
     const { identifier, verified } = auth
-    const isSame = readOwn(before, identifier.name) === readOwn(fields, identifier.name)
+    const { name } = identifier
+    const isSame = !renewed?.has(name) && readOwn(before, name) === readOwn(fields, name)
     if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
-    return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== verified.name))
+    return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== verified.name))
   },
   async takeWithUpdate({ store, session }, { _id }, hashes) {
     if (!hashes.has(auth.secret.name)) return { steps: [] }

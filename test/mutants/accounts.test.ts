@@ -6,6 +6,7 @@ import { createCollectionService } from '../../src/index.js'
 import type * as Deliver from '../../src/service/accounts/delivery/deliver.js'
 import type * as Request from '../../src/service/accounts/delivery/request.js'
 import type * as Login from '../../src/service/accounts/login.js'
+import type * as Sessions from '../../src/service/accounts/sessions.js'
 import type * as Throttle from '../../src/service/accounts/throttle/throttle.js'
 import { checkAccounts } from '../support/account-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -17,6 +18,7 @@ const LEDGER = '../../src/auth/ledger.js'
 const DELIVER = '../../src/service/accounts/delivery/deliver.js'
 const REQUEST = '../../src/service/accounts/delivery/request.js'
 const LOGIN = '../../src/service/accounts/login.js'
+const SESSIONS = '../../src/service/accounts/sessions.js'
 const THROTTLE = '../../src/service/accounts/throttle/throttle.js'
 
 /** A module of which some functions are others. */
@@ -87,6 +89,16 @@ const MUTANTS: readonly Mutant[] = [
       async hasPlace(call, message, at) {
         await real.hasPlace(call, message, at)
         return true
+      },
+    })),
+  ],
+  [
+    'a verification stays where an identifier is guessed',
+    SESSIONS,
+    breakModule<typeof Sessions>((real) => ({
+      attachSessions(...args) {
+        const attachment = real.attachSessions(...args)
+        return { ...attachment, settle: (before, fields) => attachment.settle(before, fields) }
       },
     })),
   ],

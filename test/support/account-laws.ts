@@ -7,17 +7,20 @@ import {
 } from '../../src/index.js'
 import { createMailbox } from './mailbox.js'
 import { type AnyConfig, createTestService } from './service.js'
+import { idOf, LONG_AGO, openStored } from './stored.js'
 
 /** What holds of accounts that one can put on the open internet, on a service made by `create` (CONTRACT.md §4). */
+
+const schema = {
+  email: { type: 'string', unique: true, required: true },
+  password: { type: 'hash', required: true },
+  verifiedAt: { type: 'timestamp' },
+}
 
 const config: AnyConfig = {
   collections: {
     users: {
-      schema: {
-        email: { type: 'string', unique: true, required: true },
-        password: { type: 'hash', required: true },
-        verifiedAt: { type: 'timestamp' },
-      },
+      schema,
       permissions: { '*': { read: { pick: ['email'] } }, admin: true },
     },
     rooms: {
@@ -168,9 +171,25 @@ async function checkThrottle(create: Create): Promise<void> {
   expect(await guess(one, 'home')).toBe(429)
 }
 
+/** A verification does not tell whoever may write an identifier, and not read it, what it is. */
+async function checkUnread(create: Create): Promise<void> {
+  const desk = { read: { pick: ['verifiedAt'] }, update: { pick: ['email'] } }
+  const { send } = await openStored(
+    { collections: { users: { schema, permissions: { desk, admin: true } } }, auth: config.auth },
+    { users: [{ ...ann, verifiedAt: LONG_AGO }] },
+    { create, hasher: plain, ...createMailbox().options },
+  )
+  const caller = { id: 'a desk', roles: ['desk'] }
+  const path = `/users/${idOf(1)}`
+  expect((await send(`GET ${path}`, { caller })).body.verifiedAt).toBe(LONG_AGO)
+  expect((await send(`PATCH ${path}`, { caller, body: { email: ann.email } })).status).toBe(200)
+  expect((await send(`GET ${path}`, ADMIN)).body.verifiedAt).toBeUndefined()
+}
+
 export async function checkAccounts(create: Create): Promise<void> {
   await checkHidden(create)
   await checkTokens(create)
   await checkIdentifiers(create)
   await checkThrottle(create)
+  await checkUnread(create)
 }

@@ -14,7 +14,7 @@ const transport = createTransport(SMTP_URL)
 const link = (page: string, token: string): string => `${SITE}/${page}#token=${token}`
 
 /**
- * The letters. Nothing in them was written by whoever asked, as a name is: else anyone could make this server send
+ * The letters. Nothing in them was written by the one who asked, as a name is: else anyone could make this server send
  * what they like to whom they like.
  */
 function write(delivery: Delivery): readonly [subject: string, text: string] {

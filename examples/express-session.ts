@@ -26,7 +26,7 @@ const service = createCollectionService(
 
 export const app = express()
 
-// Before the service: what it asks for has to be there.
+// Before the service: what it asks for must be there.
 app.use(
   session({ secret: 'change me', resave: false, saveUninitialized: false, cookie: { sameSite: 'lax' } }),
 )

@@ -8,7 +8,7 @@ import config from './config.json' with { type: 'json' }
 
 const tracer = trace.getTracer('collection-service')
 
-/** Whoever sends a request can invent methods: each would be a name of its own. */
+/** The sender of a request can invent methods: each would be a name of its own. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Called in the context of the request: its span is a child of what was active there, as of a proxy's. */
@@ -36,7 +36,7 @@ export const observe: Observe = ({
       },
     },
   )
-  // What a client did wrong is no error of the server.
+  // What a client did wrong is not an error of the server.
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
   const within = trace.setSpan(context.active(), span)
   for (const { system, operation, collection, error, ...call } of event.storage) {

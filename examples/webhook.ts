@@ -20,10 +20,10 @@ const config = defineConfig({
 })
 
 const [, secret] = /^whsec_(.+)$/.exec(WEBHOOK_SECRET) ?? []
-if (secret === undefined) throw new Error('WEBHOOK_SECRET has to be whsec_ and base64')
+if (secret === undefined) throw new Error('WEBHOOK_SECRET must be whsec_ and base64')
 const key = Buffer.from(secret, 'base64')
 
-/** Sends a message. Whoever has seen its id before can leave it: one whose answer was lost comes again. */
+/** Sends a message. A receiver that has seen its id before can leave it: one whose answer was lost comes again. */
 async function send(id: string, message: object, signal: AbortSignal): Promise<void> {
   const body = JSON.stringify(message)
   const timestamp = String(Math.floor(Date.now() / 1000))

@@ -25,7 +25,7 @@ interface ChangeContext<C> {
 }
 
 /**
- * A write that was judged and is about to be made. The documents are whole, whatever the caller may read, but
+ * A write that was judged and will be made next. The documents are whole, whatever the caller may read, but
  * for hashes; they are frozen.
  */
 export type HookChange<C = unknown, N extends CollectionName<C> = CollectionName<C>> = ChangeContext<C> &

@@ -1,11 +1,11 @@
 import type { MaybePromise } from './types.js'
 
-/** Whether a value has to be waited for. */
+/** Whether a value is only promised. */
 export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
 /**
- * Continues with a value: at once, where nothing has to be waited for. A storage in memory answers without a
+ * Continues with a value: at once, where it is not a promise. A storage in memory answers without a
  * promise, and a request that never waits costs half of one that does.
  */
 export const whenReady = <T, U>(

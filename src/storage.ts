@@ -43,7 +43,7 @@ export interface CollectionPlan {
   readonly log?: LogPlan
   /**
    * A property in which each document of this collection may hold a position of the log: what lies behind it
-   * has still to be handled by somebody, and is kept for `keepMarked`.
+   * is not yet handled by somebody, and is kept for `keepMarked`.
    */
   readonly mark?: string
 }

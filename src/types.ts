@@ -6,7 +6,7 @@ export type { Commented, FieldDefinition, FieldTypeName } from './field-definiti
 /** A JSON object: a document, a body, or a part of one. */
 export type JsonObject = { readonly [name: string]: unknown }
 
-/** A value, or a promise of one where the value has to be waited for. */
+/** A value, or a promise of one where the value takes time. */
 export type MaybePromise<T> = T | Promise<T>
 
 /** The operators of conditions (CONTRACT.md §3.3). */
@@ -187,7 +187,7 @@ export interface ServiceOptions {
    */
   readonly observe?: Observe
   /**
-   * What `createPage()` of `collection-service/page` gives, to be served at `GET /_page`; with it, `openapi` counts
+   * What `createPage()` of `collection-service/page` gives, which is served at `GET /_page`; with it, `openapi` counts
    * as true. Default: there is no page (CONTRACT.md §11).
    */
   readonly page?: Page

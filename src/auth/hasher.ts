@@ -2,7 +2,7 @@ import bcrypt from 'bcryptjs'
 import type { Hasher } from '../types/host.js'
 import { createWorkQueue, type WorkQueue } from './work-queue.js'
 
-/** The most secrets that may wait to be hashed in this process. */
+/** The most secrets that may wait for their hash in this process. */
 export const MAX_WAITING = 128
 
 /** The text of a hash that no secret has. */

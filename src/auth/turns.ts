@@ -15,7 +15,7 @@ export interface Turns {
   end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
 
-/** The most attempts that may wait in this process: as many as secrets may wait to be hashed. */
+/** The most attempts that may wait in this process: as many as secrets may wait for their hash. */
 const MAX_WAITING = 128
 
 /** An attempt that waits for its turn. */

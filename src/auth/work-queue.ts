@@ -48,4 +48,4 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
 }
 
 const overloaded = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many secrets are waiting to be hashed. Try again in a moment.')
+  new ServiceError('overloaded', 'Too many secrets are waiting for their hash. Try again in a moment.')

@@ -5,7 +5,7 @@ import { toPrintable } from '../service/start/printable.js'
 import type { Deliver, Delivery } from '../types/host.js'
 import { FileError } from './read-json-file.js'
 
-/** The place that is no file: the terminal, for development. */
+/** The place that is not a file: the terminal, for development. */
 const CONSOLE = 'console'
 
 /**

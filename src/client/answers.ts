@@ -5,7 +5,7 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** What a request sends, and what its answer has to be. */
+/** What a request sends, and what its answer must be. */
 export interface Asked {
   readonly signal?: AbortSignal | undefined
   /** Ends with the request, which is given up where no answer begins for as long as a stream may be silent. */

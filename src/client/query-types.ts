@@ -83,7 +83,7 @@ type Condition<V> = unknown extends V
 
 type AllOperators = Equality<Scalar> & Order<number | string | Date> & Match
 
-/** `T`, checked to be complete. */
+/** `T`, if it is complete. */
 type Complete<T, _Missing extends never> = T
 
 type LooseOperators = Complete<AllOperators, Exclude<OperatorName, keyof AllOperators>>

@@ -35,7 +35,7 @@ export interface CompileOptions {
   readonly production: boolean
   /** Whether the host identifies callers; `$user` may then have any field. */
   readonly hasAuthenticate: boolean
-  /** Whether the host delivers tokens. Default: nobody knows, and it is no fault. */
+  /** Whether the host delivers tokens. Default: nobody knows, and it is not a fault. */
   readonly hasDeliver?: boolean
   /** Whether the storage can keep a log of changes. Default true. */
   readonly hasLog?: boolean

@@ -163,7 +163,7 @@ function judgeName(
 /** What the service gives every document. */
 const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** Whether a condition plainly holds for every document, whoever asks. */
+/** Whether a condition plainly holds for every document and every caller. */
 const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
 
 function isAlways(filter: Filter): boolean {

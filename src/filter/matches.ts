@@ -143,7 +143,7 @@ interface Pausing {
   goOn(slice: Slice): boolean | undefined
 }
 
-/** Most patterns are plain text, and most texts are short: then no search has to be begun that could pause. */
+/** Most patterns are plain text, and most texts are short: then no search that could pause must be begun. */
 function compileMatch(field: FieldRef, pattern: Pattern): Judge {
   const matcher = compilePattern(pattern)
   const search = compileLeaf(field, { begin: (value) => matcher.search(value as string) })

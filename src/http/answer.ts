@@ -36,7 +36,7 @@ export interface Answer {
   readonly body: Text | null
 }
 
-/** Answers a request, at once where nothing has to be waited for. Neither throws nor rejects. */
+/** Answers a request, at once where it waits for nothing. Neither throws nor rejects. */
 export type Respond = (incoming: IncomingRequest) => MaybePromise<Answer>
 
 /** Whether a body is written bit by bit. */

@@ -6,7 +6,7 @@ import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, findNodeResponse } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
 
-/** Creates a handler of web-standard requests. `fail` answers a call that has no valid request. */
+/** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
 export const createFetchHandler =
   (respond: Respond, fail: (cause: unknown) => Answer) =>
   async (request: Request, second?: unknown): Promise<Response> => {

@@ -84,7 +84,7 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** The answer to a call that has no valid request. */
+/** The answer to a call without a valid request. */
 export function internalProblem(requestId: string): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
   const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }

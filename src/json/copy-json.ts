@@ -56,7 +56,7 @@ function copy(value: unknown, { report, mustBe }: Place, outer: readonly object[
   }
   if (!isPlainObject(value)) return fault('must be plain JSON')
   for (const symbol of Object.getOwnPropertySymbols(value))
-    fault(`has the key ${String(symbol)}, which is no text`)
+    fault(`has the key ${String(symbol)}, which is not a text`)
   const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
     const own = report.at(name)
     if (inner === undefined) {

@@ -84,7 +84,7 @@ export function* writeInSlices({ paths, components, ...rest }: ApiDocument, slic
 
 const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, problems are \`application/problem+json\` with a stable \`code\`.
 
-**Queries.** All conditions must hold. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, of which one must hold. A field that is hidden on a document counts as missing there. Only what is needed has to be percent-encoded.
+**Queries.** All conditions must hold. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, of which one must hold. A field that is hidden on a document counts as missing there. Only what is needed must be percent-encoded.
 
 **Pages.** With a \`limit\` of at most 1,000, the header \`Link\` leads to the next page, by \`after\` in place of \`skip\`.
 

@@ -39,7 +39,7 @@ export async function bundlePage(entry: string): Promise<{ html: string; policy:
     mangleProps: /^(?:is|has)[A-Z]/,
     reserveProps: /^(?:isCurrent|isArray|isConnected|isFinite|isInteger|isNaN|hasOwn)$/,
   })
-  // Each makes it smaller. Nothing calls `new` on a function that is no class, so an arrow does as well.
+  // Each makes it smaller. Nothing calls `new` on a function that is not a class, so an arrow does as well.
   const compress = { passes: 3, inline: 1, unsafe_arrows: true } as const
   const { code = '' } = await minify(bundled.outputFiles[0]?.text ?? '', { ecma: 2020, compress })
   const script = closeSafely(code)

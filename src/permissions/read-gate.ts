@@ -124,7 +124,7 @@ export function selectNames(collection: GatedCollection, caller: KnownCaller | n
 const writeStanding = ({ key, variables }: Standing, binding: Binding): string =>
   variables.length === 0 ? key : key + writeValues(variables, binding)
 
-/** Whether a caller is such a subject; `owner` is whoever is signed in, of own documents. */
+/** Whether a caller is such a subject; `owner` is every signed-in caller, of own documents. */
 export function appliesTo(subject: string, caller: KnownCaller | null): boolean {
   if (subject === EVERYONE) return true
   if (caller === null) return false

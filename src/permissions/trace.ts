@@ -29,7 +29,7 @@ export interface Outcome {
 export interface Trace {
   /** A caller asks for an operation; without rules, it is denied. */
   permits(asking: Asking, permitted: Permitted): void
-  /** A body is about to be tried under rules, in this order. */
+  /** A body will now be tried under rules, in this order. */
   tries(asking: Asking, body: JsonObject, attempts: readonly Attempted[]): void
   /** It was tried under one of them. */
   tried(attempted: Attempted, outcome: Outcome): void

@@ -17,7 +17,7 @@ export interface Readable extends ReadableNames {
   readonly key?: number
   /** Whether every grant of the caller shows a field. */
   isShownAlways(field: Field): boolean
-  /** The condition, changed to be false where the caller may not read its field. */
+  /** The condition, changed so that it is false where the caller may not read its field. */
   guard(leaf: Leaf): Filter
   /** Reads the patterns of a query. */
   readonly parsePattern: ParsePattern

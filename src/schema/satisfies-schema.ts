@@ -79,7 +79,7 @@ const DEMANDS: ReadonlyMap<string, Demand> = new Map([
     minItems: (limit: number, list: List) => list.length >= limit,
     maxItems: (limit: number, list: List) => list.length <= limit,
     uniqueItems: (wanted: boolean, list: List) => !wanted || isUnique(list),
-    // Spread: a hole is no element that may be passed over.
+    // Spread: a hole is an element that may not be passed over.
     items: (schema: unknown, list: List, { holds }) => [...list].every((one) => holds(schema, one)),
   }),
   ...ofType('object', {

@@ -119,7 +119,7 @@ const used = new WeakSet<Permit>()
 /**
  * Begins an attempt at a write under a permit. What the caller is through other documents is read anew (CONTRACT.md
  * §5, "Claims"), and in every further attempt the account and its session, too: somebody else came first, perhaps
- * whoever took rights from this caller.
+ * one who took rights from this caller.
  */
 export function attempt<P extends Permit, T>(
   call: Call,

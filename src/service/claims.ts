@@ -75,7 +75,7 @@ const OLDEST_FIRST: readonly OrderKey[] = [
   { field: ID, descending: false },
 ]
 
-/** Reads the oldest documents, which may be too many or too large to be read at once. */
+/** Reads the oldest documents, which may be too many or too large for one reading. */
 export async function readOldest({ reader, claim, filter, most }: OldestQuery): Promise<Oldest> {
   const read = claimFrom(claim)
   const first = await reader.list({ filter, sort: OLDEST_FIRST, limit: most + 1, bytes: BATCH_BYTES })
@@ -128,7 +128,7 @@ export class ReadClaims implements HeldClaims {
     return this.#read.get(name)
   }
 
-  /** Reads those of some claims that were not read yet; a promise where that has to be waited for. */
+  /** Reads those of some claims that were not read yet; a promise where that takes time. */
   learn(
     names: Iterable<string>,
     read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,

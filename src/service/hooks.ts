@@ -23,7 +23,7 @@ export interface PlannedDocument {
 export interface Settled {
   /** The fields to store. */
   readonly fields: JsonObject
-  /** What is to be done behind the write (see `Attempt`). */
+  /** What will be done behind the write (see `Attempt`). */
   readonly behind?: (() => Promise<void>) | undefined
 }
 

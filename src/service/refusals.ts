@@ -98,7 +98,7 @@ export const disagreeing = (): ServiceError =>
 export const invalidToken = (): ServiceError =>
   new ServiceError('invalid_token', 'The token is malformed, expired or ended. Sign in again.')
 
-/** The codes of errors that are no answers to what was asked. */
+/** The codes of errors that are not answers to what was asked. */
 const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
 
 /** Whether an error is an answer to what was asked. */

@@ -26,7 +26,7 @@ export interface ExpectedAnswer {
 type Asked = readonly [method: string, path: string, options?: ExpectOptions]
 
 /**
- * Expects a request to be allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with nothing of
+ * Expects that a request is allowed (CONTRACT.md §8, "Permissions as unit tests"): answered 2xx or 304, with nothing of
  * the body dropped but what `ignored` names. Throws an error that explains the answer where it is another, and
  * `ConfigError` for a wrong configuration.
  *
@@ -60,7 +60,7 @@ export async function expectAllowed(
 }
 
 /**
- * Expects a request to be denied: answered 401, 403, or the 404 of a document that exists. Any other refusal, of a
+ * Expects that a request is denied: answered 401, 403, or the 404 of a document that exists. Any other refusal, of a
  * mistyped body or path for example, fails too. Throws as `expectAllowed` does.
  *
  * @example
@@ -121,5 +121,5 @@ function readAnswer({ answer: { status, body, ignored }, judgements }: Explanati
 }
 
 function fail(what: string, explanation: Explanation): never {
-  throw new Error(`This was expected to be ${what}.\n\n${printExplanation(explanation)}`)
+  throw new Error(`It was expected that this is ${what}.\n\n${printExplanation(explanation)}`)
 }

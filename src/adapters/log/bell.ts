@@ -12,7 +12,7 @@ export interface Bell {
 }
 
 /**
- * Creates a bell. `look`: the milliseconds after which whoever waits reads without having heard it, because other
+ * Creates a bell. `look`: the milliseconds after which a reader that waits reads without having heard it, because other
  * processes write as well.
  */
 export function createBell(look = Number.POSITIVE_INFINITY): Bell {
@@ -68,7 +68,7 @@ export function createBell(look = Number.POSITIVE_INFINITY): Bell {
   }
 }
 
-/** The milliseconds for which somebody else is busy with what is to be read next. */
+/** The milliseconds for which somebody else is busy with what will be read next. */
 const BUSY = 10
 
 /** The longest pause that timers know, about 24 days. */

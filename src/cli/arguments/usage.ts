@@ -40,7 +40,7 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   matrix: {
     synopsis: 'collection-service matrix [config.json] [--authenticate] [--production] [--format FORMAT]',
-    about: ['who may do what, to be committed and reviewed'],
+    about: ['who may do what, for commits and reviews'],
   },
   diff: {
     synopsis:

@@ -62,7 +62,7 @@ function compileClaim(
   const read = compileTake(take, collection, place.at('take'))
   // A claim would tell whether an identifier has an account, or let one in that nobody has verified.
   const isHiding = from === USERS && shownIf !== null
-  // What the service alone writes is no part of what its author has asked for.
+  // What the service alone writes is not a part of what its author has asked for.
   const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
   return read && { name, from, where: narrowed, ...read }
 }

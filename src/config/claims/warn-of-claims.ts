@@ -47,7 +47,7 @@ export function warnOfClaims(
 
 const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
 
-/** Warns of a `where` for which every document has to be looked at. */
+/** Warns of a `where` for which every document must be looked at. */
 function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways

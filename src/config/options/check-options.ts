@@ -79,7 +79,7 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
   }
 }
 
-/** What a host may believe of options that change nothing; they are no faults. */
+/** What a host may believe of options that change nothing; they are not faults. */
 export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonly ConfigFault[] {
   const { accounts, deliver } = options
   return [

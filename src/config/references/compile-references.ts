@@ -40,7 +40,7 @@ export function compileReferences(
   return { referrers, matches: compileMatches(references, collections, isUnsure, report) }
 }
 
-/** A delete would take away what has to be there. */
+/** A delete would take away what must be there. */
 function checkUnset({ field, array, place }: FoundReference): void {
   const at = place.at('onDelete')
   if (field.definition.required) at.fault('a field that is required cannot be "unset"')

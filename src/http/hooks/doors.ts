@@ -12,7 +12,7 @@ import { type Operation, readOperation } from '../routes/batch-operations.js'
 import type { Routes } from '../routes/find-route.js'
 import { readOnly } from './read-only.js'
 
-/** Creates what hooks need of requests. `fail` answers a call that has no valid request. */
+/** Creates what hooks need of requests. `fail` answers a call without a valid request. */
 export function createDoors(
   options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
   fail: (cause: unknown) => Answer,

@@ -21,7 +21,7 @@ export const observeRequests =
   (incoming) => {
     const observation = new Observation(incoming.method)
     const { over, follow } = followAnswer(incoming)
-    // Here, so that it runs in the async context of the request, whoever ends it.
+    // Here, so that it runs in the async context of the request, whatever ends it.
     void over.then(async ([status, isWhole]) => {
       try {
         await observe(observation.end(status, !isWhole))

@@ -77,7 +77,7 @@ export function createRoutes(service: Service, { isDescribed }: Pick<Routed, 'is
 
 type JudgeBody = (body: JsonObject) => readonly Fault[]
 
-/** Compiles the check of a body that is no document: against its schema, then for what that cannot say. */
+/** Compiles the check of a body that is not a document: against its schema, then for what that cannot say. */
 function compileJudge({ envelope, judge }: Endpoint<keyof Place>, service: Service): JudgeBody | undefined {
   const validate = envelope && compileEnvelope(envelope(service))
   if (!validate || !judge) return validate

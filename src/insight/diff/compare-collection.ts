@@ -38,7 +38,7 @@ export function compareCollection(plans: Plans, given: Sides): readonly (Unfinis
 const ruleOperation = (operation: DocumentOperation) =>
   operation === 'patch' || operation === 'put' ? 'update' : operation
 
-/** The operations whose rules decide about one: what is changed has to be read first. */
+/** The operations whose rules decide about one: what is changed must be read first. */
 const operationsOf = (operation: DocumentOperation) => {
   const own = ruleOperation(operation)
   return own === 'read' || own === 'create' ? ([own] as const) : (['read', own] as const)
@@ -130,7 +130,7 @@ interface Known extends Found {
   readonly asker: Asker
 }
 
-/** Looks for differences, of callers with few roles first; what fewer roles see is no news. */
+/** Looks for differences, of callers with few roles first; what fewer roles see is not news. */
 function createSearch(plans: Plans, { sides, operation, rules, budget, claims }: Searched) {
   const roles = findRoles(sides, operationsOf(operation))
   const meetsChange = findMeeting(sides, operationsOf(operation))

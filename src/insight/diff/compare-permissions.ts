@@ -81,7 +81,7 @@ function finish(
   }
 }
 
-/** What is compared as it is written: both configurations are known to be right. */
+/** What is compared as it is written: both configurations are known as right. */
 function readWritten(config: unknown): Written {
   const claims = find(config, ['auth', 'claims'])
   const everyone = find(config, ['collections', USERS, 'permissions', EVERYONE])

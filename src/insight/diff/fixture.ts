@@ -52,7 +52,7 @@ export function createFixture({ before, after }: Plans, given: Witness['document
   }
 }
 
-/** That a document has no values that have to be unique and that another has. */
+/** That a document has no values that must be unique and that another has. */
 const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): readonly Filter[] =>
   storage.indexes.flatMap(({ unique, fields }) => {
     if (!unique) return []
@@ -68,7 +68,7 @@ const findUnlike = ({ storage }: Collection, others: readonly JsonObject[]): rea
 
 const makeId = (number: number): string => `01990000-0000-7000-8000-${String(number).padStart(12, '1')}`
 
-/** Secrets are no part of what rules see, and stand in no model. */
+/** Secrets are not a part of what rules see, and stand in no model. */
 function giveSecrets(collection: Collection | undefined, document: JsonObject): JsonObject {
   const lacking = collection?.hashes.filter(
     ({ name, definition }) => definition.required && !Object.hasOwn(document, name),

@@ -49,7 +49,7 @@ function decode(part: string): string {
   }
 }
 
-/** The operations of a batch; none where the body is no batch, which is then refused. */
+/** The operations of a batch; none where the body is not a batch, which is then refused. */
 function readOperations(body: unknown): readonly unknown[] {
   const value = typeof body === 'string' ? parse(body) : body
   return isObject(value) && Array.isArray(value.operations) ? value.operations : []

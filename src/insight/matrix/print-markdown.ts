@@ -7,7 +7,7 @@ import { type Cell, COLUMNS, nameRole, type Row, toRows } from './rows.js'
 import type { CollectionMatrix, MatrixClaim, MatrixFields, MatrixRule, PermissionMatrix } from './types.js'
 
 /**
- * A matrix as Markdown, made to be committed and reviewed: a line for each rule of each kind of caller, which says all
+ * A matrix as Markdown, made for commits and reviews: a line for each rule of each kind of caller, which says all
  * of it, so that a change shows in the lines of those whom it concerns, and in no other.
  */
 export const printMarkdown = ({ collections, claims }: PermissionMatrix): string =>

@@ -17,7 +17,7 @@ export interface Operation {
   readonly answers: { readonly [status: number]: JsonSchema }
   /** The codes of its problems, beside those of all requests, and of all with a body. */
   readonly problems?: readonly ErrorCode[]
-  /** Who must ask; `session`: whoever has a token of the service. Default: anybody may. */
+  /** Who must ask; `session`: the bearer of a token of the service. Default: anybody may. */
   readonly asker?: 'caller' | 'session'
 }
 

@@ -185,7 +185,7 @@ function Lost() {
 }
 
 followAddress()
-// Whoever comes or goes, what there is for them is asked anew. A session that was lost is waited for.
+// When somebody signs in or out, what there is for them is asked anew. A session that was lost is waited for.
 effect(() => {
   void epoch.value
   void learn()

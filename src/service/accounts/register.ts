@@ -32,7 +32,7 @@ export interface Registered extends Ignoring {
 /**
  * Creates an account with the rights of an anonymous caller, also for a caller who is signed in (CONTRACT.md
  * §4, "Registration"). Throws `validation_failed`, `forbidden` where a `check` fails, `document_too_large`,
- * `overloaded`, and `unique_violation` but where accounts have to be verified: then only who reads what goes to
+ * `overloaded`, and `unique_violation` but where accounts must be verified: then only who reads what goes to
  * the identifier learns that it was taken.
  */
 export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
@@ -96,7 +96,7 @@ function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: bo
   })
 }
 
-/** An account that is about to be stored. */
+/** An account that will be stored next. */
 interface Planned {
   readonly user: StoredDocument
   readonly registered: Registered

@@ -30,7 +30,7 @@ type Blame = (operation: number, thrown: unknown) => unknown
 
 /** How a store reads. */
 interface Reading {
-  /** Whether it remembers all that is read, so that the write can require it to be unchanged. */
+  /** Whether it remembers all that is read, so that the write can require it unchanged. */
   readonly isWatchful: boolean
   /** The collections whose lists are of callers, so that no other write adds to them at the same time. Default: none. */
   readonly turnsIn?: ReadonlySet<string>
@@ -68,13 +68,13 @@ export class BatchStore implements Store, Stage {
     this.#turnsIn = turnsIn
   }
 
-  /** The steps that require what was read to be unchanged. */
+  /** The steps that require what was read unchanged. */
   get conditions(): readonly WriteStep[] {
     const lists = [...this.#lists.values()]
     return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, this.pending)]
   }
 
-  /** The steps that require what was not found to be absent. */
+  /** The steps that refuse what was not found. */
   get absences(): readonly WriteStep[] {
     return this.#absences
   }

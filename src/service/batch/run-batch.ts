@@ -120,7 +120,7 @@ function plan(
     isTrial: steps.length === 0,
     refuse(failure) {
       const broken = agreements[failure.step - own.length]
-      // What it is about was required to be as it was read, so another attempt would find the same.
+      // What it is about was required as it was read, so another attempt would find the same.
       if (broken?.refuse) throw blame(broken.operation, broken.refuse())
       return store.refuse({ ...failure, step: failure.step - first.length }, blame)
     },

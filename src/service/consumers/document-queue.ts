@@ -47,7 +47,7 @@ export class DocumentQueue {
     return this.#ready.shift()
   }
 
-  /** Puts one that was taken back, to be taken again. */
+  /** Puts one that was taken back, so that it is taken again. */
   putBack(queued: QueuedChange): void {
     this.#ready.push(queued)
   }

@@ -23,7 +23,7 @@ export interface LeaseOptions {
   readonly logger: Logger
 }
 
-/** The right to be the one process in which a consumer runs. */
+/** The right to run a consumer, which one process has. */
 export class Lease {
   readonly #options: LeaseOptions
   readonly #lost = new AbortController()

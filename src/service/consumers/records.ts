@@ -37,7 +37,7 @@ export interface ConsumerRecord extends Progress {
   readonly version: number
   /** Grows with every write. */
   readonly lease: number
-  /** Whoever has taken the lease; `null` where it was given back. */
+  /** Who has taken the lease; `null` where it was given back. */
   readonly holder: string | null
 }
 

@@ -25,7 +25,7 @@ export const WEEK = 7 * 24 * 3_600_000
 /** The milliseconds before another attempt: at first, and at most. */
 const PAUSES = [1000, 3_600_000] as const
 
-/** A consumer and what it needs, whoever holds its lease. */
+/** A consumer and what it needs, whichever process holds its lease. */
 export interface ConsumerOptions {
   readonly name: string
   readonly handle: Consumer['handle']

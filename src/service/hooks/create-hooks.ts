@@ -81,7 +81,7 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     const { set, also } = readResult(returned, write.after === null)
     const faults = hook.doors.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
-    // They were checked to be objects.
+    // They were checked: they are objects.
     const operations = also as readonly JsonObject[]
     const seeing = await hook.doors.openEyes(call, operations)
     return {

@@ -14,7 +14,7 @@ export interface Wish {
 
 const NOTHING: Wish = { set: undefined, also: [] }
 
-/** Left out, what is to be set would stay what the client wrote. */
+/** Left out, what the hook sets would stay what the client wrote. */
 const isSet = (pointer: string): boolean => pointer.startsWith('/set/')
 
 /** Reads what a hook has returned, into a copy. Throws for anything but `undefined`, and `set` and `also`. */

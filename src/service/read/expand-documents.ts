@@ -24,7 +24,7 @@ interface Slot<T> {
   readonly room: Room
 }
 
-/** Known text, or a reference whose text is still to be found. */
+/** Known text, or a reference whose text is not yet found. */
 export type Part<T> = string | Slot<T>
 
 /**

@@ -79,7 +79,7 @@ interface Growing {
   readonly pace: Pace
 }
 
-/** Expands a document over some levels; returns the places in which more is to be expanded. */
+/** Expands a document over some levels; returns the places in which there is more to expand. */
 async function grow(
   root: Place,
   levels: number,

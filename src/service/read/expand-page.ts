@@ -14,7 +14,7 @@ import { PIECE } from './text-stream.js'
 /** The most documents of a short page, and the most that it names at one place: with more, one is seldom like the last. */
 const MAX_DOCUMENTS = 100
 
-/** A page whose references are to be replaced. */
+/** A page whose references will be replaced. */
 interface Expanding {
   readonly query: LinkedQuery
   readonly documents: readonly StoredDocument[]

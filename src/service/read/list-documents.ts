@@ -54,7 +54,7 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
   })
 }
 
-/** A list without an end that turns out to be short is written like a page. */
+/** A list without an end that turns out short is written like a page. */
 function listAll(call: Call, reading: Reading): MaybePromise<Page> {
   const { access, query } = reading
   const writeBehind = (start?: Start): Promise<Page> =>

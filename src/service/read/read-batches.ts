@@ -59,7 +59,7 @@ function readAfter(
   return readOn()
 }
 
-/** The first documents of a list that has no end, or a far one; the walk may go on behind them. */
+/** The first documents of a list without an end, or with a far one; the walk may go on behind them. */
 export interface Start extends Beginning {
   /** Whether these are all. */
   readonly isWhole: boolean

@@ -88,7 +88,7 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
 /** A document that may be stored once its secrets are hashed. */
 interface Draft {
   readonly collection: Collection
-  /** Made at once where nothing has to be hashed: of a million documents, no second copies are held. */
+  /** Made at once where there is nothing to hash: of a million documents, no second copies are held. */
   readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
   readonly path: string
 }

@@ -70,7 +70,7 @@ const referrersOf = (
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
 
-/** The steps that require documents to be in the versions in which they were found. */
+/** The steps that require documents in the versions in which they were found. */
 export const requireFound = (found: Doomed): readonly WriteStep[] =>
   [...found].flatMap(([collection, versions]) =>
     Array.from(versions, ([id, version]) => ({ in: collection, require: id, version })),

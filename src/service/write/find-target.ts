@@ -30,7 +30,7 @@ export async function findTarget(call: Call, target: Target): Promise<Found> {
   const access = call.access(target.collection)
   const stored = access
     ? await call.store.read(access).find(target.id)
-    : // It takes as long to be told of nothing.
+    : // An answer about nothing takes as long.
       await call.store.own(target.collection.name).find(target.id)
   if (!access || !stored) throw notFound()
   const rules = target.rules.filter((rule) => call.judge.appliesTo(rule, stored))

@@ -53,7 +53,7 @@ const agrees = ({ pairs }: Match, holder: JsonObject, target: JsonObject): boole
     return value !== undefined && value === readThere(target)
   })
 
-/** The references of a match that have to be judged. */
+/** The references of a match that must be judged. */
 function findRenewed(
   match: Match,
   collection: Collection,

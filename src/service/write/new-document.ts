@@ -47,7 +47,7 @@ export function buildDocument(
   })
 }
 
-/** How a document comes to be. */
+/** How a document is made. */
 interface Birth {
   /** The steps for what belongs to it. */
   readonly others?: readonly WriteStep[]

@@ -198,7 +198,7 @@ export const eachOnce = <T extends Reference>(references: readonly T[]): readonl
   ...new Map(references.map((reference) => [`${reference.collection} ${reference.id}`, reference])).values(),
 ]
 
-/** The step that requires a reference to be valid. */
+/** The step that requires a valid reference. */
 export const requireReference = ({ collection, id }: Reference): WriteStep => ({
   in: collection,
   require: id,

@@ -85,7 +85,7 @@ async function leaveInOne(first, second, third) {
   await third.page.getByRole('button', { name: 'Save' }).waitFor()
   await third.fill('title', 'Dig no more')
   await third.press('Save together with others…')
-  await third.page.getByRole('heading', { name: 'To be done together' }).waitFor()
+  await third.page.getByRole('heading', { name: 'Done together' }).waitFor()
   await first.go('#/account')
   await first.press('Sign out')
   for (const { page } of [second, third]) {
@@ -104,7 +104,7 @@ async function leaveInOne(first, second, third) {
   await signInAgain(third, 'max@example.com', 'battery staple')
   await third.page.getByRole('button', { name: 'Save' }).waitFor()
   await becomes(() => titleOf(third).inputValue(), 'Dig deeper')
-  assert.equal(await third.page.getByText('To be done together').count(), 0)
+  assert.equal(await third.page.getByText('Done together').count(), 0)
   await third.go('#/requests')
   await third.heading('Requests')
   const asked = third.page.locator('.requests li')

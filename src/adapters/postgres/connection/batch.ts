@@ -9,7 +9,7 @@ import type { Watch } from './watch.js'
 export interface Work<Item, Result> {
   /**
    * Does several items in one statement. Gives the result of each, in their order; `undefined` for one that
-   * has to be done alone. A `ServiceError` is the answer to all of them; any other error says that nothing was
+   * must be done alone. A `ServiceError` is the answer to all of them; any other error says that nothing was
    * done.
    */
   together(items: readonly Item[], caller: Caller): Promise<readonly (Result | undefined)[]>

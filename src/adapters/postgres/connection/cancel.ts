@@ -64,7 +64,7 @@ async function cancel(client: PostgresClient): Promise<void> {
       : connect(remotePort ?? port ?? 0, remoteAddress ?? host)
     socket.on('error', () => {})
     socket.on('close', () => resolve())
-    // Whoever closes a connection has to be read to its end.
+    // A connection that the other side closes must be read to its end.
     socket.resume()
     socket.write(message)
   })

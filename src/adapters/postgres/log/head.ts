@@ -23,7 +23,7 @@ const MOST_DROPPED = 2000
 const MOST_BYTES = 2 ** 24
 
 /**
- * Whoever reads does not wait for a standby: behind a fail-over positions are given anew, for the timeline is another.
+ * A reader does not wait for a standby: behind a fail-over positions are given anew, for the timeline is another.
  * So nothing is lost where it is cancelled, either.
  */
 const BEGIN = [
@@ -39,7 +39,7 @@ export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
   const lock = `SELECT last::float8, dropped::float8, extract(epoch FROM clock_timestamp()) * 1000 AS now,
 (SELECT extract(epoch FROM time) * 1000 FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest
 FROM ${head} FOR UPDATE OF _log_head`
-  // Whoever changed a document later has drawn a higher number. The last number of a write places all its changes.
+  // A later change of a document has drawn a higher number. The last number of a write places all its changes.
   const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
 turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM fresh),
 placed AS (SELECT seq, row_number() OVER (ORDER BY turn, id, collection) AS place FROM turns),

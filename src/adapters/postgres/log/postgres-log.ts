@@ -49,7 +49,7 @@ export function createPostgresLog(
       unread += steps.length
       if (unread < UNREAD) return
       unread = 0
-      // Whoever writes next tries again.
+      // The next write tries again.
       const advance = use(({ run }) => head.advance(run, false), {}).catch(() => {})
       advancing = Promise.all([advancing, advance])
     },

@@ -9,7 +9,7 @@ import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
 /** A query whose plan is looked for. */
 export type Query = Omit<ListQuery, 'signal'>
 
-/** A query, ready to be read. */
+/** A query, ready for its reading. */
 export interface Planned<Plan> {
   /** All of it but its values. */
   readonly plan: Plan

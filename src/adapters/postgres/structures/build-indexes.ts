@@ -10,7 +10,7 @@ import { readMissing } from './read-missing.js'
 
 /**
  * Builds missing indexes of tables that are there, one after another, by one process at a time, while others write.
- * Resolves when all are there, whoever has built them.
+ * Resolves when all are there, whichever process has built them.
  */
 export const buildIndexes = (
   use: Connections['use'],

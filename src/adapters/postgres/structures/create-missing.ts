@@ -13,7 +13,7 @@ import { readPresent, wrongEncoding } from './read-missing.js'
 
 /**
  * Creates the missing schema, tables and indexes of the plans, and ends the logs that they do not want; one SELECT where
- * nothing is to be done. Tables, with their
+ * there is nothing to do. Tables, with their
  * indexes, are created all or none, by one process after another; indexes of tables that are there already are built
  * while others write. Without `migrate` it only checks, and rejects with the missing SQL.
  */

@@ -11,7 +11,7 @@ export type Work = (run: RunStatement) => Promise<void>
 
 /**
  * Does what `findNext` finds to do, one after another, by one process at a time, while others write. Resolves when nothing
- * is left, whoever has done it.
+ * is left, whichever process has done it.
  */
 export async function workInTurn(
   use: Connections['use'],

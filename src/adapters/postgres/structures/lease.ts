@@ -6,7 +6,7 @@ import { isUndefined } from '../faults.js'
 import type { Place } from './place.js'
 
 /**
- * Who may build indexes. It is a row that the others look at from time to time: whoever waits for a lock keeps a
+ * Who may build indexes. It is a row that the others look at from time to time: a process that waits for a lock keeps a
  * snapshot, for which a building of an index waits in turn.
  */
 export interface Lease {

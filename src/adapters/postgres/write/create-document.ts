@@ -23,7 +23,7 @@ export type Create = (
   caller: Caller,
 ) => Promise<Outcome>
 
-/** A document that is to be created. */
+/** A document that will be created. */
 interface Fresh {
   readonly id: string
   readonly text: string

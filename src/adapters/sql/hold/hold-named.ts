@@ -38,7 +38,7 @@ interface Matching {
   readonly where: Filter
 }
 
-/** Judges each requirement by the steps before it. What these may have removed has to be asked in turn. */
+/** Judges each requirement by the steps before it. What these may have removed must be asked in turn. */
 function judgeRequired(
   steps: readonly WriteStep[],
   versions: Map<string, number | null>,

@@ -24,7 +24,7 @@ export interface Recording {
   readonly forget: Statement
 }
 
-/** Whether a step may remove what a step before has made, so that nothing is to be recorded. */
+/** Whether a step may remove what a step before has made, so that there is nothing to record. */
 export function mayVanish(steps: readonly WriteStep[]): boolean {
   const made = new Set<string>()
   return steps.some((step) => {

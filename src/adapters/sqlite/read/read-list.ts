@@ -24,8 +24,8 @@ const ENTRY = 10
 export const PAGE_BYTES = 2 ** 21
 
 /**
- * Lists a limited number of documents that an index gives in order, by one statement; `undefined` where there
- * is no such index, or the documents are large.
+ * Lists a limited number of documents that an index gives in order, by one statement; `undefined` without such
+ * an index, or where the documents are large.
  */
 export function listDirectly(
   connection: Connection,

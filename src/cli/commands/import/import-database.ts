@@ -177,7 +177,7 @@ function describeLosses(
 ): readonly string[] {
   const broken =
     reference && 'broken' in reference
-      ? `${place} is no reference: ${JSON.stringify(reference.broken)} is the id of no document of ${reference.target.name}`
+      ? `${place} is not a reference: ${JSON.stringify(reference.broken)} is not the id of a document of ${reference.target.name}`
       : []
   const isReference = reference !== undefined && !('broken' in reference)
   const losses = walk(place, definition).flatMap(([path, { type, nullable }]) => [

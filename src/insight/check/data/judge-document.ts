@@ -70,7 +70,7 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   if (operator === '$regex')
     return compileFilter(buildCondition(field, operator, operand, { ignoreCase: true }))
   if (variablesIn(demand).length === 0) return compileFilter(buildCondition(field, operator, operand))
-  // What is compared with a caller has to be there.
+  // What is compared with a caller must be there.
   return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
     ? ANY
     : compileFilter({ kind: 'present', field: field.ref })

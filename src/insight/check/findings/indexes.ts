@@ -4,7 +4,7 @@ import type { Demand } from '../../../query/claims/demands.js'
 import { isAnywhere } from '../../../query/where.js'
 import { type Check, waysOfRule } from '../scope.js'
 
-/** Read conditions for which every document has to be looked at. */
+/** Read conditions for which every document must be looked at. */
 export const findUnindexed: Check = ({ rules }, note) => {
   for (const placed of rules) {
     const { collection, operation, rule, subject } = placed

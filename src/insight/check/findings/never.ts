@@ -50,7 +50,7 @@ export const isMatched = (scope: Scope, placed: Placed): boolean =>
 function describeUnmatched(scope: Scope, placed: Placed): string {
   const { isLacking: _, ...anyone } = scope.situate(placed)
   return isPossible(waysOfRule(placed.rule), anyone)
-    ? 'it compares with the caller, but whoever it is for is not signed in'
+    ? 'it compares with the caller, but those whom it is for are not signed in'
     : 'no document that this configuration accepts meets the condition'
 }
 

@@ -21,7 +21,7 @@ export const noteReadableIdentifier: Check = ({ plan: { auth }, rules, authentic
       note(
         'readable_identifier',
         pointer,
-        `${subject === EVERYONE ? 'anyone' : 'whoever registers'} may read the ${auth.identifier.name} of accounts`,
+        `${subject === EVERYONE ? 'anyone' : 'everyone who registers'} may read the ${auth.identifier.name} of accounts`,
       )
   }
 }

@@ -13,7 +13,7 @@ export interface Candidates {
   isWhole(): boolean
 }
 
-/** The most values of one group that may have to be different. */
+/** The most values of one group that may have to differ. */
 const MAX_COUNT = 6
 
 /** Finds the values of each group once, when they are first asked for. */

@@ -6,7 +6,7 @@ export interface Compared {
   readonly type: ComparableType
   /** The values that some condition names. */
   readonly named: readonly Scalar[]
-  /** How many of them may have to be told apart. */
+  /** How many of them may have to differ. */
   readonly count: number
 }
 

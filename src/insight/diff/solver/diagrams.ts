@@ -44,7 +44,7 @@ const OR = 1
 const DIFFER = 2
 type Joining = typeof AND | typeof OR | typeof DIFFER
 
-/** Creates diagrams; each step that has to be computed is a decision. */
+/** Creates diagrams; each step that must be computed is a decision. */
 export function createDiagrams(budget: Budget): Diagrams {
   const steps: Kept[] = [END, END]
   const known = new Map<number, Diagram>()

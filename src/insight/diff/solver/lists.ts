@@ -151,7 +151,7 @@ interface Group {
   list?: readonly Scalar[]
 }
 
-/** The lists that were said to be equal. */
+/** The lists that were called equal. */
 function joinEqual(keys: readonly string[], { literals, values }: Question): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>(keys.map((key) => [key, { leader: key }]))
   for (const { atom, holds } of literals) {

@@ -21,7 +21,7 @@ import { type Applied, accepts, type Write } from './writing.js'
 /** The `_id` of a document that is made: nobody knows it before. */
 const NEW_ID = '01990000-0000-7000-8000-00000000ffff'
 
-/** What a rule makes of a document that is to be created. */
+/** What a rule makes of a new document. */
 export function applyCreate(write: Write, rule: Rule): Applied {
   const { body, sight } = write
   const { logic, collection } = sight

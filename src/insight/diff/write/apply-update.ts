@@ -22,7 +22,7 @@ import { ALWAYS, type Diagram, NEVER } from '../solver/diagrams.js'
 import { inside, isBound, isUnfit, judgeFaults, withSystem } from './try-rule.js'
 import { type Applied, accepts, type Write } from './writing.js'
 
-/** What a rule makes of a document that is to be changed. */
+/** What a rule makes of a document that it changes. */
 export function applyUpdate(write: Write, rule: Rule): Applied {
   const { mode, sight, names, body } = write
   const { logic, collection } = sight

@@ -32,7 +32,7 @@ export function toDraft(field: Field, value: unknown): Draft {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The value that a draft stands for; nothing entered is no value. What nobody has touched stays as it was stored. */
+/** The value that a draft stands for; nothing entered is not a value. What nobody has touched stays as it was stored. */
 export function readDraft(field: Field, draft: Draft, path = '', stored?: unknown): Meaning {
   if (stored !== undefined && isSame(toDraft(field, stored), draft)) return { value: stored, faults: [] }
   if (field.kind === 'object' && isDrafts(draft)) return readObject(field, draft, path)

@@ -1,4 +1,4 @@
-/** What the page shows, as its address names it: each view has one, to be reloaded, linked and gone back from. */
+/** What the page shows, as its address names it: each view has one, so it can be reloaded, linked and gone back from. */
 export type Place =
   | { readonly view: 'collections' }
   | { readonly view: 'account' }

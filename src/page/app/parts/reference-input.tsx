@@ -55,7 +55,7 @@ export function ReferenceInput({ field, draft, id, isWrong, describedBy, onChang
     }
   }
 
-  /** New documents that wait to be stored together with this one. */
+  /** New documents that will be stored together with this one. */
   const findCollected = (): readonly Option[] =>
     collected.value
       .filter((one) => one.method === 'PUT' && one.collection === field.target)

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { isClientError } from '../../../client/client.js'
 import { read } from './service.js'
 
-/** An operation that waits to be done together with others. */
+/** An operation that will be done together with others. */
 export interface Collected {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly collection: string

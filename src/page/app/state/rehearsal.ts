@@ -8,7 +8,7 @@ const PAUSE = 500
 
 /**
  * Why an operation would not be allowed, asked while it is written: so nobody presses a button that leads to a
- * refusal. `undefined` where it would be, or nobody can say; `operation` is `undefined` where nothing is to be asked.
+ * refusal. `undefined` where it would be, or nobody can say; `operation` is `undefined` where there is nothing to ask.
  */
 export function useRehearsal(operation: Collected | undefined): string | undefined {
   const refusal = useSignal<string | undefined>(undefined)

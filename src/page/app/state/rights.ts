@@ -10,7 +10,7 @@ export interface Rights {
 
 export const NO_RIGHTS: Rights = { update: false, delete: false }
 
-/** A tag that no document has: whoever may make the change hears 412, and nothing is done. */
+/** A tag that no document has: who may make the change hears 412, and nothing is done. */
 const NEVER = { 'if-match': '"-"' }
 
 type Documents = ReturnType<Client['collection']>

@@ -70,7 +70,7 @@ function NewForm({ collection, query }: { readonly collection: Collection; reado
     faults.value = own
     if (own.length > 0) return
     collected.value = [...collected.value, { method: 'PUT', collection: name, id: createId(), body }]
-    say(`Kept, to be stored together with others. Nothing is stored yet.`)
+    say('Kept: it will be stored together with others. Nothing is stored yet.')
     drafts.value = draftAll(fields, given)
   }
   return (

@@ -20,7 +20,7 @@ function secretNames(): ReadonlySet<string> {
   return new Set(all.filter(({ kind }) => kind === 'secret').map(({ name }) => name))
 }
 
-/** The last requests, each to be read, copied and repeated elsewhere. */
+/** The last requests, so that each can be read, copied and repeated elsewhere. */
 export function RequestsView() {
   const hidden = secretNames()
   return (

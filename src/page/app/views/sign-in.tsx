@@ -17,7 +17,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
     const { token, user } = given as SignedIn<Account>
     signIn({ token, user })
   }
-  // Whoever comes sees what there is; who comes back goes on at the same place.
+  // A newcomer sees what there is; who comes back goes on at the same place.
   const enter = (given: unknown): void => {
     if (!lost.peek()) go({ view: 'collections' })
     begin(given)

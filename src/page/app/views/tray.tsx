@@ -15,7 +15,7 @@ const VERBS: { readonly [method in Collected['method']]: string } = {
   DELETE: 'delete from',
 }
 
-/** What waits to be done in one step: all of it, or nothing. */
+/** What will be done in one step: all of it, or nothing. */
 export function Tray() {
   const [problem, isBusy] = [useSignal(''), useSignal(false)]
   const all = collected.value
@@ -44,8 +44,8 @@ export function Tray() {
     }
   }
   return (
-    <aside class="tray" aria-label="To be done together">
-      <h2>To be done together</h2>
+    <aside class="tray" aria-label="Done together">
+      <h2>Done together</h2>
       <p class="hint">All of it in one step, or nothing.</p>
       <ol>
         {all.map(({ method, collection, id, body }, i) => (

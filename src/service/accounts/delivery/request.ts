@@ -26,7 +26,7 @@ const MAX_REQUESTS = 20
 const MAX_BYTES = 1024
 
 /**
- * Asks for a token on behalf of whoever owns an identifier: before the answer nothing is looked up but how
+ * Asks for a token on behalf of the owner of an identifier: before the answer nothing is looked up but how
  * much this client has asked for (CONTRACT.md §4, "Delivery"). Throws `too_many_attempts`.
  */
 export async function requestToken(

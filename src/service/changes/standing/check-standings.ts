@@ -87,7 +87,7 @@ export function findAskings(
 export type IsKnown = (subscriber: Subscriber) => boolean
 
 /**
- * Reads on in the log, once for all who are to be told of something, rather than the claims of each of them: so
+ * Reads on in the log, once for all who will be told of something, rather than the claims of each of them: so
  * that nobody is judged by claims of before.
  */
 export async function readBehind(
@@ -148,7 +148,7 @@ export async function checkStandings(
     const { caller, version, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
-    // Whoever the host names stays who they are until it is asked again.
+    // A caller that the host names stays the same until it is asked again.
     if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
     else if (subscription.session && !session) verdicts.set(subscriber, OVER)
     else if (session && accounts) {
@@ -166,7 +166,7 @@ interface Present extends Pick<Subscriber, 'caller' | 'version'> {
   readonly known: readonly WatchedClaim[]
 }
 
-/** Finds out what a subscriber is as whoever it is now. */
+/** Finds out what a subscriber is as the caller that it is now. */
 export async function checkStanding(
   sources: Sources,
   subscriber: Subscriber,

@@ -68,7 +68,7 @@ function* judgeInSlices(
 ): Sliced<Judged> {
   const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
   const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
-  // A default does not do for what has to be given.
+  // A default does not do for what must be given.
   const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
   const found = yield* validate.inSlices(fields, slice)
   if (missing.length === 0) return { fields, faults: found }

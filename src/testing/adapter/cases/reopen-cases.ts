@@ -131,7 +131,7 @@ export const reopenCases: readonly AdapterCase[] = [
     },
   },
   {
-    name: 'open: a field that is declared to be of another type than before',
+    name: 'open: a field that is declared with another type than before',
     async run(storage) {
       for (const type of [...scalarTypes, ...scalarTypes]) {
         const field = fieldOf('v', type)

@@ -10,7 +10,7 @@ export type PlainChange = Omit<Change, 'write' | 'time' | 'position'>
 export type PlainStore = ReadonlyMap<string, Documents>
 
 /**
- * Applies steps to the documents of some collections, if all of them succeed. Gives what has to be in the log;
+ * Applies steps to the documents of some collections, if all of them succeed. Gives what must be in the log;
  * `undefined` where a step is refused.
  */
 export function recordPlainly(

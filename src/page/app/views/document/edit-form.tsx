@@ -102,7 +102,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     if (own.length > 0 || !isTouched) return
     const { etag } = base.value
     collected.value = [...collected.value, { method: 'PATCH', collection: name, id, ifMatch: etag, body }]
-    say('Kept, to be stored together with others. Nothing is stored yet.')
+    say('Kept: it will be stored together with others. Nothing is stored yet.')
   }
   return (
     <>

@@ -43,7 +43,7 @@ const MARKED = [
 /** For how long changes are kept. */
 export const keepCases: readonly AdapterCase[] = [
   logCase(
-    'what need not be kept goes, and is a gap for whoever comes late',
+    'what need not be kept goes, and is a gap for a reader who comes late',
     async (first, second) => {
       const start = await findEnd(first)
       await insertAll(first, 'things', [documentOf('a'), documentOf('b')])
@@ -63,7 +63,7 @@ export const keepCases: readonly AdapterCase[] = [
   ),
 
   logCase(
-    'what is to be kept stays, through many writes',
+    'what must be kept stays, through many writes',
     async (adapter) => {
       const start = await findEnd(adapter)
       const documents = Array.from({ length: 700 }, (_, i) => documentOf(`${1000 + i}`))

@@ -145,7 +145,7 @@ export const recordCases: readonly AdapterCase[] = [
     ]),
   ),
 
-  logCase('what is to be left out never enters it, whatever a write does', async (adapter) => {
+  logCase('what must be left out never enters it, whatever a write does', async (adapter) => {
     const secret = (n: number) => ({ n, _hush: { password: `hush-${n}` }, _stamp: `stamp-${n}` })
     const start = await findEnd(adapter)
     await checkWrites(adapter, [
@@ -158,7 +158,7 @@ export const recordCases: readonly AdapterCase[] = [
     ])
     const { changes } = await readLog(adapter, start)
     const users = print(changes.filter((change) => change.in === 'users'))
-    check(!/hush|stamp/.test(users), `something to be left out is in the log: ${users}`)
+    check(!/hush|stamp/.test(users), `something that must be left out is in the log: ${users}`)
   }),
 
   logCase('documents that arrive together each have their change', async (first, second) => {

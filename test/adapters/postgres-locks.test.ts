@@ -174,7 +174,7 @@ describe.each(WRITES)('%s, not committed yet,', (_, write) => {
   })
 })
 
-test('whoever wants the same document waits, and is counted', async () => {
+test('who wants the same document waits, and is counted', async () => {
   const { team, held } = await createWorld()
   const pausing = pauseNext()
   const deleting = send([`DELETE /teams/${team}`])

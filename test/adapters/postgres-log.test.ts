@@ -100,7 +100,7 @@ async function read(after: string | null) {
   return page
 }
 
-test('whoever looks and finds nothing takes one statement', async () => {
+test('who looks and finds nothing takes one statement', async () => {
   const { position } = await read(null)
   await write([insert('plain', 1)])
   expect(await count(() => read(position))).toBe(1)
@@ -168,7 +168,7 @@ test('closing waits for what a write left to be done behind it', async () => {
     const closing = adapter.close().then(() => {
       isClosed = true
     })
-    // Whoever numbers the changes waits for the table that is locked.
+    // Who numbers the changes waits for the table that is locked.
     await client.query('SELECT pg_sleep(0.1)')
     expect(isClosed).toBe(false)
     await other.query('ROLLBACK')
@@ -180,7 +180,7 @@ test('closing waits for what a write left to be done behind it', async () => {
 })
 
 // CONTRACT.md §10, "Cancelling"
-test('no transaction that holds locks keeps them for ever, whoever is stopped in the middle of it', async () => {
+test('no transaction that holds locks keeps them for ever, even if one is stopped in the middle of it', async () => {
   const watched = watchPool(pool)
   const own = newSchema()
   const stopped = createPostgresAdapter({ pool: watched.pool, schema: own })

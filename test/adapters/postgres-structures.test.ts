@@ -136,7 +136,7 @@ describe('an index that is being built', () => {
     const serving = await openFilled()
     const old = new pg.Client({ connectionString: postgres.url })
     await old.connect()
-    // Whoever has seen the documents before is waited for.
+    // Who has seen the documents before is waited for.
     await old.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
     const opening = Promise.all([connect().open(more), connect().open(more)])
     const isBinding = async (): Promise<boolean> =>
@@ -234,7 +234,7 @@ describe('an index that no plan of this process asks for', () => {
     },
   )
 
-  test('goes while others write, also when whoever needed it gone has left', async () => {
+  test('goes while others write, also when the one that needed it gone has left', async () => {
     const filled = await openFilled()
     await connect().open(more)
     const old = new pg.Client({ connectionString: postgres.url })

@@ -60,7 +60,7 @@ describe('a batch', () => {
     ).toMatchObject({ code: 'validation_failed', operation: undefined, errors: [{ path: '/operations' }] })
   })
 
-  test('goes over collections, as whoever is signed in', async () => {
+  test('goes over collections, as the signed-in caller', async () => {
     const { client, seen } = setUp()
     const { user, token } = await client.auth.register({ email: 'ann@a.b', password: 'secret' })
     const [note, ann] = await client.batch((b) => [

@@ -146,7 +146,7 @@ describe('register: closed', () => {
     })
     expect(answer.status).toBe(403)
   })
-  test('signing in stays open, and whoever may create users still does', async () => {
+  test('signing in stays open, and who may create users still does', async () => {
     const service = createTestService(closed, { documents: { users: [ann] } })
     const { status, body } = await login(service, ann)
     expect(status).toBe(200)

@@ -187,7 +187,7 @@ test('places are bounded, a caller has a tenth of them, and they come back', asy
   expect((await ask('/notes/changes', { caller: { id: 'other' } })).status).toBe(503)
 })
 
-test('an address that is known has a tenth, whoever calls', async () => {
+test('an address that is known has a tenth, for every caller', async () => {
   let address: string | undefined = 'a'
   const options = { clientAddress: () => address }
   const { open, ask } = await inMemory(options, { ...config, limits: { subscribers: 10 } })

@@ -249,7 +249,7 @@ describe('an answer that is being sent', () => {
 })
 
 describe('once closed', () => {
-  test('every request that needs the storage is 503, whoever asks', async () => {
+  test('every request that needs the storage is 503, for every caller', async () => {
     const { send, handler } = createTestService(config)
     expect((await send('POST /things', { body: { x: 'a' } })).status).toBe(201)
     await handler.close()
@@ -368,7 +368,7 @@ describe('a request that is aborted stores nothing', () => {
             controller.enqueue(new TextEncoder().encode(body))
             controller.close()
           } catch {
-            // Whoever has left reads no more.
+            // Who has left reads no more.
           }
         },
       },

@@ -212,7 +212,7 @@ const holdsAll = async (createStorage: () => StorageAdapter): Promise<void> => {
   const documents = Array.from({ length: 1000 }, (_, i) => ({ text: `held up ${i}` }))
   await service.send('POST /notes/bulk', { body: { documents } })
   await service.send('POST /notes', { body: { text: 'free' } })
-  // Whoever is told of the second attempts has looked at the log since.
+  // Who is told of the second attempts has looked at the log since.
   await until(() => new Set(told.map(({ id }) => id)).size === 1000 && told.length > 1010)
   expect(told.map(textOf)).not.toContain('free')
   mayPass = true

@@ -202,7 +202,7 @@ describe('accounts', () => {
     expect(body.user).not.toHaveProperty('team')
   })
 
-  test('whoever writes is named by set, and nobody can name another', async () => {
+  test('the writer is named by set, and nobody can name another', async () => {
     const posts = {
       schema: { author: to('users'), reviewer: to('users') },
       permissions: { user: { read: true, create: { set: { author: '$user._id' } } } },

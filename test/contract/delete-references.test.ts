@@ -195,7 +195,7 @@ describe.each(storages)('deleting what others refer to, in %s', (_, create) => {
       204,
       { a: [2], b: [1], c: [1] },
     ],
-  ])('takes with it, whoever may read it, %s', async (_, stored, outcome, expected) => {
+  ])('takes with it, hidden or not, %s', async (_, stored, outcome, expected) => {
     const service = await open(chain, stored, { adapter: create() })
     expect(outcomeOf(await remove(service, `/a/${P1}`))).toEqual(outcome)
     expect(await left(service)).toEqual({ a: [], b: [], c: [], d: [], ...expected })

@@ -203,7 +203,7 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect(outcomeOf(await post('verify', { token: other, current: 'another secret' }))).toEqual(BAD)
   })
 
-  test('deliveries are three an hour, and whoever asks learns nothing of it', async () => {
+  test('deliveries are three an hour, and who asks learns nothing of it', async () => {
     const stage = await open()
     const { post, mail, clock } = stage
     for (let i = 0; i < 8; i++) {

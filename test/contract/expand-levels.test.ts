@@ -177,7 +177,7 @@ describe('expand over several references', () => {
     expect([sent.status, faultsOf(sent)]).toEqual([400, { expand: code }])
   })
 
-  test('depends on who asks on each level, whoever asked before', async () => {
+  test('depends on who asks on each level, whichever caller came first', async () => {
     const service = await open(collections, stored)
     const ask = (roles: readonly string[]) =>
       service.send(`GET /tasks?expand=["project.secret"]`, { caller: { id: 'x', roles: [...roles] } })

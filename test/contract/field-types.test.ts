@@ -361,7 +361,7 @@ describe('arrays and objects', () => {
 
 describe('hash', () => {
   const schema = { name: { type: 'string' }, pin: { type: 'hash', minLength: 4, maxLength: 8 } }
-  test('it is never shown, whoever asks', async () => {
+  test('it is shown to nobody', async () => {
     const service = serve(schema)
     expect(await store(service, { name: 'a', pin: '12345' })).toEqual({ name: 'a' })
     const list = await service.send('GET /items')

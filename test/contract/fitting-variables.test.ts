@@ -119,7 +119,7 @@ describe('a variable is a fault of the configuration exactly where no value of i
   })
 })
 
-describe('what is known of a variable whoever calls', () => {
+describe('what is known of a variable for every caller', () => {
   const set = (values: object) => ({ user: { create: { set: values } } })
   const where = (condition: object) => ({ user: { read: { where: condition } } })
 

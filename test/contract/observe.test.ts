@@ -169,7 +169,7 @@ describe('an observer is told of each request once', () => {
     await handler.as({ id: 'a' })(new Request('http://a/notes', { method: 'POST', body, headers }))
     await until(() => events.length > 0)
     expect(events.map(({ operation, status }) => [operation, status])).toEqual([['create', 201]])
-    // The storage was asked by this request, whoever asked for it.
+    // The storage was asked by this request, even for another.
     expect(events[0]?.storage.map(({ operation }) => operation)).toEqual(['list', 'write'])
   })
 })

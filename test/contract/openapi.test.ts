@@ -64,7 +64,7 @@ describe('GET /_openapi.json', () => {
     expect((await send('HEAD /_openapi.json')).status).toBe(200)
   })
 
-  test('is for whoever asks, and says so to caches', async () => {
+  test('is for the one who asks, and says so to caches', async () => {
     const { send } = createTestService(config, { openapi: true })
     const [nobody, ann] = [
       await send('GET /_openapi.json'),

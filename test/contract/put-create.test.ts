@@ -134,7 +134,7 @@ describe('PUT with If-None-Match: * creates', () => {
     expect(JSON.stringify(stored)).toContain('$2')
   })
 
-  test('whoever may not read it gets its _id and nothing else', async () => {
+  test('a caller who may not read it gets its _id and nothing else', async () => {
     const service = await open(configOf({ title: text }, { user: { create: true } }))
     const sent = await service.send(PUT, { caller: ann, headers: absent, body: { title: 'one' } })
     expect([sent.status, sent.body]).toEqual([201, { _id: FRESH }])
@@ -192,10 +192,10 @@ describe('an _id that exists is a 412', () => {
   }
 
   test.each<[string, Json, Caller | null]>([
-    ['to whoever may read and write it', { '*': true }, null],
-    ['to whoever may read nothing', { user: { create: true } }, ann],
+    ['to a caller who may read and write it', { '*': true }, null],
+    ['to a caller who may read nothing', { user: { create: true } }, ann],
     ['to whom it is hidden by where', { user: { create: true, read: { where: { team: 'x' } } } }, ann],
-    ['to whoever may only create', { '*': { create: true } }, null],
+    ['to a caller who may only create', { '*': { create: true } }, null],
   ])('%s', async (_, permissions, caller) => {
     const service = await open(configOf(schema, permissions), [{ title: 'one', team: 'y' }])
     const before = await readStored(service, 'items', idOf(1))

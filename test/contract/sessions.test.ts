@@ -82,7 +82,7 @@ describe('sessions', () => {
     expect(await status()).toBe(200)
     now = start + days * DAY
     expect(await status()).toBe(401)
-    // Whoever signs in again has another whole period.
+    // Who signs in again has another whole period.
     const { body: renewed } = await login(service, ann)
     expect(renewed.expiresAt).toBe(new Date(now + days * DAY).toISOString())
   })

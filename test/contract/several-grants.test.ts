@@ -82,7 +82,7 @@ describe('reading adds up', () => {
     expect(await titles(refusing, { id: 'ann', roles: ['editor'] })).toEqual(ALL)
   })
 
-  test('no list of roles is taken for another, whoever asked before', async () => {
+  test('no list of roles is taken for another, whichever came first', async () => {
     const odd = serve({
       a: { read: { pick: ['title'] } },
       b: { read: { pick: ['views'] } },

@@ -154,8 +154,8 @@ describe('a misspelt property', () => {
     ['a stranger who registers', 'POST /auth/register', 'nicknme', [], {}],
     ['a stranger', 'POST /users', 'rolle', [], { caller: null }],
     ['a stranger', 'POST /users', 'nicknme', [], { caller: null }],
-    ['whoever is signed in', 'POST /users', 'rolle', [], { caller: member }],
-    ['whoever is signed in', 'POST /users', 'nicknme', ['nickname'], { caller: member }],
+    ['a signed-in caller', 'POST /users', 'rolle', [], { caller: member }],
+    ['a signed-in caller', 'POST /users', 'nicknme', ['nickname'], { caller: member }],
     ['a role that may do all', 'POST /users', 'rolle', ['role'], { caller: admin }],
   ])('of an account names the role field to nobody who may not write it: %s, %s, %s', async (...row) => {
     const [, line, name, nearest, sent] = row

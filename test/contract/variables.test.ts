@@ -463,7 +463,7 @@ describe('a form that can never hold is a fault of the configuration', () => {
     ...SINGLES.map((operator) => ['at', operator, '$now']),
   ]
 
-  test.each(NEVER)('%s: { %s: %j }, whoever calls', (field, operator, operand) => {
+  test.each(NEVER)('%s: { %s: %j }, for every caller', (field, operator, operand) => {
     const condition = { [String(field)]: { [String(operator)]: operand } }
     for (const options of [{}, { authenticate: () => null }]) {
       expect([...faultsOf(condition, options)].sort()).toEqual(at(`${field}/${operator}`))

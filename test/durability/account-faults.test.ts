@@ -57,7 +57,7 @@ const signUp = async (own: AccountService, { email }: Account): Promise<Partial<
   session: (await own.post('register', { email, password: OLD })).token,
 })
 
-/** Whoever has forgotten the secret gets another one. */
+/** Who has forgotten the secret gets another one. */
 async function resetOnce(own: AccountService, { email }: Account): Promise<void> {
   await own.settle()
   own.messages.length = 0
@@ -66,7 +66,7 @@ async function resetOnce(own: AccountService, { email }: Account): Promise<void>
   expect((await own.post('reset', reset)).status).toBe(200)
 }
 
-/** Whoever has registered gets verified. */
+/** Who has registered gets verified. */
 async function verifyOnce(own: AccountService, { email }: Account): Promise<void> {
   await own.settle()
   own.messages.length = 0

@@ -35,7 +35,7 @@ describe.each(engines)('the log of four processes, %s', (_, useStores) => {
   const stores = useStores()
   const workers = useWorkers(3)
 
-  test('has every change once, in order, for whoever reads it, though one is killed', async () => {
+  test('has every change once, in order, for every reader, though one is killed', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const store = stores.create()
       const adapter = connect(store)

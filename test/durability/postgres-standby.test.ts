@@ -137,7 +137,7 @@ test('is never overtaken: what waits for the standby is told as unknown in time,
   } finally {
     vi.useRealTimers()
   }
-  // Whoever would cancel them would do it now.
+  // Who would cancel them would do it now.
   await until(async () => (await countWaiting(2600)) === writes.length, 'all still wait', 20)
   expect((await service.send('GET /things')).body).toEqual(before)
   expect((await service.send('GET /held')).body).toEqual([])

@@ -71,7 +71,7 @@ describe.each(engines)('%s', (_, useStores) => {
     const path = `/things/${body._id}`
     const tallies = await runTogether<Tally>(workers, 'increment', () => ({ config, store, path, times }))
     expect(tallies.map((tally) => tally['200'])).toEqual([times, times, times, times])
-    // Each success on the state that was read: whoever came second was told.
+    // Each success on the state that was read: who came second was told.
     expect(answersOf(tallies)).toEqual(['200', '412 precondition_failed'])
     expect((await service.send(`GET ${path}`)).body.n).toBe(4 * times)
     await service.handler.close()

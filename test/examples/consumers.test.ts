@@ -86,7 +86,7 @@ test('the example of an audit keeps every change, once', async () => {
     [{ isPaid: false }, { isPaid: true }],
     [{ isPaid: true }, undefined],
   ])
-  // Whoever else is told of the same change writes the same entry.
+  // Who else is told of the same change writes the same entry.
   const scribe = createClient(audited.as({ id: 'scribe', roles: ['scribe'] })).collection('audit')
   const { _id: first, ...entry } = entries[0] ?? {
     _id: '',

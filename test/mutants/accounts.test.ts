@@ -103,7 +103,7 @@ const MUTANTS: readonly Mutant[] = [
     })),
   ],
   [
-    'whoever has the token has the secret',
+    'who has the token has the secret',
     LOGIN,
     breakModule<typeof Login>((real) => ({
       verifySecret: async (call, auth, user, secret) => user ?? real.verifySecret(call, auth, user, secret),

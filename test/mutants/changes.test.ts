@@ -248,7 +248,7 @@ const mutants: readonly Mutant[] = [
     ),
   ],
   [
-    'whoever changes without another standing is followed as before',
+    'who changes without another standing is followed as before',
     SUBSCRIBER,
     async (original) => {
       const real = (await original()) as typeof Subscribers

@@ -79,7 +79,7 @@ const mutants: readonly Mutant[] = [
     }),
   ],
   [
-    'the lease is taken whoever holds it',
+    'the lease is taken from its holder',
     `${SERVICE}/records.js`,
     withRecords((real) => ({
       async read() {

@@ -100,7 +100,7 @@ const differences: readonly Mutant[] = [
     },
   ],
   [
-    'a collection is described to whoever asks',
+    'a collection is described to everyone',
     RIGHTS,
     breakRights((all, own) => ({ ...own, read: own.read.length > 0 ? own.read : all.read })),
   ],

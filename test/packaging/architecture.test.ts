@@ -21,7 +21,7 @@ interface SourceFile {
   readonly names: ReadonlySet<string>
 }
 
-/** Layers without code of their own: whoever imports them imports types. */
+/** Layers without code of their own: who imports them imports types. */
 const TYPES: readonly string[] = ['field-definition', 'types', 'storage', 'infer', 'consumers']
 
 /** Arrows that only types may take. */

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The public surface. Whoever changes it means to. */
+/** The public surface. A change of it is meant. */
 const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   '.': [
     'ConfigError',

@@ -36,7 +36,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const isOfNode10 = (problem: Problem): boolean =>
   'resolutionKind' in problem && problem.resolutionKind === 'node10'
 
-test('whoever resolves the types finds the ones that belong to the code', () => {
+test('who resolves the types finds the ones that belong to the code', () => {
   expect(analysis.problems.filter((problem) => !isOfNode10(problem))).toEqual([])
 })
 

@@ -168,7 +168,7 @@ function refuteUnsettable(config: SmallConfig, name: CollectionName, field: stri
   return undefined
 }
 
-test('what is found is so, whoever asks for what', () => {
+test('what is found is so, for every request', () => {
   const seen = new Map<string, number>()
   for (let seed = 1; seed <= CONFIGS; seed++) {
     const random = createRandom(seed)

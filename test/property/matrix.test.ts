@@ -81,7 +81,7 @@ function rewrite(
       ),
     ]),
   )
-  // Whoever is anonymous has one subject, so one rule for each operation.
+  // Who is anonymous has one subject, so one rule for each operation.
   expect(new Set(roles).size).toBe(count)
   const collection = { schema, permissions }
   return { judge: createJudge({ collections: { things: collection, notes: collection } }), roles }
@@ -98,7 +98,7 @@ function toWritten({ where, fields, set, check }: MatrixRule, operation: string)
 const toLists = (fields: MatrixFields): Json =>
   fields.kind === 'all' ? {} : { [fields.kind === 'only' ? 'pick' : 'omit']: fields.names }
 
-/** What an answer tells of the right to do something; a new document is shown to its owner, whoever that is. */
+/** What an answer tells of the right to do something; a new document is shown to its owner, also to an anonymous one. */
 const letThrough = ({ status, shown, stored, ignored }: SmallAnswer): Json =>
   status < 300 ? { stored, ignored, ...(status === 201 ? {} : { shown }) } : {}
 

@@ -239,7 +239,7 @@ test('a delivered token is bound to its account, its purpose and its identifier'
   expect(outcome(await post('reset', { token: verification, new: 'another horse' }))).toEqual(refused)
   expect(outcome(await post('verify', { token: reset, current: ANN.password }))).toEqual(refused)
   expect(outcome(await post('reset', { token: session, new: 'another horse' }))).toEqual(refused)
-  // It stands for Ann, whoever holds it: Bob’s secret is wrong for it.
+  // It stands for Ann, in every hand: Bob’s secret is wrong for it.
   expect(outcome(await post('verify', { token: verification, current: 'bobs own horse' }))).toEqual([
     401,
     'invalid_credentials',

@@ -421,7 +421,7 @@ describe('a door that is open to everyone', () => {
 
   test.each<Case<[permissions: Json]>>([
     ['true for a role', { admin: true }],
-    ['true for whoever is signed in', { user: true }],
+    ['true for the signed-in', { user: true }],
     ['reading for everyone', { '*': { read: true } }],
     ['everything but deletion', { '*': { create: true, read: true, update: true } }],
     [

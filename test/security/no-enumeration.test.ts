@@ -12,7 +12,7 @@ import { type AnyConfig, createTestService, type SendOptions } from '../support/
 import { closeAfterEach, useStorages } from '../support/storages.js'
 
 /**
- * CONTRACT.md §4, "No enumeration": of two services, one with an account and one without, whoever has no role
+ * CONTRACT.md §4, "No enumeration": of two services, one with an account and one without, a caller without a role
  * gets byte-identical answers, after the same calls of hasher and storage.
  */
 

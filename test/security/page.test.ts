@@ -87,7 +87,7 @@ test.each(['/%5Fpage', '/_page/', '/x/../_page', '/%5f%70age'])('%s is the same 
   expect(headers.get('content-security-policy')).toBe(PAGE.policy)
 })
 
-test('whoever asks, no document is read, and nothing is written', async () => {
+test('for every caller, no document is read, and nothing is written', async () => {
   const tokens = [await logIn(service, 'ann'), await logIn(service, 'zoe')]
   const before = await service.dump()
   service.adapter.calls.length = 0

@@ -185,7 +185,7 @@ describe('who is not seen is not told by what would have to agree with them', ()
     expect(answers[1]).toEqual(answers[0])
   })
 
-  test('a delete is answered alike, whoever refers to its target', async () => {
+  test('a delete is answered alike, with every kind of reference to its target', async () => {
     const answers: unknown[] = []
     for (const about of [undefined, P1]) {
       const { probe } = await open({
@@ -330,7 +330,7 @@ describe('who created a document', () => {
     permissions: { '*': { read: { omit: ['createdBy'] } }, user: true, admin: { read: true } },
   }
 
-  test('is expanded through the gate of users, whoever asks', async () => {
+  test('is expanded through the gate of users, for every caller', async () => {
     const service = createTestService({ collections: { users, notes }, auth: { identifier: 'email' } })
     const [ann, bob] = [
       await service.register({ email: 'ann@x.test', password: 'long enough' }),

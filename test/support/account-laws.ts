@@ -171,7 +171,7 @@ async function checkThrottle(create: Create): Promise<void> {
   expect(await guess(one, 'home')).toBe(429)
 }
 
-/** A verification does not tell whoever may write an identifier, and not read it, what it is. */
+/** A verification does not tell an identifier to a caller who may write it and not read it. */
 async function checkUnread(create: Create): Promise<void> {
   const desk = { read: { pick: ['verifiedAt'] }, update: { pick: ['email'] } }
   const { send } = await openStored(

@@ -99,7 +99,7 @@ export interface QuietAdapter {
   readonly adapter: StorageAdapter
   /** Looks at what is written from now on. */
   begin(): Promise<void>
-  /** Settles when whoever reads the log has taken what was written since. */
+  /** Settles when the reader of the log has taken what was written since. */
   quiet(): Promise<void>
   /** Keeps the log from those who wait for more, until the result is called: what is written meanwhile comes together. */
   hold(): () => Promise<void>

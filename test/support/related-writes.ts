@@ -206,7 +206,7 @@ const parse = (line: string): { method: string; name: Name; id: string | undefin
 
 /* What may differ */
 
-/** What references compare when something is written, whoever may read it. */
+/** what references compare when something is written, hidden or not. */
 function toldBy({ config }: WriteWorld, { line, body = {} }: WriteRequest, store: Store): unknown {
   const { schema } = config.collections.things
   const { method, name, id } = parse(line)

@@ -42,7 +42,7 @@ const comparable = (store: Store, known: ReadonlySet<unknown>): unknown =>
   )
 
 /**
- * One meaning (CONTRACT.md §1): whatever is written, and whoever writes it, every storage gives the same answer and holds
+ * One meaning (CONTRACT.md §1): whatever is written, by all writers, every storage gives the same answer and holds
  * the same afterwards. Throws on a counterexample; resolves with how many requests were answered, and have written.
  */
 export async function checkSameWrites(

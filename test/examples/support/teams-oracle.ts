@@ -187,7 +187,7 @@ export function remove(state: State, collection: Collection, id: string): void {
   }
 }
 
-/** What is always so, whoever did what: what belongs together agrees, and nobody belongs twice. */
+/** What is always so, after all that was done: what belongs together agrees, and nobody belongs twice. */
 export function findDisagreement(state: State): string | undefined {
   const agree = (one: Doc, other: Doc | undefined, ...fields: readonly string[]): boolean =>
     other !== undefined && fields.every((field) => one[field] === other[field])

@@ -83,7 +83,7 @@ export async function call(
   const request = httpRequest({ port, host: '127.0.0.1', method, path, headers, ...(agent ? { agent } : {}) })
   request.end(body)
   const [response] = await once(request, 'response')
-  // A service that refuses a body hangs up on whoever goes on sending it.
+  // A service that refuses a body hangs up on a client that goes on sending it.
   request.on('error', () => {})
   const text = Buffer.concat(await response.toArray()).toString()
   return {

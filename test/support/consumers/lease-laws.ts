@@ -49,7 +49,7 @@ export const LEASE_LAWS: readonly ConsumerLaw[] = [
     },
   ],
   [
-    'one process at a time is told, whoever began first, and the next one at once when it ends',
+    'one process at a time is told, in any order of their starts, and the next one at once when it ends',
     async (createWorld) => {
       const timing = createFakeTiming()
       const world = await createWorld(timing)

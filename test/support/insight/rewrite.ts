@@ -87,7 +87,7 @@ interface Condition {
   readonly condition: unknown
 }
 
-/** One condition in other words. What names the caller stays: it is false for whoever lacks it. */
+/** One condition in other words. What names the caller stays: it is false for a caller who lacks it. */
 function rewriteCondition(random: Random, schema: SmallSchema, { name, condition }: Condition): Json {
   const isOperators = typeof condition === 'object' && condition !== null
   const operators = Object.entries(isOperators ? (condition as Json) : { $eq: condition })

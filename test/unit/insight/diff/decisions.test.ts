@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { comparePermissions } from '../../../../src/insight/index.js'
 
-/** How much is decided for collections with rules for several roles, each changed in one place: what is the same is decided once, whoever asks (CONTRACT.md §8, "Diff"). */
+/** How much is decided for collections with rules for several roles, each changed in one place: what is the same is decided once for all callers (CONTRACT.md §8, "Diff"). */
 
 const counted = vi.hoisted(() => ({ decisions: 0 }))
 vi.mock('../../../../src/insight/diff/solver/budget.js', async (original) => {

@@ -155,7 +155,7 @@ test('claims that no documents give stay fields of the caller', () => {
   )
   expect(kinds).toEqual([
     ['widening', false],
-    // Whoever is an admin is a member too.
+    // Who is an admin is a member too.
     ['narrowing', true],
   ])
 })

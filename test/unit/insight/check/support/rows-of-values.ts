@@ -237,7 +237,7 @@ export const ROWS_OF_VALUES: Rows = {
       config({ users: { '*': { read: { omit: ['email'] } } } }),
     ],
     [
-      'for whoever registers',
+      'for all who register',
       config({ users: { user: { read: true } } }),
       [`${U}/user/read`],
       config({ users: { user: { read: true } }, auth: { register: false } }),

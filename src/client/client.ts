@@ -6,7 +6,7 @@ import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
 import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
-import { refuseOthers, writeJson } from './write-json.js'
+import { fault, refuseOthers, writeJson } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
 export type {
@@ -176,7 +176,7 @@ export function createClient<C = unknown>(
         // The service sends longer lists whole, without a way to go on.
         const whole = writeQuery(asked)
         const { limit = 1000 } = asked
-        if (limit > 1000) throw TypeError('limit')
+        if (limit > 1000) throw fault('limit', `takes no ${limit}`)
         let answering = list(writeQuery({ ...asked, limit }), asked).catch((thrown) => {
           // A service that allows less has pages of its own.
           if (thrown.status !== 400) throw thrown
@@ -236,7 +236,7 @@ export function createClient<C = unknown>(
       changeIdentifier: account('change-identifier', undefined, false),
       sessions: about('sessions', Array.isArray),
       async endSession(id: string, asked?: CallOptions) {
-        await ask('DELETE', `/auth/sessions/${encodeURIComponent(id)}`, asked)
+        await ask('DELETE', `/auth/sessions${pathOf(id)}`, asked)
       },
       me: about('me', isDocument),
     },

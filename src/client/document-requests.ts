@@ -12,19 +12,19 @@ export interface DocumentRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The path of a collection. */
-export const pathOf = (collection: string): string => `/${encodeURIComponent(collection)}`
+/** A part of a path. Throws `TypeError` for what would address something else, as a path outside does. */
+export function pathOf(name: unknown, others = /^\.{0,2}$/): string {
+  if (typeof name !== 'string' || others.test(name)) throw fault('a path', `takes no ${name}`)
+  return `/${encodeURIComponent(name)}`
+}
 
 /** Makes the requests of one collection; `etags` holds the state in which each document was read. */
 export function createRequests(collection: string, etags: WeakMap<object, string>) {
   const path = pathOf(collection)
 
-  const at = (document: Addressed): string => {
-    const id = typeof document === 'string' ? document : document._id
-    // Any of these would address something else: the whole collection, a path outside it, or a stream without end.
-    if (typeof id !== 'string' || /^(\.{0,2}|changes)$/.test(id)) throw fault('a document', 'has an _id')
-    return `${path}/${encodeURIComponent(id)}`
-  }
+  // One of these ids would address the whole collection, what is outside it, or a stream without end.
+  const at = (document: Addressed): string =>
+    path + pathOf(Object(document)._id ?? document, /^(\.{0,2}|changes)$/)
 
   const stateOf = (document: Addressed) => etags.get(Object(document))
 

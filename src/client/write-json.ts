@@ -10,9 +10,7 @@ export function refuseOthers(others: object): void {
 
 /** Whether a value is a plain object, of whatever realm: not an array, nor of a class. */
 export const isEntries = (value: unknown): value is Entries =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype) === null
+  Object(value) === value && !Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype)
 
 /**
  * Writes a value as JSON; a property that is `undefined` is left out. Throws `TypeError`, which names the place, for

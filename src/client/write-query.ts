@@ -1,6 +1,7 @@
 import { fault, isEntries, writeJson } from './write-json.js'
 
-type Add = (name: string, text: string) => void
+/** Adds a parameter, as JSON; with `isPlain`, a text as it is. */
+type Add = (name: string, value: unknown, isPlain?: boolean) => void
 
 /**
  * Writes a filter. A condition must never get lost, so an empty one is a fault, and so is a name with
@@ -10,19 +11,16 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
   for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
     if (name === '$or') {
-      if (!Array.isArray(condition) || condition.length === 0) throw fault(inside, 'takes an array')
+      if (!Array.isArray(condition) || !condition[0]) throw fault(inside, 'takes an array')
       for (const [i, group] of condition.entries()) writeFilter(`${inside}[${i}]`, group, add)
     } else if (isEntries(condition)) {
       for (const [operator, operand] of namedIn(inside, condition)) {
         const place = `${inside}[${operator}]`
         if (isEntries(operand)) throw fault(place, 'takes no object')
-        add(
-          place,
-          operator === '$options' && typeof operand === 'string' ? operand : writeJson(place, operand),
-        )
+        add(place, operand, operator === '$options')
       }
     } else {
-      add(inside, writeJson(inside, condition))
+      add(inside, condition)
     }
   }
 }
@@ -30,7 +28,7 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
 function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [string, unknown][] {
   if (!isEntries(value)) throw fault(at, 'takes an object')
   const entries = Object.entries(value)
-  if (!mayBeEmpty && entries.length === 0) throw fault(at, 'is empty')
+  if (!mayBeEmpty && !entries[0]) throw fault(at, 'is empty')
   if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
   return entries
 }
@@ -41,13 +39,16 @@ function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [st
  */
 export function writeQuery(parameters: object): string {
   const pairs: string[] = []
-  const add: Add = (name, text) => pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
+  const add: Add = (name, value, isPlain) => {
+    const text = isPlain && typeof value === 'string' ? value : writeJson(name, value)
+    pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
+  }
   for (const [name, value] of namedIn('options', parameters, true)) {
     if (value === undefined || name === 'signal') continue
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
-      for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, String(direction))
-    else add(name, writeJson(name, value))
+      for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
+    else add(name, value)
   }
   return pairs.join('&')
 }

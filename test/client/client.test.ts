@@ -118,6 +118,7 @@ describe('documents', () => {
 
   test.each<[string, unknown]>([
     ['nothing', undefined],
+    ['null', null],
     ['an empty id', ''],
     ['a step up', '..'],
     ['a stream without end', 'changes'],
@@ -128,6 +129,14 @@ describe('documents', () => {
     for (const call of [notes.get(document), notes.update(document, {}), notes.delete(document)]) {
       expect(await caught(call)).toBeInstanceOf(TypeError)
     }
+    expect(seen).toEqual([])
+  })
+
+  test.each(['', '.', '..'])('are not asked for in what is no collection: %j', async (name) => {
+    const { client, seen } = setUp()
+    expect(() => client.collection(name as 'notes')).toThrow(TypeError)
+    expect(await caught(client.auth.endSession(name))).toBeInstanceOf(TypeError)
+    expect(await caught(client.batch((b) => [b[name as 'notes'].get('x')]))).toBeInstanceOf(TypeError)
     expect(seen).toEqual([])
   })
 

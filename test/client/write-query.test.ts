@@ -290,6 +290,9 @@ test.each<[string, object]>([
   ['null as a filter', { q: null }],
   ['a date that is none', { q: { a: new Date(Number.NaN) } }],
   ['an order that is a list', { sort: ['a'] }],
+  ['a direction that is a bigint', { sort: { a: -1n } }],
+  ['a direction that is undefined', { sort: { a: undefined } }],
+  ['a direction that is a symbol', { sort: { a: Symbol('desc') } }],
   ['a limit that is no number', { limit: Number.NaN }],
   ['a name that is missing', { project: ['a', undefined] }],
 ])('%s is refused', (_, options) => {

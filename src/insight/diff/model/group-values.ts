@@ -62,7 +62,7 @@ export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<s
 /** Texts that a field takes, where its format, its pattern or its length leave few. */
 function sampleText(field: Field): readonly string[] {
   const { definition } = field.items ?? field
-  if (definition.type === 'reference' || IDS.includes(field.path)) return [SOME_ID, OTHER_ID]
+  if (definition.type === 'reference' || IDS.includes(field.path)) return [SOME_ID, OTHER_ID, LAST_ID]
   if (definition.type !== 'string') return []
   const { format, minLength = 0 } = definition
   if (format !== undefined) return FORMATS[format]
@@ -74,6 +74,8 @@ const IDS: readonly string[] = ['_id', 'createdBy']
 
 const SOME_ID = '01990000-0000-7000-8000-000000000001'
 const OTHER_ID = '01990000-0000-7000-8000-000000000002'
+/** Behind most that rules compare an `_id` with. */
+const LAST_ID = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 
 const FORMATS = {
   email: ['ann@example.com', 'bob@example.com', 'eve@example.com'],

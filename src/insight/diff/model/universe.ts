@@ -4,6 +4,7 @@ import type { Field } from '../../../fields/field-type.js'
 import { isEqualJson } from '../../../json/equality.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
+import { isUuid } from '../../../schema/names.js'
 import { normalise } from '../../../schema/normalise.js'
 import { KIND_OF, listOf, type Value, type Variable } from '../solver/variable.js'
 import type { DocumentOperation } from '../types.js'
@@ -63,8 +64,10 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
     const own = valuesOf(field, candidates)
     const fresh = takenBy(sides.before, field, own)
     const stored = storedVariable(field, own, false)
-    const isFree = fresh === own && !isRequired(sides.before, field.path)
-    const freshStored = isFree ? stored : storedVariable(field, fresh, isRequired(sides.before, field.path))
+    const isFree = fresh === own && !isAlwaysThere(sides.before, field.path)
+    const freshStored = isFree
+      ? stored
+      : storedVariable(field, fresh, isAlwaysThere(sides.before, field.path))
     return { field, fresh, stored, freshStored, isFree }
   })
   const hasStale = !found.every(({ isFree }) => isFree)
@@ -121,6 +124,7 @@ const isValid = (collection: Collection, path: string, value: unknown): boolean 
   remember(collection.validate, path + JSON.stringify(value), () => isStored(collection, path, value))
 
 function isStored({ fields, validate }: Collection, path: string, value: unknown): boolean {
+  if (path === '_id') return isUuid(String(value))
   const [top = path] = path.split('.')
   const declared = fields.find(({ name }) => name === top)
   if (!declared) return true
@@ -134,8 +138,12 @@ function isStored({ fields, validate }: Collection, path: string, value: unknown
   )
 }
 
-const isRequired = ({ fields }: Collection, path: string): boolean =>
-  fields.some(({ name, definition }) => name === path && definition.required === true)
+/** Whether a new document has a field, given or by default. */
+const isAlwaysThere = ({ fields }: Collection, path: string): boolean =>
+  fields.some(
+    ({ name, definition }) =>
+      name === path && (definition.required === true || Object.hasOwn(definition, 'default')),
+  )
 
 /** What a field may be, and the elements that it may have where it is a list. */
 type Possible = Pick<Variable, 'values' | 'elements'>

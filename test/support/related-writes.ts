@@ -405,7 +405,10 @@ function findUnfounded(
     return values.some((value) => value === undefined || (to !== id && textAt(target, there) !== value))
   }
   const candidates = [body, own ?? {}].flatMap((one) => heldBy(schema, one))
-  return pathsOf(answer).filter((path) => !candidates.some((held) => held.path === path && isWrong(held)))
+  // Of what is hidden, the whole property is named.
+  const isAbout = (path: string, held: { readonly path: string }): boolean =>
+    held.path === path || held.path.startsWith(`${path}/`)
+  return pathsOf(answer).filter((path) => !candidates.some((held) => isAbout(path, held) && isWrong(held)))
 }
 
 /** The paths of the faults of references. */

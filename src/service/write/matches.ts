@@ -2,16 +2,17 @@ import type { Collection, Match, ServicePlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import type { Ordered } from '../../filter/compare.js'
 import { and, type FieldRef, type Filter, not, nothing } from '../../filter/filter.js'
+import type { ReadAccess } from '../../permissions/read-access.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
 import type { Agreement } from '../store.js'
-import { type Asker, brokenReferenceFor } from './rules/veil.js'
+import { type Asker, brokenReferenceFor, placeSeen } from './rules/veil.js'
 
 /** A write of one document; a new one has no `before`. */
 interface Written {
-  readonly before?: JsonObject
+  readonly before?: StoredDocument
   /** The values of properties that count as new, whatever was there; `undefined` for none. Default: none. */
   readonly renewed?: ReadonlyMap<string, unknown>
   /** Whether others may refer to the `_id` of a new document, because somebody has chosen it. */
@@ -21,6 +22,12 @@ interface Written {
   readonly at?: string | undefined
   /** Whose faults these are. Default: an operator's, to whom everything is named. */
   readonly asker?: Asker
+}
+
+/** The sides of a write that are judged before it is planned. */
+interface Changed extends Pick<Written, 'renewed'> {
+  readonly before?: JsonObject
+  readonly after: JsonObject
 }
 
 /** Finds the values of a document to which a reference may lead; `undefined` where it may not. */
@@ -33,7 +40,7 @@ export type FindTarget = (reference: Reference) => JsonObject | undefined
 export const judgeMatches = (
   { matches }: ServicePlan,
   collection: Collection,
-  { before = {}, after, renewed }: Omit<Written, 'after'> & { readonly after: JsonObject },
+  { before = {}, after, renewed }: Changed,
   { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
 ): readonly Fault[] =>
   (matches.from.get(collection.name) ?? []).flatMap((match) =>
@@ -107,13 +114,13 @@ const NONE: readonly Agreement[] = []
 function planReferring(
   match: Match,
   collection: Collection,
-  { before = {}, after, renewed: names, at = '', asker }: Written,
+  { before, after, renewed: names, at = '', asker }: Written,
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
-  const renewed = findRenewed(match, collection, { before, after, renewed: names })
+  const renewed = findRenewed(match, collection, { before: before ?? {}, after, renewed: names })
   const held = new Set(collectMatched(match, collection, after).map(({ id }) => id))
-  const gone = collectMatched(match, collection, before).filter(({ id }) => !held.has(id))
+  const gone = collectMatched(match, collection, before ?? {}).filter(({ id }) => !held.has(id))
   return [
     ...gone.map(({ id }): Agreement => ({ ...own, key: keyOf(id) })),
     ...renewed.map((reference): Agreement => {
@@ -123,11 +130,23 @@ function planReferring(
         key: keyOf(reference.id),
         step: { in: match.target, require: reference.id, where },
         refuse: () =>
-          asker ? brokenReferenceFor(asker, collection, reference, at) : brokenReference(reference, at),
+          asker
+            ? brokenReferenceFor(asker, collection, asSeen(reference, before, asker.access(collection)), at)
+            : brokenReference(reference, at),
       }
     }),
   ]
 }
+
+/** A reference, at the place that who has an access to its document may learn. */
+const asSeen = (
+  reference: Reference,
+  before: StoredDocument | undefined,
+  access: ReadAccess | null,
+): Reference =>
+  before
+    ? { ...reference, path: placeSeen(reference.path, (name) => access?.isShown(before, name) ?? false) }
+    : reference
 
 /** No document that refers to it may disagree with what it has become. */
 function planReferred(

@@ -13,7 +13,6 @@ import {
   holdsReference,
   type Reference,
 } from '../../schema/references.js'
-import { MAX_FAULTS } from '../../schema/validator.js'
 import type { WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
@@ -157,7 +156,7 @@ export function judgeMatching(
     findTarget: referable,
     isLater: isInBatch === true,
   })
-  return faults.filter(({ path }) => !paths.has(path)).slice(0, MAX_FAULTS)
+  return faults.filter(({ path }) => !paths.has(path))
 }
 
 /** The faults of references that are new in `after`. */
@@ -170,7 +169,6 @@ export const judgeReferences = (
   collection.hasReferences
     ? findNewReferences(collection.fields, before, after)
         .filter((reference) => !referable(reference))
-        .slice(0, MAX_FAULTS)
         .map(unknownReference)
     : []
 

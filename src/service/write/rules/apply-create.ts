@@ -4,12 +4,11 @@ import { toPointerPart } from '../../../json/pointer.js'
 import { bindSet } from '../../../permissions/write-rules.js'
 import { isAnywhere } from '../../../query/where.js'
 import { applyDefaultsInSlices, normalisePropertiesInSlices } from '../../../schema/normalise.js'
-import { MAX_FAULTS } from '../../../schema/validator.js'
 import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import type { SystemFields } from '../stored-document.js'
-import { type Applied, blame, cutUndeclared, type Trial } from './choose-rule.js'
+import { type Applied, cutUndeclared, Sieve, type Trial } from './choose-rule.js'
 
 /** The fields of a new document. */
 export interface Created {
@@ -39,19 +38,17 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   if (!set) return { kind: 'refused' }
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
-  const { fields, faults: own } = yield* judgeInSlices(collection, given, draft)
+  const sieve = new Sieve(call, trial)
+  const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, sieve.tells)
   const broken = draft.judgeReferences(fields)
-  if (own.length + broken.length > 0) {
-    const known = new Set(own.map(({ path }) => path))
-    const others = broken.filter(({ path }) => !known.has(path))
-    return blame(trial, [...own, ...others].slice(0, MAX_FAULTS))
-  }
+  const unfitting = sieve.judge(broken.length === 0 ? own : [...own, ...broken.filter(sieve.tells)])
+  if (unfitting) return unfitting
   return isAnywhere(rule.check) || call.judge.admits(rule, { ...fields, ...draft.system })
     ? { kind: 'fits', fields, given }
     : { kind: 'refused' }
 }
 
-/** A body as it would be stored, and its faults. */
+/** A body as it would be stored, and its faults, of which one path may have two. */
 interface Judged {
   readonly fields: JsonObject
   readonly faults: readonly Fault[]
@@ -61,20 +58,22 @@ interface Judged {
 export const judgeBody = (collection: Collection, body: JsonObject, now: string): Judged =>
   runAtOnce((slice) => judgeInSlices(collection, body, { system: { createdAt: now }, slice }))
 
+interface Judging extends Pick<Draft, 'required' | 'slice'> {
+  readonly system: Pick<SystemFields, 'createdAt'>
+}
+
 function* judgeInSlices(
   { fields: declared, validate }: Collection,
   body: JsonObject,
-  { system, required = [], slice }: Pick<Draft, 'required' | 'slice'> & { system: { createdAt: string } },
+  { system, required = [], slice }: Judging,
+  isRelevant?: (fault: Fault) => boolean,
 ): Sliced<Judged> {
   const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
   const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
   // A default does not do for what must be given.
   const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
-  const found = yield* validate.inSlices(fields, slice)
+  const found = yield* validate.inSlices(fields, slice, isRelevant && { isRelevant })
   if (missing.length === 0) return { fields, faults: found }
-  const faults = [
-    ...missing.map((path): Fault => ({ path, code: 'required', message: 'is required' })),
-    ...found.filter(({ path }) => !missing.includes(path)),
-  ]
-  return { fields, faults }
+  const lacking = missing.map((path): Fault => ({ path, code: 'required', message: 'is required' }))
+  return { fields, faults: [...lacking, ...found] }
 }

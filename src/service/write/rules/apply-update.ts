@@ -2,7 +2,7 @@ import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
 import { isObject, readOwn } from '../../../json/own-properties.js'
-import { toPointerPart } from '../../../json/pointer.js'
+import { readPointer, toPointerPart } from '../../../json/pointer.js'
 import { acceptsProperty, bindSet } from '../../../permissions/write-rules.js'
 import { findImmutableChanges, holdsImmutable, immutable, isChange } from '../../../schema/changes.js'
 import { isFieldName } from '../../../schema/names.js'
@@ -13,7 +13,8 @@ import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
-import { type Applied, blame, cutUndeclared, type Trial } from './choose-rule.js'
+import { type Applied, cutUndeclared, firstOfEach, Sieve, type Trial } from './choose-rule.js'
+import { placeSeen } from './veil.js'
 
 /** What an update needs beside the fields. */
 export interface UpdateDraft {
@@ -77,8 +78,10 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const after = updateFields(collection.fields, readFields(stored), update)
   const unseen = findUnseen(collection, given, update, draft)
   const next = { after, unseen }
-  const faults = yield* judgeUpdate(collection, given, update, { ...draft, next })
-  if (faults.length > 0) return blame(trial, faults)
+  const sieve = new Sieve(call, trial)
+  const faults = yield* judgeUpdate(collection, given, update, { ...draft, next, tells: sieve.tells })
+  const unfitting = sieve.judge(faults)
+  if (unfitting) return unfitting
 
   const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
   const secrets = new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
@@ -109,12 +112,18 @@ interface Next extends Pick<Updated, 'unseen'> {
   readonly after: JsonObject
 }
 
+interface Judging extends UpdateDraft {
+  readonly next: Next
+  /** Whether a fault is told by itself. */
+  readonly tells: (fault: Fault) => boolean
+}
+
 /** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
 function* judgeUpdate(
   collection: Collection,
   given: JsonObject,
   update: Update,
-  { next, shown, isShown, judgeReferences, judgeMatches, mode, slice }: UpdateDraft & { readonly next: Next },
+  { next, shown, isShown, judgeReferences, judgeMatches, mode, slice, tells }: Judging,
 ): Sliced<readonly Fault[]> {
   const { fields } = collection
   const unseen = fields.filter(
@@ -129,6 +138,8 @@ function* judgeUpdate(
     (field) => field.definition.required && !closed.includes(field) && !Object.hasOwn(after, field.name),
   )
   const broken = judgeReferences(before, after)
+  const placeOf = ({ path }: Fault): string =>
+    readPointer(given, path) === undefined ? placeSeen(path, isShown) : path
   const known = [
     ...closed.map(({ name }) => immutable(toPointerPart(name))),
     ...missing.map(
@@ -136,12 +147,12 @@ function* judgeUpdate(
     ),
     ...findImmutableChanges(fields, before, after),
     ...broken,
-    ...judgeMatches(next, broken),
+    ...judgeMatches(next, broken).map((fault) => ({ ...fault, path: placeOf(fault) })),
     ...(mode === 'patch' ? findUnknownNulls(fields, open, collection.additionalProperties) : []),
   ]
   return yield* collection.validate.inSlices(after, slice, {
-    known: known.slice(0, MAX_FAULTS),
-    isRelevant: (fault) => isChange(fault, open, before, after),
+    known: firstOfEach(known.filter(tells)).slice(0, MAX_FAULTS),
+    isRelevant: (fault) => isChange(fault, open, before, after) && tells(fault),
   })
 }
 

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
 import { refused } from '../../refusals.js'
-import { invalidFor } from './veil.js'
+import { type Asker, createNaming, type IsNamed, invalidFor } from './veil.js'
 
 /** A rule, and the properties that it keeps of a body. */
 export interface Trial {
@@ -105,10 +105,62 @@ export function cutUndeclared({ fields, additionalProperties }: Collection, give
   )
 }
 
-/** A caller's value that does not fit the field is not a fault of the body: the rule does not run. */
-export function blame({ rule }: Trial, faults: readonly Fault[]): Unfitting {
-  const own = faults.filter((fault) => !comesFromVariable(rule, fault))
-  return own.length > 0 ? { kind: 'invalid', faults: own } : { kind: 'refused' }
+/** Names near to undeclared ones, of those that the rule accepts. */
+export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
+  const names = collection.fields.map(({ name }) => name)
+  const accepted = names.filter((name) => acceptsProperty(rule, name, collection))
+  return addNearNames(faults, collection.fields, accepted)
+}
+
+/**
+ * Sorts the faults of a body under a rule while they are found: only those of which its caller may learn are counted. So
+ * those that are hidden take no room from others, and nothing tells how many they are (CONTRACT.md §5, "No leak").
+ */
+export class Sieve {
+  readonly #asker: Asker
+  readonly #trial: Trial
+  #isNamed: IsNamed | undefined
+  #hasVariable = false
+  #hidden: Fault | undefined
+
+  constructor(asker: Asker, trial: Trial) {
+    this.#asker = asker
+    this.#trial = trial
+  }
+
+  /** Whether a fault is told by itself; others are remembered. */
+  readonly tells = (fault: Fault): boolean => {
+    const { collection, rule } = this.#trial
+    // A caller's value that does not fit the field is not a fault of the body.
+    if (comesFromVariable(rule, fault)) {
+      this.#hasVariable = true
+      return false
+    }
+    this.#isNamed ??= createNaming(this.#asker, collection)
+    if (this.#isNamed(fault)) return true
+    this.#hidden ??= fault
+    return false
+  }
+
+  /**
+   * What a body comes to with the faults that are told, of which a path has the first; `undefined` where it has none.
+   * Those that are hidden are one, the last.
+   */
+  judge(told: readonly Fault[]): Unfitting | undefined {
+    const hidden = this.#hidden
+    // The rule does not run.
+    if (told.length === 0 && !hidden) return this.#hasVariable ? { kind: 'refused' } : undefined
+    const faults = firstOfEach(told)
+    if (hidden) return { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden] }
+    return { kind: 'invalid', faults: faults.slice(0, MAX_FAULTS) }
+  }
+}
+
+/** The first fault of each path. */
+export function firstOfEach(faults: readonly Fault[]): readonly Fault[] {
+  const byPath = new Map<string, Fault>()
+  for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault)
+  return [...byPath.values()]
 }
 
 function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
@@ -118,11 +170,4 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
     if (isIts && findVariables(value).length > 0) return true
   }
   return false
-}
-
-/** Names near to undeclared ones, of those that the rule accepts. */
-export function explain({ collection, rule }: Trial, faults: readonly Fault[]): readonly Fault[] {
-  const names = collection.fields.map(({ name }) => name)
-  const accepted = names.filter((name) => acceptsProperty(rule, name, collection))
-  return addNearNames(faults, collection.fields, accepted)
 }

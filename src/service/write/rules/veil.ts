@@ -1,6 +1,6 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault, ServiceError } from '../../../errors.js'
-import { toPointerParts } from '../../../json/pointer.js'
+import { toPointerPart, toPointerParts } from '../../../json/pointer.js'
 import { includesProperty } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import type { Reference } from '../../../schema/references.js'
@@ -9,7 +9,7 @@ import type { Call } from '../../call.js'
 import { conflict, invalid, unknownReference } from '../../refusals.js'
 
 /** Whose errors these are: what they may neither read nor write is not named. */
-export type Asker = Pick<Call, 'caller' | 'service'>
+export type Asker = Pick<Call, 'caller' | 'service' | 'access'>
 
 /** Says whether a caller may read or write a top-level property, whatever the documents. */
 function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
@@ -27,6 +27,14 @@ function knows({ caller, service }: Asker, collection: Collection): (name: strin
     writing.some((rule) => acceptsProperty(rule, name, collection))
 }
 
+/** Whether the property of a fault is named to a caller. */
+export type IsNamed = (fault: Fault) => boolean
+
+export function createNaming(asker: Asker, collection: Collection): IsNamed {
+  const isKnown = knows(asker, collection)
+  return ({ path }) => path === '' || isKnown(firstName(path))
+}
+
 /** What stands for the properties that a caller may neither read nor write. */
 const UNNAMED = 'properties that you may neither read nor write'
 
@@ -35,8 +43,7 @@ const UNNAMED = 'properties that you may neither read nor write'
  * become one, of the whole, which names nothing (CONTRACT.md §6).
  */
 function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): readonly Fault[] {
-  const isKnown = knows(asker, collection)
-  const isNamed = ({ path }: Fault): boolean => path === '' || isKnown(firstName(path))
+  const isNamed = createNaming(asker, collection)
   const hidden = faults.find((fault) => !isNamed(fault))
   if (!hidden) return faults
   return [...faults.filter(isNamed), { path: '', code: hidden.code, message: `has a fault in ${UNNAMED}` }]
@@ -44,6 +51,15 @@ function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): r
 
 /** The name that a JSON pointer begins with. */
 const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
+
+/**
+ * The place of a fault of what is stored, as who may see these properties may learn it: of what is hidden on this document
+ * it is the whole property, so that it tells neither which parts have the fault, nor how many.
+ */
+export function placeSeen(path: string, isShown: (name: string) => boolean): string {
+  const name = firstName(path)
+  return isShown(name) ? path : toPointerPart(name)
+}
 
 /** The error of a body with faults. */
 export const invalidFor = (

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createMemoryAdapter } from '../../src/index.js'
+import type * as ChooseRule from '../../src/service/write/rules/choose-rule.js'
+import type * as Veil from '../../src/service/write/rules/veil.js'
+import { checkHiddenFaults, hiddenFaults } from '../support/hidden-faults.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Faults that tell of others which are hidden: what guards the real ones has to notice. */
+
+const CHOOSE_RULE = '../../src/service/write/rules/choose-rule.js'
+const VEIL = '../../src/service/write/rules/veil.js'
+
+type Sieve = InstanceType<typeof ChooseRule.Sieve>
+
+const breakSieve =
+  (break_: (sieve: Sieve) => Partial<Sieve>) =>
+  async (original: () => Promise<unknown>): Promise<object> => {
+    const real = (await original()) as typeof ChooseRule
+    return {
+      ...real,
+      Sieve: class extends real.Sieve {
+        constructor(...args: ConstructorParameters<typeof real.Sieve>) {
+          super(...args)
+          Object.assign(this, break_(this))
+        }
+      },
+    }
+  }
+
+const mutants: readonly Mutant[] = [
+  ['hidden faults are counted', CHOOSE_RULE, breakSieve(() => ({ tells: () => true }))],
+  [
+    'where a hidden fault is, others are left out',
+    CHOOSE_RULE,
+    breakSieve(({ judge }) => ({
+      judge(told) {
+        const judged = judge.call(this, told)
+        return judged?.kind === 'invalid' ? { ...judged, faults: judged.faults.slice(-1) } : judged
+      },
+    })),
+  ],
+  [
+    'the place inside what is hidden is told',
+    VEIL,
+    async (original) => ({ ...((await original()) as typeof Veil), placeSeen: (path: string) => path }),
+  ],
+]
+
+const checkAll = async (mutant: Mutant): Promise<void> => {
+  const create = await createMutant(mutant)
+  for (const [, one] of hiddenFaults)
+    await checkHiddenFaults({ create, createAdapter: createMemoryAdapter }, one)
+}
+
+test('the real faults, taken through the same hands, pass', () =>
+  checkAll(['nothing is broken', CHOOSE_RULE, breakSieve(() => ({}))]))
+
+test.each(mutants)('%s: noticed', async (...mutant) => {
+  expect(await fails(checkAll(mutant))).toBe(true)
+})

@@ -13,8 +13,8 @@ const REQUIRED = { auth: { requireVerified: true } }
 const WRONG = [401, 'invalid_credentials']
 
 describe.each(storages)('an account that is not verified, in %s,', (_, create) => {
-  async function open(settings: Settings = {}) {
-    const stage = createStage(configOf({ ...REQUIRED, ...settings }), create())
+  async function open(settings: Settings = {}, options: object = {}) {
+    const stage = createStage(configOf({ ...REQUIRED, ...settings }), create(), options)
     opened.push(stage.service)
     const sent = await stage.post('register', { ...ann, name: 'Ann' })
     expect([sent.status, sent.text]).toEqual([202, '{}'])
@@ -81,6 +81,26 @@ describe.each(storages)('an account that is not verified, in %s,', (_, create) =
     const guess = await send(path, { caller: { id: 'x', roles: ['desk'] }, body: { email: ann.email } })
     expect([guess.status, guess.body]).toEqual([200, { _id: id }])
     expect(await verified()).toBeUndefined()
+  })
+
+  test('is judged as it would be stored, by a check and by a hook', async () => {
+    const check = { verifiedAt: { $exists: true } }
+    const desk = { read: true, update: { pick: ['email', 'name'], check } }
+    const heard: unknown[] = []
+    const before = ({ after }: { after?: { verifiedAt?: string } | null }) => {
+      heard.push(after?.verifiedAt)
+    }
+    const permissions = { desk, admin: true }
+    const { send, post, id, token } = await open({ permissions }, { hooks: { users: { before } } })
+    await post('verify', { token, current: ann.password })
+    const [path, caller] = [`PATCH /users/${id}`, { id: 'x', roles: ['desk'] }]
+    expect((await send(path, { caller, body: { name: 'Anna' } })).status).toBe(200)
+    expect(outcomeOf(await send(path, { caller, body: { email: 'moved@example.org' } }))).toEqual([
+      403,
+      'forbidden',
+    ])
+    expect((await send(path, { caller: ADMIN, body: { email: 'moved@example.org' } })).status).toBe(200)
+    expect(heard).toEqual([undefined, expect.any(String), expect.any(String), undefined])
   })
 
   test('is not created by a rule of everyone, and opened by a reset', async () => {

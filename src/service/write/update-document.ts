@@ -168,8 +168,7 @@ async function planReplacement(
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
-  const settled = attachment?.settle(stored, fields, unseen) ?? fields
-  const document = updateStoredDocument(stored, settled, now, { hashes, stamp: taken?.stamp })
+  const document = updateStoredDocument(stored, fields, now, { hashes, stamp: taken?.stamp })
   const before = writeBefore(call, collection, stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
   const { steps, agreements, refuse } = planReplace(call, collection, {

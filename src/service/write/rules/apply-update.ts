@@ -85,7 +85,8 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
 
   const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
   const secrets = new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
-  const fields = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
+  const written = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
+  const fields = call.service.attachments.get(collection.name)?.settle(stored, written, unseen) ?? written
   const { _id, createdAt, createdBy } = stored
   const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
   if (!call.judge.admits(rule, document)) return { kind: 'refused' }

@@ -44,4 +44,8 @@ test('diff says what it cannot read', async () => {
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('nosuch.json')
   expect(stderr).not.toMatch(STACK)
+  await writeFiles({ 'wrong.json': withRead('yes') })
+  const wrong = await run('diff', 'open.json', 'wrong.json')
+  expect([wrong.code, wrong.stdout]).toEqual([1, ''])
+  expect(wrong.stderr).toContain('wrong.json /collections/notes/permissions/user/read: ')
 })

@@ -190,6 +190,11 @@ describe('the command', () => {
     expect(await readFile(out, 'utf8')).toBe(printTypes(JSON.parse(await readFile(example, 'utf8'))))
     const nowhere = writeTypes({ config: example, out: join(folder, 'no', 'out.ts') }, () => {})
     await expect(nowhere).rejects.toBeInstanceOf(FileError)
+    const itself = join(folder, 'config.json')
+    await writeFile(itself, '{}')
+    const lost = writeTypes({ config: itself, out: join(folder, '.', 'config.json') }, () => {})
+    await expect(lost).rejects.toBeInstanceOf(FileError)
+    expect(await readFile(itself, 'utf8')).toBe('{}')
   })
 
   test('has no types for what could not be served', async () => {

@@ -1,5 +1,8 @@
+import { ConfigError } from '../../errors.js'
+import { compileForInsight } from '../../insight/compile.js'
 import { comparePermissions } from '../../insight/diff/compare-permissions.js'
 import { describeDifferences } from '../../insight/diff/describe-differences.js'
+import type { InsightOptions } from '../../insight/options.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { DiffArguments } from '../arguments/arguments.js'
 import { readJsonFile } from '../read-json-file.js'
@@ -13,10 +16,21 @@ export async function diff(
   { before, after, format, authenticate, production, failsOnWidening }: DiffArguments,
   { print, isColoured = false }: Terminal,
 ): Promise<number> {
-  const differences = comparePermissions(await readJsonFile(before), await readJsonFile(after), {
-    authenticate,
-    production,
-  })
+  const options = { authenticate, production }
+  const [was, is] = [await readConfig(before, options), await readConfig(after, options)]
+  const differences = comparePermissions(was, is, options)
   print(describeDifferences(differences, format, isColoured ? coloured : plain))
   return failsOnWidening && differences.some(({ kind }) => kind !== 'narrowing') ? 1 : 0
+}
+
+/** Reads one of two configurations, whose faults say in which file they are. */
+async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
+  const config = await readJsonFile(file)
+  try {
+    compileForInsight(config, options)
+    return config
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown
+    throw new ConfigError(thrown.faults.map((fault) => ({ ...fault, path: `${file} ${fault.path || '/'}` })))
+  }
 }

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { compileConfig } from '../../config/compile-config.js'
 import { settleShape } from '../../config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
@@ -24,6 +25,8 @@ export async function writeTypes(
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)
+  if (out !== undefined && resolve(out) === resolve(config))
+    throw new FileError(`${out} is the configuration: the types need another file`)
   // The types do not depend on the callers; a host may have its own accounts.
   compileConfig(written, { production: false, hasAuthenticate: true })
   const text = printTypes(written as Config)

@@ -319,6 +319,7 @@ test('a text is sent as it is', async () => {
 
 test.each<readonly [what: string, config: unknown, request: Partial<ExplainedRequest>, error: object]>([
   ['what is below /auth', articles, { path: '/auth/login' }, { name: 'TypeError' }],
+  ['a body of a GET', articles, { method: 'GET', body: {} }, { name: 'TypeError' }],
   ['a path without a slash', articles, { path: 'articles' }, { name: 'TypeError' }],
   ['a time that is none', articles, { now: 'yesterday' }, { name: 'TypeError' }],
   ['a wrong configuration', { collections: 1 }, {}, { code: 'invalid_config' }],

@@ -183,7 +183,7 @@ function describeLosses(
   const losses = walk(place, definition).flatMap(([path, { type, nullable }]) => [
     ...(nullable ? [`${path} holds null: such a field is not there`] : []),
     ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
-      ? [`${path} is any JSON, for its values have no type in common: filters cannot ask about it`]
+      ? [`${path} is any JSON, for its values do not tell one type: filters cannot ask about it`]
       : []),
   ])
   return losses.concat(broken)

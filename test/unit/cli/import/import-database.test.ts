@@ -131,9 +131,9 @@ test('what cannot be taken as it was is named', () => {
     'tags is a list of other values: only lists of objects, and objects, are taken',
     'posts.id does not name each document by one text or number: it is not unique here',
     'notes.authorId is not a reference: 9 is not the id of a document of authors',
-    'notes.any.list[] is any JSON, for its values have no type in common: filters cannot ask about it',
+    'notes.any.list[] is any JSON, for its values do not tell one type: filters cannot ask about it',
     'notes.at holds null: such a field is not there',
-    'notes.at is any JSON, for its values have no type in common: filters cannot ask about it',
+    'notes.at is any JSON, for its values do not tell one type: filters cannot ask about it',
   ])
 })
 

@@ -113,6 +113,24 @@ describe.each(useStorages())('in %s', (_, create) => {
   })
 })
 
+type ReadLog = NonNullable<StorageAdapter['changes']>
+type LogPage = Awaited<ReturnType<ReadLog>>
+
+/** A memory whose log is told in another way. */
+function withLog(
+  tell: (page: LogPage, query: Parameters<ReadLog>[1]) => LogPage | Promise<LogPage>,
+): StorageAdapter {
+  const memory = createMemoryAdapter()
+  return {
+    ...memory,
+    async changes(after, query) {
+      const page = await memory.changes?.(after, query)
+      if (!page) throw new Error('there is a log')
+      return tell(page, query)
+    },
+  }
+}
+
 /** A memory whose log can be held back, and read in pages of so many changes. */
 function holdLog(most = Number.POSITIVE_INFINITY) {
   const memory = createMemoryAdapter()
@@ -373,21 +391,13 @@ describe('what a claim asks for is followed', () => {
   })
 
   test('where the log does not tell of the change any more', async () => {
-    const inner = createMemoryAdapter()
     let isGap = false
-    const service = await serve({
-      adapter: {
-        ...inner,
-        async changes(after, query) {
-          const page = await inner.changes?.(after, query)
-          if (!page) throw new Error('there is no log')
-          const isLost = isGap && page.changes.length > 0
-          if (isLost) isGap = false
-          return isLost ? { ...page, changes: [], gap: true } : page
-        },
-      },
-      config: byOrg,
+    const adapter = withLog((page) => {
+      const isLost = isGap && page.changes.length > 0
+      if (isLost) isGap = false
+      return isLost ? { ...page, changes: [], gap: true } : page
     })
+    const service = await serve({ adapter, config: byOrg })
     const { token, id } = await service.register({ name: 'ann', pin: 'secret' })
     await join(service, 'acme', 'red')
     await join(service, 'beta', 'red')
@@ -405,23 +415,15 @@ describe('what a claim asks for is followed', () => {
 })
 
 test('who comes back and begins anew is told nothing by a claim that was lost meanwhile', async () => {
-  const inner = createMemoryAdapter()
   let meanwhile: (() => Promise<unknown>) | undefined
-  const service = await serve({
-    adapter: {
-      ...inner,
-      async changes(after, query) {
-        const page = await inner.changes?.(after, query)
-        if (!page) throw new Error('there is no log')
-        // Who comes back does not wait for changes.
-        const act = query.wait === undefined ? meanwhile : undefined
-        if (act) meanwhile = undefined
-        await act?.()
-        return page
-      },
-    },
-    config,
+  const adapter = withLog(async (page, { wait }) => {
+    // Who comes back does not wait for changes.
+    const act = wait === undefined ? meanwhile : undefined
+    if (act) meanwhile = undefined
+    await act?.()
+    return page
   })
+  const service = await serve({ adapter, config })
   const { open, write } = service
   const caller = { id: 'ann' }
   await open('/notes/changes', { caller: { id: 'bob' } })
@@ -488,16 +490,10 @@ test('a claim with $now is as of each change, and gives a reset every minute and
 
 test('a change that nobody has logged is found after 30 seconds, and so is one behind a gap', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const memory = createMemoryAdapter()
   let isMissed = false
-  const adapter: StorageAdapter = {
-    ...memory,
-    async changes(after, query) {
-      const page = await memory.changes?.(after, query)
-      if (!page) throw new Error('there is a log')
-      return isMissed ? { ...page, changes: page.changes.filter((change) => change.in !== 'members') } : page
-    },
-  }
+  const adapter = withLog((page) =>
+    isMissed ? { ...page, changes: page.changes.filter((change) => change.in !== 'members') } : page,
+  )
   const service = await serve({ adapter, config })
   const stream = await service.open('/notes/changes', { caller: { id: 'ann' } })
   isMissed = true

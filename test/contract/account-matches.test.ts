@@ -3,7 +3,16 @@ import type { HookResult } from '../../src/index.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { outcomeOf } from './support/accounts.js'
-import { ADMIN, ann, bob, configOf, createStage, storedUser } from './support/verified-accounts.js'
+import {
+  ADMIN,
+  ann,
+  bob,
+  configOf,
+  createStage,
+  PERMISSIONS,
+  type Settings,
+  storedUser,
+} from './support/verified-accounts.js'
 
 // CONTRACT.md §2, "Match"; §4, "Verification", "Changing the identifier"
 
@@ -16,9 +25,14 @@ const UNNAMED = [[400, 'validation_failed'], { '': 'unknown_reference' }]
 
 describe.each(storages)('what the routes of accounts write, in %s,', (_, create) => {
   /** A stage on which Ann is verified, and holds a card that agrees with her. */
-  async function open(match: object, cardOf: (user: { readonly verifiedAt: string }) => object) {
+  async function open(
+    match: object,
+    cardOf: (user: { readonly verifiedAt: string }) => object,
+    more: Settings = {},
+  ) {
     const { collections, auth } = configOf({
       schema: { card: { type: 'reference', collection: 'cards', match } },
+      ...more,
     })
     const cards = {
       schema: { mail: { type: 'string' }, at: { type: 'timestamp' } },
@@ -37,8 +51,22 @@ describe.each(storages)('what the routes of accounts write, in %s,', (_, create)
     send(`PATCH /users/${id}`, { caller: ADMIN, body })
   const answered = (sent: Awaited<ReturnType<typeof change>>) => [outcomeOf(sent), faultsOf(sent)]
 
-  test('agrees with what the account refers to: a new identifier', async () => {
-    const stage = await open({ email: 'mail' }, () => ({ mail: ann.email }))
+  const claim = { from: 'cards', where: { mail: '$user.email' }, take: 'mail' }
+
+  test.each<[string, Settings]>([
+    ['', {}],
+    [
+      ', under a claim',
+      {
+        permissions: {
+          ...PERMISSIONS,
+          '*': { read: { pick: ['name'], where: { name: { $in: '$user.mails' } } } },
+        },
+        auth: { claims: { mails: claim } },
+      },
+    ],
+  ])('agrees with what the account refers to: a new identifier%s', async (_, more) => {
+    const stage = await open({ email: 'mail' }, () => ({ mail: ann.email }), more)
     await stage.post('change-identifier', { current: ann.password, new: bob.email }, stage.session)
     const [, offer] = await stage.mail.take()
     const token = offer && 'token' in offer ? offer.token : ''

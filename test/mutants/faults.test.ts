@@ -42,7 +42,14 @@ const mutants: readonly Mutant[] = [
   [
     'the place inside what is hidden is told',
     VEIL,
-    async (original) => ({ ...((await original()) as typeof Veil), placeSeen: (path: string) => path }),
+    async (original) => {
+      const real = (await original()) as typeof Veil
+      return {
+        ...real,
+        faultSeen: (...[reference]: Parameters<typeof real.faultSeen>) =>
+          real.faultSeen(reference, { given: {}, isShown: () => true }),
+      }
+    },
   ],
 ]
 

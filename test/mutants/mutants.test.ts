@@ -363,7 +363,7 @@ const updateMutants: readonly Mutant[] = [
     'a hidden reference that is there already is not judged',
     APPLY_UPDATE,
     breakDraft((_trial, { stored, judgeReferences }) => ({
-      judgeReferences: (_before, after) => judgeReferences(readFields(stored), after),
+      judgeReferences: (_before, after, tells) => judgeReferences(readFields(stored), after, tells),
     })),
   ],
   [

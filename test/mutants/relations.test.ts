@@ -158,9 +158,9 @@ const writeMutants: readonly Mutant[] = [
     `${WRITE}/rules/apply-update.js`,
     replacing<typeof ApplyUpdate>((real) => ({
       applyUpdate: (call, trial, draft) => {
-        const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, known) => {
+        const judgeMatches: Draft['judgeMatches'] = ({ after, unseen }, ...rest) => {
           const shown = Object.entries(after).filter(([name]) => draft.isShown(name))
-          return draft.judgeMatches({ after: Object.fromEntries(shown), unseen }, known)
+          return draft.judgeMatches({ after: Object.fromEntries(shown), unseen }, ...rest)
         }
         return real.applyUpdate(call, trial, { ...draft, judgeMatches })
       },
@@ -191,8 +191,9 @@ const writeMutants: readonly Mutant[] = [
           held = target
           return target
         }
-        const faults = real.judgeMatches(plan, collection, change, { findTarget: find, isLater })
-        return faults.map((fault) => ({ ...fault, message: `${fault.message}: ${JSON.stringify(held)}` }))
+        const wrong = real.judgeMatches(plan, collection, change, { findTarget: find, isLater })
+        // The message names the collection.
+        return wrong.map((one) => ({ ...one, collection: `${one.collection} ${JSON.stringify(held)}` }))
       },
     })),
   ],

@@ -329,8 +329,10 @@ function judgeWords(world: WriteWorld, { line }: WriteRequest, { comparable }: D
   const { code, detail, errors } = problemOf(comparable)
   const faults = (errors as readonly Json[] | undefined) ?? []
   const words = faults.length === 0 ? [[`${code} ${parse(line).name}`, detail]] : []
-  for (const fault of faults.filter((fault) => fault.code === 'unknown_reference'))
-    words.push([`${fault.code} ${String(fault.path).split('/')[1]}`, fault.message])
+  for (const fault of faults.filter((fault) => fault.code === 'unknown_reference')) {
+    const [, name, ...inside] = String(fault.path).split('/')
+    words.push([`${fault.code} ${inside.length > 0 ? 'in ' : ''}${name}`, fault.message])
+  }
   for (const [place, text] of words) {
     const before = known.get(String(place)) ?? text
     known.set(String(place), before)

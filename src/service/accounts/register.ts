@@ -15,7 +15,7 @@ import type { Attempt } from '../store.js'
 import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
 import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
-import { explain, type Ignoring } from '../write/rules/choose-rule.js'
+import { explain, type Ignoring, type Tells } from '../write/rules/choose-rule.js'
 import { invalidFor } from '../write/rules/veil.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize, findAgain } from '../write/written.js'
@@ -123,7 +123,8 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const referable = await findReferable(call, { collection: users, rules: [rule] }, [body])
   const draft = {
     ...{ system, required },
-    judgeReferences: (fields: JsonObject) => judgeAll(call, users, fields, referable),
+    judgeReferences: (fields: JsonObject, tells: Tells) =>
+      judgeAll(call, users, fields, { referable, tells }),
   }
   const trial = { collection: users, rule, kept }
   const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))

@@ -11,7 +11,7 @@ import type { Attempt } from '../store.js'
 import { refuseSecrets } from './hash-secrets.js'
 import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-document.js'
 import { findReferable, judgeAll, type Referable } from './references.js'
-import { applyCreate, type Created } from './rules/apply-create.js'
+import { applyCreate, type Created, type Draft } from './rules/apply-create.js'
 import { chooseRule, type Fitting, type Ignoring } from './rules/choose-rule.js'
 import type { SystemFields } from './stored-document.js'
 import { prepareWritten, tellOneAgain, type Written } from './written.js'
@@ -147,7 +147,8 @@ export const judgeNew = (
   body: JsonObject,
   { system, referable, slice }: Birth,
 ): Sliced<Fitting<Created & Ignoring>> => {
-  const judgeReferences = (fields: JsonObject) => judgeAll(call, permit.collection, fields, referable)
+  const judgeReferences: Draft['judgeReferences'] = (fields, tells) =>
+    judgeAll(call, permit.collection, fields, { referable, tells })
   return chooseRule(call, permit, body, {
     slice,
     apply: (trial) => applyCreate(call, trial, { system, slice, judgeReferences }),

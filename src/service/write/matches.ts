@@ -1,14 +1,12 @@
 import type { Collection, Match, ServicePlan } from '../../config/plan.js'
-import type { Fault } from '../../errors.js'
 import type { Ordered } from '../../filter/compare.js'
 import { and, type FieldRef, type Filter, not, nothing } from '../../filter/filter.js'
-import type { ReadAccess } from '../../permissions/read-access.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
 import type { Agreement } from '../store.js'
-import { type Asker, brokenReferenceFor, placeSeen } from './rules/veil.js'
+import { type Asker, faultSeen, invalidFor, type Seen } from './rules/veil.js'
 
 /** A write of one document; a new one has no `before`. */
 interface Written {
@@ -22,7 +20,11 @@ interface Written {
   readonly at?: string | undefined
   /** Whose faults these are. Default: an operator's, to whom everything is named. */
   readonly asker?: Asker
+  /** What they know of a document that was there before. Default: nothing. */
+  readonly seen?: Seen
 }
+
+const UNSEEN: Seen = { given: {}, isShown: () => false }
 
 /** The sides of a write that are judged before it is planned. */
 interface Changed extends Pick<Written, 'renewed'> {
@@ -34,7 +36,7 @@ interface Changed extends Pick<Written, 'renewed'> {
 export type FindTarget = (reference: Reference) => JsonObject | undefined
 
 /**
- * The faults of references that are new, or whose own side has changed: each must lead to a document that the
+ * The references at fault of those that are new, or whose own side has changed: each must lead to a document that the
  * caller may read, and agree with it (CONTRACT.md §2, "Match"), unless that is judged later.
  */
 export const judgeMatches = (
@@ -42,15 +44,13 @@ export const judgeMatches = (
   collection: Collection,
   { before = {}, after, renewed }: Changed,
   { findTarget, isLater }: { readonly findTarget: FindTarget; readonly isLater: boolean },
-): readonly Fault[] =>
+): readonly Reference[] =>
   (matches.from.get(collection.name) ?? []).flatMap((match) =>
-    findRenewed(match, collection, { before, after, renewed })
-      .filter((reference) => {
-        const isItself = match.target === collection.name && reference.id === after._id
-        const target = isItself ? after : findTarget(reference)
-        return !target || (!isLater && !agrees(match, after, target))
-      })
-      .map(unknownReference),
+    findRenewed(match, collection, { before, after, renewed }).filter((reference) => {
+      const isItself = match.target === collection.name && reference.id === after._id
+      const target = isItself ? after : findTarget(reference)
+      return !target || (!isLater && !agrees(match, after, target))
+    }),
   )
 
 /** Whether all pairs of values are there and equal. */
@@ -114,7 +114,7 @@ const NONE: readonly Agreement[] = []
 function planReferring(
   match: Match,
   collection: Collection,
-  { before, after, renewed: names, at = '', asker }: Written,
+  { before, after, renewed: names, at = '', asker, seen = UNSEEN }: Written,
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
@@ -131,22 +131,17 @@ function planReferring(
         step: { in: match.target, require: reference.id, where },
         refuse: () =>
           asker
-            ? brokenReferenceFor(asker, collection, asSeen(reference, before, asker.access(collection)), at)
+            ? invalidFor(
+                asker,
+                collection,
+                [before ? faultSeen(reference, seen) : unknownReference(reference)],
+                at,
+              )
             : brokenReference(reference, at),
       }
     }),
   ]
 }
-
-/** A reference, at the place that who has an access to its document may learn. */
-const asSeen = (
-  reference: Reference,
-  before: StoredDocument | undefined,
-  access: ReadAccess | null,
-): Reference =>
-  before
-    ? { ...reference, path: placeSeen(reference.path, (name) => access?.isShown(before, name) ?? false) }
-    : reference
 
 /** No document that refers to it may disagree with what it has become. */
 function planReferred(

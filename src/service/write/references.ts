@@ -13,6 +13,7 @@ import {
   holdsReference,
   type Reference,
 } from '../../schema/references.js'
+import { MAX_FAULTS } from '../../schema/validator.js'
 import type { WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
@@ -20,6 +21,7 @@ import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
 import { BATCH_BYTES } from '../store.js'
 import { type FindTarget, judgeMatches } from './matches.js'
+import type { Tells } from './rules/choose-rule.js'
 
 /** What a caller may refer to: documents that exist and are readable, with the values that a `match` compares. */
 export type Referable = FindTarget
@@ -63,9 +65,9 @@ async function askReferable(
     const possible = normaliseProperties(fields, Object.fromEntries(named))
     return collectReferences(fields, applyDefaults(fields, possible, now))
   })
-  if (updating) references.push(...collectMoved(matches, fields, [...bodies, ...sets], updating))
+  const moved = updating ? collectMoved(matches, fields, [...bodies, ...sets], updating) : []
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
-  for (const [name, ids] of groupIds(references)) {
+  for (const [name, ids] of groupIds([...references, ...moved])) {
     const learning = call.learnToRead({ name })
     if (learning) await learning
     const access = call.access({ name })
@@ -128,35 +130,36 @@ const groupIds = (references: readonly Reference[]): ReadonlyMap<string, Readonl
   return byCollection
 }
 
+/** Which references there may be, and which of their faults are told. */
+export interface ReferenceJudge {
+  readonly referable: Referable
+  readonly tells: Tells
+  /** The fault of a reference. Default: at its place. */
+  readonly describe?: (reference: Reference) => Fault
+}
+
 /** The faults of references of a new document: those of a missing target, and of one that does not agree. */
-export function judgeAll(
+export const judgeAll = (
   call: Call,
   collection: Collection,
   document: JsonObject,
-  referable: Referable,
-): readonly Fault[] {
-  const faults = judgeReferences(collection, {}, document, referable)
-  return [...faults, ...judgeMatching(call, collection, { after: document }, { referable, known: faults })]
-}
+  judge: ReferenceJudge,
+): readonly Fault[] => [
+  ...judgeReferences(collection, {}, document, judge),
+  ...judgeMatching(call, collection, { after: document }, judge),
+]
 
-/**
- * The faults of references that do not agree, beside those that are known. In a batch, agreement is judged once
- * all operations are.
- */
+/** The faults of references that do not agree. In a batch, agreement is judged once all operations are. */
 export function judgeMatching(
   { service, isInBatch }: Call,
   collection: Collection,
   change: Parameters<typeof judgeMatches>[2],
-  { referable, known }: { readonly referable: Referable; readonly known: readonly Fault[] },
+  judge: ReferenceJudge,
 ): readonly Fault[] {
   const { plan } = service
   if (!plan.matches.from.has(collection.name)) return []
-  const paths = new Set(known.map(({ path }) => path))
-  const faults = judgeMatches(plan, collection, change, {
-    findTarget: referable,
-    isLater: isInBatch === true,
-  })
-  return faults.filter(({ path }) => !paths.has(path))
+  const options = { findTarget: judge.referable, isLater: isInBatch === true }
+  return toldOf(judgeMatches(plan, collection, change, options), judge)
 }
 
 /** The faults of references that are new in `after`. */
@@ -164,13 +167,28 @@ export const judgeReferences = (
   collection: Collection,
   before: JsonObject,
   after: JsonObject,
-  referable: Referable,
+  judge: ReferenceJudge,
 ): readonly Fault[] =>
   collection.hasReferences
-    ? findNewReferences(collection.fields, before, after)
-        .filter((reference) => !referable(reference))
-        .map(unknownReference)
+    ? toldOf(
+        findNewReferences(collection.fields, before, after).filter((one) => !judge.referable(one)),
+        judge,
+      )
     : []
+
+/** The faults that are told of some references, one for each place, as many as an answer holds. */
+function toldOf(
+  references: readonly Reference[],
+  { tells, describe = unknownReference }: ReferenceJudge,
+): readonly Fault[] {
+  const told = new Map<string, Fault>()
+  for (const reference of references) {
+    const fault = describe(reference)
+    if (!told.has(fault.path) && tells(fault)) told.set(fault.path, fault)
+    if (told.size === MAX_FAULTS) break
+  }
+  return [...told.values()]
+}
 
 /**
  * The references that must be valid when a write takes effect, each once: those that are new, and those in values that

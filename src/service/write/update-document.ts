@@ -18,7 +18,7 @@ import {
 } from './references.js'
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
-import { conflictFor } from './rules/veil.js'
+import { conflictFor, faultSeen, type Seen } from './rules/veil.js'
 import { updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, tellOneAgain, type Written, writeBefore } from './written.js'
 
@@ -85,6 +85,8 @@ interface Versions {
   /** The values of properties that count as new, whatever was there. Default: none. */
   readonly renewed?: ReadonlyMap<string, unknown>
   readonly after: StoredDocument
+  /** What the caller knows of them. Default: nothing. */
+  readonly seen?: Seen
 }
 
 /**
@@ -94,7 +96,7 @@ interface Versions {
 export function planReplace(
   call: Call,
   collection: Collection,
-  { before, after, renewed }: Versions,
+  { before, after, renewed, seen }: Versions,
 ): Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>> {
   checkStoredSize([after])
   return {
@@ -108,6 +110,7 @@ export function planReplace(
       after,
       asker: call,
       ...(renewed ? { renewed } : {}),
+      ...(seen ? { seen } : {}),
     }),
     refuse({ reason, fields = [] }) {
       if (reason === 'unique') throw conflictFor(call, collection, fields)
@@ -132,16 +135,18 @@ async function judgeChange(
   const { stored, access, shown, rules } = found
   const permit = { collection, rules }
   const referable = await findReferable(call, permit, [body], { stored, mode })
+  const isShown = (name: string): boolean => access.isShown(stored, name)
   const draft: Omit<UpdateDraft, 'slice'> = {
-    judgeReferences: (before, after) => judgeReferences(collection, before, after, referable),
-    judgeMatches: ({ after, unseen }, known) =>
+    judgeReferences: (before, after, tells) =>
+      judgeReferences(collection, before, after, { referable, tells }),
+    judgeMatches: ({ after, unseen }, given, tells) =>
       judgeMatching(
         call,
         collection,
         { before: stored, after: { ...after, _id: stored._id }, renewed: unseen },
-        { referable, known },
+        { referable, tells, describe: (reference) => faultSeen(reference, { given, isShown }) },
       ),
-    isShown: (name) => access.isShown(stored, name),
+    isShown,
     ...{ mode, stored, shown, now },
   }
   const updated = await runWithin(call, (slice) =>
@@ -164,7 +169,7 @@ interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, Settl
 async function planReplacement(
   call: Call,
   { collection }: Target,
-  { found: { stored }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
+  { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
@@ -175,6 +180,7 @@ async function planReplacement(
     before: stored,
     after: document,
     renewed: unseen,
+    seen: { given, isShown: (name) => access.isShown(stored, name) },
   })
   return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, refuse, done, behind }
 }

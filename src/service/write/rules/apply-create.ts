@@ -8,7 +8,7 @@ import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import type { SystemFields } from '../stored-document.js'
-import { type Applied, cutUndeclared, Sieve, type Trial } from './choose-rule.js'
+import { type Applied, cutUndeclared, Sieve, type Tells, type Trial } from './choose-rule.js'
 
 /** The fields of a new document. */
 export interface Created {
@@ -25,7 +25,7 @@ export interface Draft {
   /** Properties that are required, whatever the schema says. */
   readonly required?: readonly string[]
   /** The faults of the document's references. */
-  readonly judgeReferences: (fields: JsonObject) => readonly Fault[]
+  readonly judgeReferences: (fields: JsonObject, tells: Tells) => readonly Fault[]
 }
 
 /**
@@ -40,8 +40,8 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   const given = rule.set.size > 0 ? { ...body, ...set } : body
   const sieve = new Sieve(call, trial)
   const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, sieve.tells)
-  const broken = draft.judgeReferences(fields)
-  const unfitting = sieve.judge(broken.length === 0 ? own : [...own, ...broken.filter(sieve.tells)])
+  const broken = draft.judgeReferences(fields, sieve.tells)
+  const unfitting = sieve.judge(broken.length === 0 ? own : [...own, ...broken])
   if (unfitting) return unfitting
   return isAnywhere(rule.check) || call.judge.admits(rule, { ...fields, ...draft.system })
     ? { kind: 'fits', fields, given }
@@ -66,7 +66,7 @@ function* judgeInSlices(
   { fields: declared, validate }: Collection,
   body: JsonObject,
   { system, required = [], slice }: Judging,
-  isRelevant?: (fault: Fault) => boolean,
+  isRelevant?: Tells,
 ): Sliced<Judged> {
   const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
   const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)

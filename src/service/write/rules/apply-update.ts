@@ -2,19 +2,18 @@ import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
 import { isObject, readOwn } from '../../../json/own-properties.js'
-import { readPointer, toPointerPart } from '../../../json/pointer.js'
+import { toPointerPart } from '../../../json/pointer.js'
 import { acceptsProperty, bindSet } from '../../../permissions/write-rules.js'
 import { findImmutableChanges, holdsImmutable, immutable, isChange } from '../../../schema/changes.js'
 import { isFieldName } from '../../../schema/names.js'
 import { normaliseUpdate, type Update, updateFields } from '../../../schema/update-fields.js'
-import { MAX_FAULTS } from '../../../schema/validator.js'
+import { MAX_FAULTS, MAX_PATH } from '../../../schema/validator.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Document, JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
 import { readFields } from '../stored-document.js'
-import { type Applied, cutUndeclared, firstOfEach, Sieve, type Trial } from './choose-rule.js'
-import { placeSeen } from './veil.js'
+import { type Applied, cutUndeclared, firstOfEach, Sieve, type Tells, type Trial } from './choose-rule.js'
 
 /** What an update needs beside the fields. */
 export interface UpdateDraft {
@@ -32,9 +31,9 @@ export interface UpdateDraft {
   /** The slice for the steps of judging. */
   readonly slice: Slice
   /** The faults of references that the document did not have before. */
-  readonly judgeReferences: (before: JsonObject, after: JsonObject) => readonly Fault[]
+  readonly judgeReferences: (before: JsonObject, after: JsonObject, tells: Tells) => readonly Fault[]
   /** The faults of references of the document as it would be stored that do not agree. */
-  readonly judgeMatches: (next: Next, known: readonly Fault[]) => readonly Fault[]
+  readonly judgeMatches: (next: Next, given: JsonObject, tells: Tells) => readonly Fault[]
 }
 
 /** The result of an update. */
@@ -115,8 +114,7 @@ interface Next extends Pick<Updated, 'unseen'> {
 
 interface Judging extends UpdateDraft {
   readonly next: Next
-  /** Whether a fault is told by itself. */
-  readonly tells: (fault: Fault) => boolean
+  readonly tells: Tells
 }
 
 /** The faults of an update on the document as its caller sees it: hidden properties count as missing. */
@@ -138,17 +136,14 @@ function* judgeUpdate(
   const missing = unseen.filter(
     (field) => field.definition.required && !closed.includes(field) && !Object.hasOwn(after, field.name),
   )
-  const broken = judgeReferences(before, after)
-  const placeOf = ({ path }: Fault): string =>
-    readPointer(given, path) === undefined ? placeSeen(path, isShown) : path
   const known = [
     ...closed.map(({ name }) => immutable(toPointerPart(name))),
     ...missing.map(
       ({ name }): Fault => ({ path: toPointerPart(name), code: 'required', message: 'is required' }),
     ),
     ...findImmutableChanges(fields, before, after),
-    ...broken,
-    ...judgeMatches(next, broken).map((fault) => ({ ...fault, path: placeOf(fault) })),
+    ...judgeReferences(before, after, tells),
+    ...judgeMatches(next, given, tells),
     ...(mode === 'patch' ? findUnknownNulls(fields, open, collection.additionalProperties) : []),
   ]
   return yield* collection.validate.inSlices(after, slice, {
@@ -197,6 +192,8 @@ function findUnknownNulls(
     if (field?.type === 'object' && isObject(value))
       return findUnknownNulls(field.properties, value, false, path)
     const isKnown = field !== undefined || value !== null || (additionalProperties && isFieldName(name))
-    return isKnown ? [] : [{ path, code: 'unknown_property', message: 'is not in the schema' }]
+    return isKnown
+      ? []
+      : [{ path: path.slice(0, MAX_PATH), code: 'unknown_property', message: 'is not in the schema' }]
   })
 }

@@ -27,7 +27,12 @@ export type Applied<T> = Fitting<T> | Unfitting
 
 /** A body that a rule does not accept. */
 type Unfitting =
-  | { readonly kind: 'invalid'; readonly faults: readonly Fault[] }
+  | {
+      readonly kind: 'invalid'
+      readonly faults: readonly Fault[]
+      /** Those that are hidden behind the last one; for explanations. */
+      readonly others: readonly Fault[]
+    }
   | { readonly kind: 'refused' }
 
 /** A body that a rule accepts. */
@@ -71,7 +76,10 @@ export function* chooseRule<T>(
     if (slice.left <= 0) yield
     const trial = begin(rule)
     const applied = yield* apply(trial)
-    trace?.tried(trial, applied)
+    trace?.tried(
+      trial,
+      applied.kind === 'invalid' ? { ...applied, faults: [...applied.faults, ...applied.others] } : applied,
+    )
     if (applied.kind === 'fits')
       return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
     if (applied.kind === 'invalid' && rule === order[0])
@@ -112,6 +120,9 @@ export function explain({ collection, rule }: Trial, faults: readonly Fault[]): 
   return addNearNames(faults, collection.fields, accepted)
 }
 
+/** Whether a fault is told by itself. */
+export type Tells = (fault: Fault) => boolean
+
 /**
  * Sorts the faults of a body under a rule while they are found: only those of which its caller may learn are counted. So
  * those that are hidden take no room from others, and nothing tells how many they are (CONTRACT.md §5, "No leak").
@@ -121,7 +132,7 @@ export class Sieve {
   readonly #trial: Trial
   #isNamed: IsNamed | undefined
   #hasVariable = false
-  #hidden: Fault | undefined
+  readonly #hidden: Fault[] = []
 
   constructor(asker: Asker, trial: Trial) {
     this.#asker = asker
@@ -129,7 +140,7 @@ export class Sieve {
   }
 
   /** Whether a fault is told by itself; others are remembered. */
-  readonly tells = (fault: Fault): boolean => {
+  readonly tells: Tells = (fault) => {
     const { collection, rule } = this.#trial
     // A caller's value that does not fit the field is not a fault of the body.
     if (comesFromVariable(rule, fault)) {
@@ -138,7 +149,7 @@ export class Sieve {
     }
     this.#isNamed ??= createNaming(this.#asker, collection)
     if (this.#isNamed(fault)) return true
-    this.#hidden ??= fault
+    if (this.#hidden.length < MAX_FAULTS) this.#hidden.push(fault)
     return false
   }
 
@@ -147,12 +158,13 @@ export class Sieve {
    * Those that are hidden are one, the last.
    */
   judge(told: readonly Fault[]): Unfitting | undefined {
-    const hidden = this.#hidden
+    const [hidden, ...others] = this.#hidden
     // The rule does not run.
     if (told.length === 0 && !hidden) return this.#hasVariable ? { kind: 'refused' } : undefined
     const faults = firstOfEach(told)
-    if (hidden) return { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden] }
-    return { kind: 'invalid', faults: faults.slice(0, MAX_FAULTS) }
+    return hidden
+      ? { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden], others }
+      : { kind: 'invalid', faults: faults.slice(0, MAX_FAULTS), others }
   }
 }
 

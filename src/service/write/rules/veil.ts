@@ -1,15 +1,16 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault, ServiceError } from '../../../errors.js'
-import { toPointerPart, toPointerParts } from '../../../json/pointer.js'
+import { readPointer, toPointerPart, toPointerParts } from '../../../json/pointer.js'
 import { includesProperty } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
 import type { Reference } from '../../../schema/references.js'
+import type { JsonObject } from '../../../types.js'
 import { findRights, ruleToRegister } from '../../authorize.js'
 import type { Call } from '../../call.js'
 import { conflict, invalid, unknownReference } from '../../refusals.js'
 
 /** Whose errors these are: what they may neither read nor write is not named. */
-export type Asker = Pick<Call, 'caller' | 'service' | 'access'>
+export type Asker = Pick<Call, 'caller' | 'service'>
 
 /** Says whether a caller may read or write a top-level property, whatever the documents. */
 function knows({ caller, service }: Asker, collection: Collection): (name: string) => boolean {
@@ -52,13 +53,22 @@ function veil(asker: Asker, collection: Collection, faults: readonly Fault[]): r
 /** The name that a JSON pointer begins with. */
 const firstName = (pointer: string): string => toPointerParts(pointer)[0] ?? ''
 
+/** What a caller knows of a document: the values of a body, and which properties are shown. */
+export interface Seen {
+  readonly given: JsonObject
+  isShown(name: string): boolean
+}
+
 /**
- * The place of a fault of what is stored, as who may see these properties may learn it: of what is hidden on this document
- * it is the whole property, so that it tells neither which parts have the fault, nor how many.
+ * The fault of a reference of what is stored, as its caller may learn it: of what is hidden on this document, and what the
+ * body does not name, it is one of the whole property, and tells neither which parts have it, nor how many, nor what they are.
  */
-export function placeSeen(path: string, isShown: (name: string) => boolean): string {
-  const name = firstName(path)
-  return isShown(name) ? path : toPointerPart(name)
+export function faultSeen(reference: Reference, { given, isShown }: Seen): Fault {
+  const fault = unknownReference(reference)
+  const name = firstName(fault.path)
+  const path = toPointerPart(name)
+  if (path === fault.path || isShown(name) || readPointer(given, fault.path) !== undefined) return fault
+  return { ...fault, path, message: 'must hold references to documents that you may read' }
 }
 
 /** The error of a body with faults. */

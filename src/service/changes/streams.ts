@@ -16,6 +16,7 @@ import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './s
 import { Subscriber } from './subscriber.js'
 import { END, type Telling, tellChanges, writeReset } from './tell.js'
 import { type Subscription, watchList } from './watched-list.js'
+import { inWholeWrites } from './whole-writes.js'
 
 /** The streams of changes of a service. */
 export interface ChangeStreams {
@@ -34,8 +35,9 @@ const TICK = 15_000
 const TICKS = { identify: 2, time: 4 } as const
 
 /** Creates the streams of a service. Nothing is read, and no timer runs, while there are none. */
-export function createChangeStreams(service: Service, log: ReadLog, store: Store): ChangeStreams {
+export function createChangeStreams(service: Service, changes: ReadLog, store: Store): ChangeStreams {
   const { logger } = service
+  const log = inWholeWrites(changes)
   const places = createPlaces(service.plan.limits.subscribers)
   const all = new Set<Subscriber>()
   /** Those who stand where the reader stands. */

@@ -73,8 +73,8 @@ const NONE: readonly Agreement[] = []
 
 /** The only access to the storage. */
 export interface Store {
-  /** Reads within an access. */
-  read(access: ReadAccess): Reader
+  /** Reads within an access. What is only compared, and shown to nobody, is not a part of what a batch may read. */
+  read(access: ReadAccess, use?: 'show' | 'compare'): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
   /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` and its agreements do. */

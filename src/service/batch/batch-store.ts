@@ -20,10 +20,8 @@ import { requireFound } from '../write/find-doomed.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { createHold } from './hold.js'
 import { idsIn, PendingWrites } from './pending-writes.js'
+import { ReadBudget } from './read-budget.js'
 import { takeTurns } from './take-turns.js'
-
-/** The bytes of documents that are remembered where nothing else bounds them, counted roughly. */
-const MAX_KEPT = 16 * 1024 * 1024
 
 /** Gives the error of an operation, as that of the write that it is a part of. */
 type Blame = (operation: number, thrown: unknown) => unknown
@@ -47,6 +45,7 @@ export class BatchStore implements Store, Stage {
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
+  readonly #reads: ReadBudget
   readonly #isWatchful: boolean
   readonly #turnsIn: ReadonlySet<string>
   /** The documents that somebody could read, by collection and `_id`. */
@@ -58,12 +57,12 @@ export class BatchStore implements Store, Stage {
   /** What was not there for who asked. */
   readonly #absences: WriteStep[] = []
   #isOver = false
-  #kept = 0
   #work = 0
 
   constructor(base: Store, budget: ByteBudget, { isWatchful, turnsIn = new Set() }: Reading) {
     this.#base = base
     this.#budget = budget
+    this.#reads = new ReadBudget(budget)
     this.#isWatchful = isWatchful
     this.#turnsIn = turnsIn
   }
@@ -105,8 +104,10 @@ export class BatchStore implements Store, Stage {
     }
   }
 
-  read(access: ReadAccess): Reader {
-    return new BatchReader(this, access, () => this.#base.read(access))
+  read(access: ReadAccess, use: 'show' | 'compare' = 'show'): Reader {
+    const { storage, restrict, isReadable } = access
+    const allowed = use === 'show' ? access : { storage, restrict, isReadable }
+    return new BatchReader(this, allowed, () => this.#base.read(access))
   }
 
   own(collection: string): Reader {
@@ -147,7 +148,9 @@ export class BatchStore implements Store, Stage {
       const written = this.pending.find(collection, id)
       if (written !== undefined) return written ?? []
       const stored = known.get(id) ?? learned.get(id)
-      return stored && !this.pending.isRemoved(collection, stored) ? [stored] : []
+      if (!stored || this.pending.isRemoved(collection, stored)) return []
+      if (allowed.isReadable(stored)) this.#count(stored, allowed)
+      return [stored]
     })
     for (const document of found) this.#work += boundBytes(document)
     return found.filter((document) => allowed.isReadable(document))
@@ -207,9 +210,7 @@ export class BatchStore implements Store, Stage {
       for (const document of batch.filter((one) => allowed.isReadable(one))) {
         absent.delete(document._id)
         learned.set(document._id, document)
-        const shown = this.#isWatchful && !this.#isOver && allowed.show?.(document)
-        if (shown) this.#budget.take(shown)
-        if (shown || this.#hasRoom(document)) known.set(document._id, document)
+        if (this.#count(document, allowed) || this.#reads.hasRoom(document)) known.set(document._id, document)
         this.#require(collection, document)
       }
     if (absent.size > 0 && this.#isWatchful) {
@@ -222,10 +223,8 @@ export class BatchStore implements Store, Stage {
     return learned
   }
 
-  /** Whether a document can be remembered that no budget bounds. */
-  #hasRoom(document: StoredDocument): boolean {
-    this.#kept += boundBytes(document)
-    return this.#kept <= MAX_KEPT
+  #count(document: StoredDocument, { show }: Allowed): boolean {
+    return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
   }
 
   async *#readAll(collection: string, asked: Asked): AsyncGenerator<readonly StoredDocument[]> {

@@ -1,7 +1,6 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../../permissions/grants.js'
-import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
 import { ANYWHERE } from '../../query/where.js'
 import type { MaybePromise } from '../../types.js'
@@ -66,8 +65,8 @@ class BlamingStore implements Store {
     this.#blame = blame
   }
 
-  read(access: ReadAccess): Reader {
-    return this.#store.read(access)
+  read(...asked: Parameters<Store['read']>): Reader {
+    return this.#store.read(...asked)
   }
 
   own(collection: string): Reader {

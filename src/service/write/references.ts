@@ -3,7 +3,6 @@ import type { Fault } from '../../errors.js'
 import type { Field } from '../../fields/field-type.js'
 import { isId, or } from '../../filter/filter.js'
 import { pickOwn } from '../../json/own-properties.js'
-import type { ReadAccess } from '../../permissions/read-gate.js'
 import { bindSet } from '../../permissions/write-rules.js'
 import { isUuid } from '../../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../../schema/normalise.js'
@@ -19,7 +18,7 @@ import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { unknownReference } from '../refusals.js'
-import { BATCH_BYTES } from '../store.js'
+import { BATCH_BYTES, type Reader } from '../store.js'
 import { type FindTarget, judgeMatches } from './matches.js'
 import type { Tells } from './rules/choose-rule.js'
 
@@ -67,13 +66,20 @@ async function askReferable(
   })
   const moved = updating ? collectMoved(matches, fields, [...bodies, ...sets], updating) : []
   const found = new Map<string, ReadonlyMap<string, JsonObject>>()
+  const named = groupIds(references)
   for (const [name, ids] of groupIds([...references, ...moved])) {
     const learning = call.learnToRead({ name })
     if (learning) await learning
     const access = call.access({ name })
     const pairs = matches.filter(({ target }) => target === name).flatMap((match) => match.pairs)
     const compared = pairs.map(({ there }) => there.path)
-    if (access) found.set(name, await findReadable(call, access, ids, compared))
+    if (!access) continue
+    // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
+    const counted = call.isInBatch ? (named.get(name) ?? new Set<string>()) : ids
+    const others = new Set([...ids].filter((id) => !counted.has(id)))
+    const readable = await findReadable(call.store.read(access), counted, compared)
+    const stored = await findReadable(call.store.read(access, 'compare'), others, compared)
+    found.set(name, new Map([...readable, ...stored]))
   }
   return ({ collection: name, id }) => found.get(name)?.get(id)
 }
@@ -100,8 +106,7 @@ const MAX_IDS = 30_000
 
 /** The documents among these that may be read with an access to their collection, with some properties. */
 async function findReadable(
-  { store }: Call,
-  access: ReadAccess,
+  reader: Reader,
   ids: ReadonlySet<string>,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, JsonObject>> {
@@ -112,7 +117,7 @@ async function findReadable(
     left = left.slice(MAX_IDS)
     // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
     const bytes = names.length === 0 ? 1 : BATCH_BYTES
-    const listed = await store.read(access).list({ filter, bytes })
+    const listed = await reader.list({ filter, bytes })
     for (const document of listed) found.set(document._id, pickOwn(document, names))
     if (names.length > 0) left.push(...(listed.rest ?? []))
     else for (const id of listed.rest ?? []) found.set(id, NO_VALUES)

@@ -1,0 +1,31 @@
+import type { StoredDocument } from '../../storage.js'
+import type { JsonObject } from '../../types.js'
+import { type ByteBudget, boundBytes } from '../byte-budget.js'
+
+/** The bytes of documents that are remembered where nothing else bounds them, counted roughly. */
+const MAX_KEPT = 16 * 1024 * 1024
+
+/** What may be remembered of what is read: what is shown counts for the budget of a batch, once; of the rest some is kept. */
+export class ReadBudget {
+  readonly #budget: ByteBudget
+  readonly #counted = new WeakSet<StoredDocument>()
+  #kept = 0
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget
+  }
+
+  /** Counts a document as it is shown, unless it has been; false where it is not shown. */
+  count(document: StoredDocument, show: ((document: StoredDocument) => JsonObject) | undefined): boolean {
+    if (!show) return false
+    if (!this.#counted.has(document)) this.#budget.take(show(document))
+    this.#counted.add(document)
+    return true
+  }
+
+  /** Whether a document can be remembered that no budget bounds. */
+  hasRoom(document: StoredDocument): boolean {
+    this.#kept += boundBytes(document)
+    return this.#kept <= MAX_KEPT
+  }
+}

@@ -63,11 +63,10 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   const found = [...fields.values()].map((field) => {
     const own = valuesOf(field, candidates)
     const fresh = takenBy(sides.before, field, own)
-    const stored = storedVariable(field, own, false)
-    const isFree = fresh === own && !isAlwaysThere(sides.before, field.path)
-    const freshStored = isFree
-      ? stored
-      : storedVariable(field, fresh, isAlwaysThere(sides.before, field.path))
+    const stored = storedVariable(field, own, 'maybe')
+    const presence = presenceOf(sides.before, field.path)
+    const isFree = fresh === own && presence === 'maybe'
+    const freshStored = isFree ? stored : storedVariable(field, fresh, presence)
     return { field, fresh, stored, freshStored, isFree }
   })
   const hasStale = !found.every(({ isFree }) => isFree)
@@ -139,11 +138,14 @@ function isStored({ fields, validate }: Collection, path: string, value: unknown
 }
 
 /** Whether a new document has a field, given or by default. */
-const isAlwaysThere = ({ fields }: Collection, path: string): boolean =>
-  fields.some(
-    ({ name, definition }) =>
-      name === path && (definition.required === true || Object.hasOwn(definition, 'default')),
-  )
+type Presence = 'always' | 'with its object' | 'maybe'
+
+function presenceOf({ fields }: Collection, path: string): Presence {
+  const field = collect(fields).find(([other]) => other === path)?.[1]
+  const isDefault = field !== undefined && Object.hasOwn(field.definition, 'default')
+  if (path.includes('.')) return isDefault ? 'with its object' : 'maybe'
+  return isDefault || field?.definition.required === true ? 'always' : 'maybe'
+}
 
 /** What a field may be, and the elements that it may have where it is a list. */
 type Possible = Pick<Variable, 'values' | 'elements'>
@@ -168,11 +170,12 @@ const parentOf = (path: string, keyOf: (path: string) => string): string | null 
 
 const NEVER_MISSING: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-const storedVariable = ({ path }: Field, { values, elements }: Possible, isRequired: boolean): Variable => ({
+const storedVariable = ({ path }: Field, { values, elements }: Possible, presence: Presence): Variable => ({
   key: storedKey(path),
-  values: isRequired || NEVER_MISSING.includes(path) ? values : [...values, undefined],
+  values: presence === 'always' || NEVER_MISSING.includes(path) ? values : [...values, undefined],
   elements,
   parent: parentOf(path, storedKey),
+  fills: presence === 'with its object',
 })
 
 /** What a collection would store of what a field may be; the same where that is all of it. */

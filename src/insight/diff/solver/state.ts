@@ -35,11 +35,12 @@ export function touch(variables: Variables, state: State, keys: readonly string[
   const literals = [...state.literals]
   const add = (key: string): void => {
     if (domains.has(key)) return
-    const { values = [], parent = null } = variables.get(key) ?? {}
+    const { values = [], parent = null, fills = false } = variables.get(key) ?? {}
     domains.set(key, values)
     if (parent === null) return
     add(parent)
-    literals.push({ atom: { kind: 'compare', on: key, other: parent, test: isInside }, holds: true })
+    const test = fills ? isWith : isInside
+    literals.push({ atom: { kind: 'compare', on: key, other: parent, test }, holds: true })
   }
   for (const key of fresh) add(key)
   return settle(variables, { domains, literals }, state.model)
@@ -51,6 +52,8 @@ const keep = (domain: readonly Value[], before: Value): Value =>
 
 /** What is in an object is there only with the object. */
 const isInside = (inner: Value, outer: Value): boolean => inner === undefined || outer !== undefined
+
+const isWith = (inner: Value, outer: Value): boolean => (inner === undefined) === (outer === undefined)
 
 /** The state in which an atom holds too, or does not; `undefined` where that contradicts. */
 export function assume(variables: Variables, state: State, { atom, holds }: Literal): State | undefined {

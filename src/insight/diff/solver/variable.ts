@@ -37,6 +37,8 @@ export interface Variable {
   readonly elements: readonly Scalar[]
   /** The object around it: where that is missing, so is this. */
   readonly parent: string | null
+  /** Whether it is there wherever the object around it is. Default: false. */
+  readonly fills?: boolean
 }
 
 export const isList = (value: Value): value is ListMark => typeof value === 'object' && 'of' in value

@@ -52,6 +52,13 @@ const items = (user: object): Json => ({
   collections: { items: { schema: { n: { type: 'integer', default: 1 } }, permissions: { user } } },
 })
 
+/** Items with an object that has a default inside. */
+const inside = (where: object): Json => {
+  const properties = { x: { type: 'integer', default: 1 }, y: { type: 'integer' } }
+  const schema = { o: { type: 'object', properties }, k: { type: 'integer' } }
+  return { collections: { items: { schema, permissions: { user: { read: { where } } } } } }
+}
+
 const within = (claim: string) => ({ where: { team: { $in: `$user.${claim}` } } })
 
 const accounts = (permissions: object): Json => ({
@@ -127,6 +134,8 @@ describe('the witness of each difference can be run', () => {
     ],
     ['a default', items(ALL), items({ ...ALL, delete: { where: { n: 1 } } })],
     ['a default, and without', items({ read: true }), items({ read: { where: { n: { $exists: true } } } })],
+    ['a default in an object', inside({ 'o.x': null, 'o.y': 1 }), inside({ k: 1 })],
+    ['an object with a default', inside({ 'o.x': { $exists: true } }), inside({ k: 1 })],
     ['a late _id', items({ read: true }), items({ read: { where: { _id: { $lt: '5' } } } })],
     ['an early _id', items({ read: true }), items({ read: { where: { _id: { $gt: '0', $ne: ID } } } })],
     ['accounts', accounts({}), accounts({ user: { read: { omit: ['email'] } } }), {}],

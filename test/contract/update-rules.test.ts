@@ -430,3 +430,16 @@ describe('sessions', () => {
     for (const [i, token] of tokens.entries()) expect(await me(token)).toEqual(outcomeOf(answers[i] as Sent))
   })
 })
+
+test('a fault of a long name is told with its beginning, also where a PATCH removes it', async () => {
+  const schema = { a: { type: 'string' } }
+  const service = await openStored(
+    { collections: { items: { schema, permissions: { '*': true } } } },
+    { items: [{}] },
+  )
+  for (const value of [null, 1]) {
+    const sent = await service.send(`PATCH /items/${idOf(1)}`, { body: { ['n'.repeat(20_000)]: value } })
+    expect(sent.body.errors.map(({ path }: { path: string }) => path.length)).toEqual([256])
+  }
+  await service.handler.close()
+})

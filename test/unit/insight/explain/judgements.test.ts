@@ -312,6 +312,22 @@ test('the time is that of the request', async () => {
   expect(await statusAt(Date.parse('2026-01-03'))).toBe(200)
 })
 
+test('the faults of what the caller may neither read nor write are all told', async () => {
+  const required = { type: 'string', required: true }
+  const schema = { a: { type: 'integer' }, s1: required, s2: required }
+  const permissions = { '*': { create: { pick: ['a'] }, read: { pick: ['a'] } } }
+  const asked = { method: 'POST', path: '/things', caller: null, body: { a: 'x' } }
+  const { answer, judgements } = await explainRequest(
+    { collections: { things: { schema, permissions } } },
+    asked,
+  )
+  const faults = judgements.flatMap(({ rules }) =>
+    rules.flatMap((rule) => rule.faults.map(({ path }) => path)),
+  )
+  expect(faults).toEqual(['/a', '/s1', '/s2'])
+  expect(answer.errors.map(({ path }) => path)).toEqual(['/a', ''])
+})
+
 test('a text is sent as it is', async () => {
   const asked = { method: 'POST', path: '/articles', caller: bob, body: '{"title"' }
   expect((await explainRequest(articles, asked)).answer.code).toBe('invalid_json')

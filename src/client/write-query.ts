@@ -11,7 +11,7 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
   for (const [name, condition] of namedIn(at, filter, mayBeEmpty)) {
     const inside = `${at}[${name}]`
     if (name === '$or') {
-      if (!Array.isArray(condition) || !condition[0]) throw fault(inside, 'takes an array')
+      if (!Array.isArray(condition) || condition.length === 0) throw fault(inside, 'takes an array')
       for (const [i, group] of condition.entries()) writeFilter(`${inside}[${i}]`, group, add)
     } else if (isEntries(condition)) {
       for (const [operator, operand] of namedIn(inside, condition)) {

@@ -85,7 +85,7 @@ function whoOf(difference: Difference): string {
   if (!('witness' in difference)) return ''
   const { roles, stale } = difference
   const who = roles === null ? 'everyone' : roles.length === 0 ? 'anyone signed in' : roles.join(' + ')
-  return stale ? `${who}, with a document that would have been refused before` : who
+  return stale ? `${who}, with a document that could not be stored before` : who
 }
 
 const partsOf = ({ caller, documents, request: { method, path, body } }: Witness): readonly string[] => [

@@ -40,7 +40,7 @@ export interface PermissionDifference {
   readonly fields: readonly string[]
   /** The smallest set of roles that sees it; `null` where one need not be signed in. */
   readonly roles: readonly string[] | null
-  /** Whether it needs a document that `before` would refuse. */
+  /** Whether it needs a document that `before` would refuse, or complete by a default. */
   readonly stale: boolean
   readonly witness: Witness
   /** What else follows from it. */

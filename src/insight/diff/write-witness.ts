@@ -11,7 +11,7 @@ import type { Witness, WitnessCaller } from './types.js'
 export interface Shown {
   readonly variables: Variables
   readonly model: Model
-  /** Whether `before` would accept the document. */
+  /** Whether `before` would store the document as it is. */
   readonly isFresh: boolean
 }
 

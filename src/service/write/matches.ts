@@ -118,9 +118,11 @@ function planReferring(
 ): readonly Agreement[] {
   const own = { in: collection.name, id: after._id }
   const keyOf = (id: string): string => JSON.stringify([own, '>', placeOf(match.ref), id])
-  const renewed = findRenewed(match, collection, { before: before ?? {}, after, renewed: names })
+  const was = before ?? {}
+  const faultOf = before ? (one: Reference) => faultSeen(one, seen) : unknownReference
+  const renewed = findRenewed(match, collection, { before: was, after, renewed: names })
   const held = new Set(collectMatched(match, collection, after).map(({ id }) => id))
-  const gone = collectMatched(match, collection, before ?? {}).filter(({ id }) => !held.has(id))
+  const gone = collectMatched(match, collection, was).filter(({ id }) => !held.has(id))
   return [
     ...gone.map(({ id }): Agreement => ({ ...own, key: keyOf(id) })),
     ...renewed.map((reference): Agreement => {
@@ -130,14 +132,7 @@ function planReferring(
         key: keyOf(reference.id),
         step: { in: match.target, require: reference.id, where },
         refuse: () =>
-          asker
-            ? invalidFor(
-                asker,
-                collection,
-                [before ? faultSeen(reference, seen) : unknownReference(reference)],
-                at,
-              )
-            : brokenReference(reference, at),
+          asker ? invalidFor(asker, collection, [faultOf(reference)], at) : brokenReference(reference, at),
       }
     }),
   ]

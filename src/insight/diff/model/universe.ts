@@ -31,11 +31,11 @@ export interface Question {
 export interface Universe {
   /** With every document that may be stored. */
   readonly variables: ReadonlyMap<string, Variable>
-  /** With those alone that `before` would accept. */
+  /** With those alone that `before` would store as they are. */
   readonly fresh: ReadonlyMap<string, Variable>
   /** False where a pattern has too many states: there may be more values. */
   readonly isWhole: boolean
-  /** Whether there are documents that `before` would refuse. */
+  /** Whether there are others. */
   readonly hasStale: boolean
 }
 
@@ -60,11 +60,12 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
   const undeclared = findUndeclared(sides, rules)
+  const former = new Map(collect(sides.before.fields))
   const found = [...fields.values()].map((field) => {
     const own = valuesOf(field, candidates)
     const fresh = takenBy(sides.before, field, own)
     const stored = storedVariable(field, own, 'maybe')
-    const presence = presenceOf(sides.before, field.path)
+    const presence = presenceOf(former.get(field.path), field.path)
     const isFree = fresh === own && presence === 'maybe'
     const freshStored = isFree ? stored : storedVariable(field, fresh, presence)
     return { field, fresh, stored, freshStored, isFree }
@@ -140,8 +141,7 @@ function isStored({ fields, validate }: Collection, path: string, value: unknown
 /** Whether a new document has a field, given or by default. */
 type Presence = 'always' | 'with its object' | 'maybe'
 
-function presenceOf({ fields }: Collection, path: string): Presence {
-  const field = collect(fields).find(([other]) => other === path)?.[1]
+function presenceOf(field: Field | undefined, path: string): Presence {
   const isDefault = field !== undefined && Object.hasOwn(field.definition, 'default')
   if (path.includes('.')) return isDefault ? 'with its object' : 'maybe'
   return isDefault || field?.definition.required === true ? 'always' : 'maybe'

@@ -60,6 +60,8 @@ export const isPlain = (value: Ordered): boolean => typeof value !== 'string' ||
 
 /** The same as `compare`, for plain texts; engines compare the texts themselves ten times as fast. */
 export function comparePlain(a: Ordered, b: Ordered): number {
-  if (a === undefined || b === undefined || typeof a !== typeof b) return compare(a, b)
-  return a === b ? 0 : a < b ? -1 : 1
+  // Where the types are known, engines need not ask what to compare by.
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : a < b ? -1 : 1
+  return compare(a, b)
 }

@@ -67,12 +67,12 @@ export function createSortedList<T>(
 
   /** Whether an element is before some values in its first columns. */
   const isBefore = ({ keys, elements }: Chunk<T>, place: number, { values, isBehind }: Bound): boolean => {
-    let order = 0
-    for (let i = 0; order === 0 && i < values.length; i++) {
+    for (let i = 0; i < values.length; i++) {
       const column = keys[i]
-      order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
+      const order = compareValues(column ? column[place] : last(elements[place] as T), values[i])
+      if (order !== 0) return order < 0
     }
-    return order < 0 || (isBehind === true && order === 0)
+    return isBehind === true
   }
   /** The first chunk whose last element is not before some values; the number of chunks if there is none. */
   const findChunk = (bound: Bound, from = 0): number =>

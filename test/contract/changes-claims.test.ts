@@ -185,6 +185,7 @@ describe('of what comes together', () => {
       const id = await send('POST /members', { user: 'ann', team: 'blue' })
       await send(`DELETE /members/${id}`)
     })
+    await ann.until(2)
     await write('POST /notes', { team: 'red' })
     expect(namesOf(await ann.until(3))).toEqual(['reset', 'reset', 'enter'])
     expect(namesOf(bob.events)).toEqual(['reset'])

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type * as BurstsModule from '../../src/service/changes/bursts.js'
 import type * as JudgeChanges from '../../src/service/changes/judge-changes.js'
 import type * as SealedIds from '../../src/service/changes/sealed-ids.js'
 import type * as CheckStandings from '../../src/service/changes/standing/check-standings.js'
@@ -12,6 +13,7 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Streams of changes broken on purpose: each is a way in which such streams have leaked elsewhere. */
 
+const BURSTS = '../../src/service/changes/bursts.js'
 const JUDGE_CHANGES = '../../src/service/changes/judge-changes.js'
 const CHECK_STANDINGS = '../../src/service/changes/standing/check-standings.js'
 const SUBSCRIBER = '../../src/service/changes/subscriber.js'
@@ -128,6 +130,21 @@ const mutants: readonly Mutant[] = [
     'documents are told that may not be read',
     WATCHED_LIST,
     breakAccess(() => ({ restrict: (asked: unknown) => asked })),
+  ],
+  [
+    'each page of the log is judged by itself',
+    BURSTS,
+    async (original) => {
+      const real = (await original()) as typeof BurstsModule
+      return {
+        ...real,
+        Bursts: class extends real.Bursts {
+          override tell(...[telling, subscribers, page]: Parameters<BurstsModule.Bursts['tell']>) {
+            return super.tell(telling, subscribers, { ...page, more: false })
+          }
+        },
+      }
+    },
   ],
   [
     'the rights are those of yesterday',

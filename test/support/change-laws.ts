@@ -11,6 +11,7 @@ import {
 import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
 import { CLAIMS, MEMBERSHIPS, withTeams } from './claim-worlds.js'
 import { type OpenStream, readStream, told, watchLog } from './event-streams.js'
+import { inPages } from './log-pages.js'
 import { expectList, NOW, type OracleCaller, type OracleQuery } from './oracle.js'
 import { createTestService } from './service.js'
 import { idOf } from './stored.js'
@@ -360,11 +361,15 @@ const { teams } = CLAIMS as { readonly teams: { readonly where: Json } }
 /** The same claim, of the memberships in the watcher's unit. */
 const BY_UNIT: Json = { teams: { ...teams, where: { ...teams.where, unit: '$user.unit' } } }
 
+/** The most changes that a page of the log has: what comes together may be on several. */
+const PAGES = [500, 1, 2, 3]
+
 async function openStage(
   { permissions, isByUnit, query, isAnonymous }: World,
+  most: number,
   { create, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Stage> {
-  const { adapter, begin, quiet, hold } = watchLog(createAdapter())
+  const { adapter, begin, quiet, hold } = watchLog(inPages(createAdapter(), most))
   const { handler } = createTestService(
     {
       collections: {
@@ -486,7 +491,7 @@ export async function checkHistories(
     if (JSON.stringify(other) !== JSON.stringify(history)) seen.different += 1
     const together = sequence.map(() => random.chance(0.4))
     const expected = expectEvents(sequence, together)
-    const stage = await openStage(world, building)
+    const stage = await openStage(world, PAGES[seed % PAGES.length] ?? 500, building)
     for (const one of [history, other]) {
       const stream = await stage.play(group(world, one, together))
       checkIds(stream)

@@ -1,6 +1,7 @@
 import type { Change, ChangePage, StoredDocument } from '../../storage.js'
 import { callerOf } from '../accounts/account.js'
-import { type LogReader, PAGE } from './log-reader.js'
+import { Bursts } from './bursts.js'
+import { type LogReader, PAGE } from './log/log-reader.js'
 import { createPatience } from './outbox.js'
 import type { Mark } from './sealed-ids.js'
 import {
@@ -14,8 +15,8 @@ import {
   OVER,
 } from './standing/check-standings.js'
 import { ClaimHistory } from './standing/claim-history.js'
-import type { Subscriber } from './subscriber.js'
-import { END, type Part, type Telling, tellChanges, writeReset } from './tell.js'
+import type { Outcome, Subscriber } from './subscriber.js'
+import { END, type Telling, writeReset } from './tell.js'
 
 /** The milliseconds after which a client that takes its time is looked at again before it is told more. */
 const FRESH = 1000
@@ -104,14 +105,17 @@ async function isUnbroken({ telling, subscriber, mark }: Missed): Promise<boolea
 /** Tells all that was missed, then joins the others; false where the subscriber has to begin anew. */
 async function tellMissed({ telling, reader, subscriber, mark, join }: Missed): Promise<boolean> {
   const { outbox } = subscriber
+  const bursts = new Bursts()
   let position = mark.position
   /** Tells a page; `undefined` where nothing is left, else whether the stream goes on. */
   const tell = async (pause: () => Promise<void>): Promise<boolean | undefined> => {
     const page = await telling.log(position, PAGE)
     if (page.gap) return false
-    position = page.position
-    if (!(await tellPart(telling, subscriber, page, pause))) return false
-    return page.more && !outbox.isOver ? true : undefined
+    const part = bursts.cut(page)
+    position = part.position
+    const outcome = (await bursts.tell(telling, new Set([subscriber]), part)).get(subscriber)
+    if (!(await tellPart(telling, subscriber, outcome, pause))) return false
+    return part.more && !outbox.isOver ? true : undefined
   }
   for (let goesOn: boolean | undefined = true; goesOn; ) {
     goesOn = await tell(() => outbox.drain())
@@ -145,10 +149,9 @@ async function isSame(telling: Telling, subscriber: Subscriber): Promise<boolean
 async function tellPart(
   telling: Telling,
   subscriber: Subscriber,
-  part: Part,
+  outcome: Outcome | undefined,
   pause: () => Promise<void>,
 ): Promise<boolean> {
-  const outcome = (await tellChanges(telling, [subscriber], part)).get(subscriber)
   switch (outcome?.kind) {
     case 'on': {
       if (outcome.as) subscriber.become(outcome.as)

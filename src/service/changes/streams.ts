@@ -6,17 +6,18 @@ import { resumeSession } from '../accounts/sessions.js'
 import type { Service } from '../call.js'
 import type { TextStream } from '../read/text-stream.js'
 import type { ReadLog, Store } from '../store.js'
+import { Bursts } from './bursts.js'
 import { catchUp } from './catch-up.js'
 import { findEventKey } from './event-key.js'
-import { LogReader } from './log-reader.js'
+import { LogReader } from './log/log-reader.js'
+import { inWholeWrites } from './log/whole-writes.js'
 import { createPatience, type Outbox } from './outbox.js'
 import { createPlaces } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
 import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './standing/check-standings.js'
 import { Subscriber } from './subscriber.js'
-import { END, type Telling, tellChanges, writeReset } from './tell.js'
+import { END, type Telling, writeReset } from './tell.js'
 import { type Subscription, watchList } from './watched-list.js'
-import { inWholeWrites } from './whole-writes.js'
 
 /** The streams of changes of a service. */
 export interface ChangeStreams {
@@ -42,6 +43,7 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
   const all = new Set<Subscriber>()
   /** Those who stand where the reader stands. */
   const joined = new Set<Subscriber>()
+  let bursts = new Bursts()
   let preparing: Promise<Telling> | undefined
   let isClosed = false
 
@@ -58,17 +60,20 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
     })
     return preparing
   }
-  const take = async (page: ChangePage): Promise<void> => {
+  const take = async (page: ChangePage): Promise<string> => {
     const told = await telling()
     if (page.gap) {
       const asked = new Map(Array.from(joined, (subscriber) => [subscriber, NO_CLUES]))
       for (const [subscriber, verdict] of await checkStandings(told, asked))
         await settle(subscriber, beginAgain(verdict, subscriber), page.position)
-      return
+      bursts = new Bursts()
+      return page.position
     }
-    const outcomes = await tellChanges(told, joined, page)
+    const part = bursts.cut(page)
+    const outcomes = await bursts.tell(told, joined, part)
     const patience = createPatience()
     await Promise.all(Array.from(outcomes, ([subscriber, outcome]) => subscriber.tell(outcome, patience)))
+    return part.position
   }
   const fail = (): void => {
     for (const { outbox } of all) outbox.cancel()
@@ -162,7 +167,9 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
       const giveBack = places.take(holdersOf(subscription))
       const release = (): void => {
         giveBack()
-        if (places.taken === 0) reader.end()
+        if (places.taken > 0) return
+        reader.end()
+        bursts = new Bursts()
       }
       try {
         return await subscribe(subscription, release)

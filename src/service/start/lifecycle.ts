@@ -3,7 +3,7 @@ import { LEDGERS_PLAN } from '../../auth/ledger.js'
 import { SESSIONS_PLAN } from '../../auth/sessions.js'
 import type { StorageAdapter } from '../../storage.js'
 import type { Service } from '../call.js'
-import { plansOf } from '../changes/log-plans.js'
+import { plansOf } from '../changes/log/log-plans.js'
 import { storeSeed } from './seed.js'
 
 /** Opens the storage once and closes it after the last request. */

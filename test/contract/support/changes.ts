@@ -58,6 +58,8 @@ export interface StreamingService extends TestService {
   /** Writes as an admin, and waits until all who listen were told. */
   write(line: string, body?: object): Promise<{ readonly [name: string]: unknown }>
   quiet(): Promise<void>
+  /** Makes writes, as an admin, of which all who listen are told together. */
+  together(writes: readonly (readonly [line: string, body?: object])[]): Promise<void>
   /** How often the log was read. */
   readonly reads: () => number
 }
@@ -74,7 +76,7 @@ export function useStreams(): (options: {
     for (const close of closing.splice(0).reverse()) await close()
   })
   return async ({ adapter: inner, config: asked = config, options = {} }) => {
-    const { adapter, begin, quiet: taken, reads } = watchLog(inner)
+    const { adapter, begin, quiet: taken, hold, reads } = watchLog(inner)
     const streams: OpenStream[] = []
     // Where nobody listens, nobody reads the log.
     const quiet = async (): Promise<void> => {
@@ -89,6 +91,11 @@ export function useStreams(): (options: {
       const all = { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
       return target(new Request(`http://service.test${encodePath(path)}`, { headers: all }))
     }
+    const change = async (line: string, body?: object): Promise<{ readonly [name: string]: unknown }> => {
+      const sent = await service.send(line, { caller: ADMIN, ...(body ? { body } : {}) })
+      expect(sent.status).toBeLessThan(300)
+      return sent.body
+    }
     return {
       ...service,
       ask,
@@ -102,13 +109,15 @@ export function useStreams(): (options: {
         return stream
       },
       async write(line, body) {
-        const { status, body: answered } = await service.send(line, {
-          caller: ADMIN,
-          ...(body ? { body } : {}),
-        })
-        expect(status).toBeLessThan(300)
+        const answered = await change(line, body)
         await quiet()
         return answered
+      },
+      async together(writes) {
+        const release = hold()
+        for (const [line, body] of writes) await change(line, body)
+        await release()
+        await quiet()
       },
       quiet,
       reads,

@@ -1,7 +1,7 @@
 import { compileConfig } from '../../../src/config/compile-config.js'
 import type { Consumer, ConsumerContext, StorageAdapter } from '../../../src/index.js'
 import { createMemoryAdapter } from '../../../src/index.js'
-import { plansOf } from '../../../src/service/changes/log-plans.js'
+import { plansOf } from '../../../src/service/changes/log/log-plans.js'
 import type { Consumers, createConsumers } from '../../../src/service/consumers/create-consumers.js'
 import type { Timing } from '../../../src/service/consumers/timing.js'
 import { UNHURRIED } from '../../../src/service/deadline.js'

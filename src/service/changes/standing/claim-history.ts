@@ -4,7 +4,7 @@ import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Change, ChangePage } from '../../../storage.js'
 import { gather, MAX_CLAIMED, type Oldest, readOldest } from '../../claims.js'
 import { timeOf } from '../judge-changes.js'
-import { PAGE } from '../log-reader.js'
+import { PAGE } from '../log/log-reader.js'
 import {
   type AskedClaim,
   findTouches,
@@ -36,8 +36,8 @@ export interface Asking {
 export class ClaimHistory {
   readonly #watched: WatchedClaim
   readonly #eras: Era[]
-  /** The part, as far as it was read last; only of a claim that depends on the time is it needed. */
-  #changes: readonly Change[] = []
+  /** The changes of such documents, of a claim that depends on the time. */
+  readonly #changes: Change[] = []
   #position = ''
 
   constructor(watched: WatchedClaim) {
@@ -70,7 +70,8 @@ export class ClaimHistory {
     }
     if (this.#isTooOften) return
     await this.#touch(sources, changes.slice(from))
-    this.#changes = changes
+    if (this.#watched.isTimed)
+      for (const change of changes) if (change.in === this.#watched.claim.from) this.#changes.push(change)
     this.#position = position
   }
 

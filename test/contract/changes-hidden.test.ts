@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { useStorages } from '../support/storages.js'
 import { idOf } from '../support/stored.js'
-import { useStreams } from './support/changes.js'
+import { ADMIN, type StreamingService, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "What events tell", "Standing": how much of a write is hidden changes no event
+// CONTRACT.md §9, "What events tell", "Standing": how much of what is written is hidden changes no event
 
 const text = { type: 'string' } as const
 
@@ -30,6 +31,41 @@ const config = {
 
 const serve = useStreams()
 
+test('what is written without an end holds up no event', async () => {
+  const memory = createMemoryAdapter()
+  let isBusy = false
+  let serial = 100_000
+  const fill = async (): Promise<void> => {
+    const inserts = Array.from({ length: 600 }, () => ({ _id: idOf(++serial), _version: 1, team: 'blue' }))
+    await memory.write(
+      inserts.map((insert) => ({ in: 'notes', insert })),
+      {},
+    )
+  }
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      if (isBusy && after !== null) {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        await fill()
+      }
+      return (await memory.changes?.(after, query)) ?? expect.fail()
+    },
+  }
+  const { open, send, handler } = await serve({ adapter, config, options: { authenticate: () => null } })
+  await handler.ready()
+  await send('POST /members', { caller: ADMIN, body: { user: 'a', team: 'red' } })
+  const caller = { id: 'ann', org: 'a' }
+  const stream = await open('/notes/changes', { caller })
+  isBusy = true
+  await fill()
+  await send('POST /notes', { caller: ADMIN, body: { text: 'seen', team: 'red' } })
+  expect((await stream.until(2)).map(({ event }) => event)).toEqual(['reset', 'enter'])
+  // Nor whom it lets begin.
+  await open('/notes/changes', { caller })
+  isBusy = false
+})
+
 /** The hidden documents in a write, and the characters of each: few, more than a page has, and larger. */
 const HIDDEN = [
   [5, 1],
@@ -51,10 +87,10 @@ const [NOTE, MEMBER, NEXT, NEW, LAST] = [1, 5, 6, 50_000, 90_000].map(idOf) as [
 const FIRST_HIDDEN = 100
 
 describe.each(useStorages())('in %s', (_, create) => {
-  /** The events of one write, live and on coming back, with so much hidden in it. */
+  /** The events of what is written, live and on coming back, with so much hidden in it. */
   async function eventsOf(
     [count, characters]: (typeof HIDDEN)[number],
-    operationsOf: (user: string) => readonly object[],
+    change: (service: StreamingService, user: string, hidden: readonly object[]) => Promise<unknown>,
   ) {
     const service = await serve({ adapter: create(), config })
     const { open, write, register } = service
@@ -67,7 +103,7 @@ describe.each(useStorages())('in %s', (_, create) => {
     const hidden = Array.from({ length: count }, (_, i) =>
       put(`/notes/${idOf(FIRST_HIDDEN + i)}`, { text: 'y'.repeat(characters), team: 'blue' }),
     )
-    await write('POST /_batch', { operations: [...operationsOf(id), ...hidden] })
+    await change(service, id, hidden)
     await write(`PATCH /notes/${NOTE}`, { text: 'last' })
     const isLast = ({ data }: { readonly data: { readonly text?: string } }) => data.text === 'last'
     let length = 1
@@ -79,15 +115,48 @@ describe.each(useStorages())('in %s', (_, create) => {
     return [stream, again].map(({ events }) => events.map(({ event, data }) => [event, data.text]))
   }
 
+  const inOneWrite =
+    (operationsOf: (user: string) => readonly object[]) =>
+    ({ write }: StreamingService, user: string, hidden: readonly object[]) =>
+      write('POST /_batch', { operations: [...operationsOf(user), ...hidden] })
+
+  test('of writes that come together, of which one changes the standing, and one changes it back', async () => {
+    const all = []
+    for (const some of HIDDEN)
+      all.push(
+        await eventsOf(some, ({ together }, _, hidden) =>
+          together([
+            [`PATCH /notes/${NOTE}`, { text: 'y' }],
+            ['POST /_batch', { operations: hidden }],
+            [`DELETE /members/${MEMBER}`],
+            ['POST /members', { user: 'a', team: 'red' }],
+            [`PATCH /notes/${LAST}`, { text: 'z' }],
+          ]),
+        ),
+      )
+    expect(all[0]).toEqual([
+      [
+        ['reset', undefined],
+        ['reset', undefined],
+        ['change', 'last'],
+      ],
+      [['reset', undefined]],
+    ])
+    for (const one of all) expect(one).toEqual(all[0])
+  })
+
   test('of a write that changes the standing', async () => {
     const all = []
     for (const hidden of HIDDEN)
       all.push(
-        await eventsOf(hidden, () => [
-          patch(`/notes/${NOTE}`, { text: 'y' }),
-          put(`/members/${NEW}`, { user: 'a', team: 'green' }),
-          patch(`/notes/${LAST}`, { text: 'y' }),
-        ]),
+        await eventsOf(
+          hidden,
+          inOneWrite(() => [
+            patch(`/notes/${NOTE}`, { text: 'y' }),
+            put(`/members/${NEW}`, { user: 'a', team: 'green' }),
+            patch(`/notes/${LAST}`, { text: 'y' }),
+          ]),
+        ),
       )
     expect(all[0]).toEqual([
       [
@@ -104,12 +173,15 @@ describe.each(useStorages())('in %s', (_, create) => {
     const all = []
     for (const hidden of HIDDEN)
       all.push(
-        await eventsOf(hidden, (user) => [
-          patch(`/notes/${NOTE}`, { text: 'y' }),
-          { method: 'DELETE', path: `/members/${MEMBER}` },
-          put(`/members/${NEXT}`, { user: 'b', team: 'red' }),
-          patch(`/users/${user}`, { org: 'b' }),
-        ]),
+        await eventsOf(
+          hidden,
+          inOneWrite((user) => [
+            patch(`/notes/${NOTE}`, { text: 'y' }),
+            { method: 'DELETE', path: `/members/${MEMBER}` },
+            put(`/members/${NEXT}`, { user: 'b', team: 'red' }),
+            patch(`/users/${user}`, { org: 'b' }),
+          ]),
+        ),
       )
     expect(all[0]).toEqual([
       [

@@ -1,5 +1,5 @@
-import type { Change, ChangePage } from '../../storage.js'
-import type { ReadLog } from '../store.js'
+import type { Change, ChangePage } from '../../../storage.js'
+import type { ReadLog } from '../../store.js'
 
 /** The most pages of one write that are joined: what it deletes with a document may be any size. */
 const MAX_JOINED = 64

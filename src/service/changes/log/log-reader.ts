@@ -1,7 +1,7 @@
-import { isServiceError } from '../../errors.js'
-import type { ChangePage } from '../../storage.js'
-import type { Logger } from '../../types/host.js'
-import type { ReadLog } from '../store.js'
+import { isServiceError } from '../../../errors.js'
+import type { ChangePage } from '../../../storage.js'
+import type { Logger } from '../../../types/host.js'
+import type { ReadLog } from '../../store.js'
 
 /** How much of the log is read at once. */
 export const PAGE = { limit: 500, bytes: 1024 * 1024 } as const
@@ -15,8 +15,8 @@ const PAUSE = 1000
 interface ReaderOptions {
   readonly log: ReadLog
   readonly logger: Logger
-  /** Takes a page; what it throws ends all streams. */
-  readonly take: (page: ChangePage) => Promise<void>
+  /** Takes a page, and gives the place up to which it did; what it throws ends all streams. */
+  readonly take: (page: ChangePage) => Promise<string>
   readonly fail: () => void
 }
 
@@ -79,8 +79,7 @@ export class LogReader {
         const page = await log(this.#position, { ...PAGE, wait: WAIT, signal })
         await this.alone(async () => {
           if (signal.aborted) return
-          if (page.changes.length > 0 || page.gap) await take(page)
-          this.#position = page.position
+          this.#position = page.changes.length > 0 || page.gap ? await take(page) : page.position
         })
       } catch (cause) {
         if (signal.aborted) return

@@ -1,8 +1,8 @@
-import type { ServicePlan } from '../../config/plan.js'
-import type { CollectionPlan } from '../../storage.js'
-import { CONSUMERS_PLAN } from '../consumers/records.js'
-import { UNLOGGED } from '../write/stored-document.js'
-import { KEYS_PLAN } from './event-key.js'
+import type { ServicePlan } from '../../../config/plan.js'
+import type { CollectionPlan } from '../../../storage.js'
+import { CONSUMERS_PLAN } from '../../consumers/records.js'
+import { UNLOGGED } from '../../write/stored-document.js'
+import { KEYS_PLAN } from '../event-key.js'
 
 const HOUR = 3_600_000
 

@@ -1,0 +1,136 @@
+import type { Change, ChangePage } from '../../storage.js'
+import { PAGE } from './log/log-reader.js'
+import {
+  type Clues,
+  changesOfUsers,
+  checkStandings,
+  findAskings,
+  knownOf,
+} from './standing/check-standings.js'
+import { ClaimHistory } from './standing/claim-history.js'
+import type { Outcome, Subscriber } from './subscriber.js'
+import { END, type Telling, tellChanges, writeReset } from './tell.js'
+
+/**
+ * What subscribers are told of the log, page by page. What was written by the time that it is read counts as one burst,
+ * however many pages it has: whose standing was another within it begins anew behind it. So the number of hidden changes
+ * does not decide which events a `reset` replaces (CONTRACT.md §9, "What events tell").
+ */
+export class Bursts {
+  /** The changes that were looked at, and are not told of yet. */
+  #left = 0
+  /** Those who have begun anew behind them. */
+  #ahead: ReadonlySet<Subscriber> = new Set()
+  /** The milliseconds by which the storage's clock is before this one, at least. */
+  #lead = 0
+
+  /** The same page, no further than to the end of the burst. */
+  cut(page: ChangePage): ChangePage {
+    const last = page.changes[this.#left - 1]
+    if (!last || this.#left === page.changes.length) return page
+    return { ...page, changes: page.changes.slice(0, this.#left), position: last.position, more: true }
+  }
+
+  /** Finds out what becomes of subscribers by a page. What throws can be done again. */
+  async tell(
+    telling: Telling,
+    subscribers: ReadonlySet<Subscriber>,
+    page: ChangePage,
+  ): Promise<ReadonlyMap<Subscriber, Outcome>> {
+    const newest = page.changes.at(-1)
+    if (newest) this.#lead = Math.max(this.#lead, newest.time - Date.now())
+    const { length, anew, ahead } =
+      this.#left > 0
+        ? { length: this.#left, anew: [], ahead: this.#ahead }
+        : await lookAhead(telling, subscribers, page, Date.now() + this.#lead + SLACK)
+    const others = [...subscribers].filter((subscriber) => !ahead.has(subscriber))
+    const outcomes = await tellChanges(telling, others, page)
+    this.#left = length - page.changes.length
+    this.#ahead = ahead
+    return new Map([...anew, ...outcomes])
+  }
+}
+
+/** A burst, and what becomes of those whose standing was another within it, or is over. */
+interface Ahead {
+  /** The number of its changes. */
+  readonly length: number
+  readonly anew: readonly (readonly [Subscriber, Outcome])[]
+  readonly ahead: ReadonlySet<Subscriber>
+}
+
+/** The milliseconds by which the storage's clock may be further than changes have shown. */
+const SLACK = 100
+
+/**
+ * Reads on to the end of the log, or to what was written when this had begun, by the storage's clock: somebody may write
+ * as fast as it is read.
+ */
+async function lookAhead(
+  telling: Telling,
+  subscribers: ReadonlySet<Subscriber>,
+  first: ChangePage,
+  until: number,
+): Promise<Ahead> {
+  const looks = first.more
+    ? Array.from(subscribers, (one) => new Look(one)).filter(({ isOpen }) => isOpen)
+    : []
+  let page = first
+  let { length } = first.changes
+  while (looks.length > 0) {
+    const ofUsers = changesOfUsers(telling.service, page.changes)
+    for (const look of looks) await look.read(telling, page, ofUsers)
+    const newest = page.changes.at(-1)?.time ?? until
+    const next = page.more && newest <= until ? await telling.log(page.position, PAGE) : undefined
+    // Who reads on finds a gap, too, and lets everybody begin anew.
+    if (!next || next.gap) break
+    page = next
+    length += page.changes.length
+  }
+  const asked = new Map(looks.filter(({ hasClues }) => hasClues).map((look) => [look.subscriber, look.clues]))
+  const anew: (readonly [Subscriber, Outcome])[] = []
+  for (const [subscriber, verdict] of await checkStandings(telling, asked)) {
+    if (verdict.kind === 'over') anew.push([subscriber, { kind: 'over', text: END }])
+    if (verdict.kind !== 'another') continue
+    const text = await writeReset(telling, verdict.as.list, page.position)
+    anew.push([subscriber, { kind: 'anew', ...verdict.as, text }])
+  }
+  return { length, anew, ahead: new Set(anew.map(([subscriber]) => subscriber)) }
+}
+
+/** What a burst tells of the standing of a subscriber. */
+class Look {
+  readonly subscriber: Subscriber
+  readonly #own: Change[] = []
+  readonly #histories: readonly ClaimHistory[]
+
+  constructor(subscriber: Subscriber) {
+    this.subscriber = subscriber
+    this.#histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
+  }
+
+  /** Whether anything in the log can change it. */
+  get isOpen(): boolean {
+    return this.subscriber.subscription.session !== undefined || this.#histories.length > 0
+  }
+
+  get clues(): Clues {
+    return { own: this.#own, touched: this.#histories.filter(({ isTouched }) => isTouched) }
+  }
+
+  get hasClues(): boolean {
+    return this.#own.length > 0 || this.#histories.some(({ isTouched }) => isTouched)
+  }
+
+  async read(
+    telling: Telling,
+    page: ChangePage,
+    ofUsers: ReadonlyMap<string, readonly Change[]>,
+  ): Promise<void> {
+    const { session } = this.subscriber.subscription
+    const own = (session && ofUsers.get(session.user._id)) ?? []
+    this.#own.push(...own)
+    const askings = own.length === 0 ? [] : findAskings(telling, knownOf(this.subscriber), own)
+    for (const history of this.#histories) await history.read(telling, page, askings)
+  }
+}

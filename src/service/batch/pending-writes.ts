@@ -79,7 +79,7 @@ export class PendingWrites {
   async breaks(place: number, stored: FindStored): Promise<boolean> {
     const step = this.#steps[place]
     if (!step) return false
-    if (!('refuse' in step)) return 'require' in step && this.find(step.in, step.require) === null
+    if (!('refuse' in step)) return 'require' in step && this.#isRemovedBefore(place, step)
     const matches = compileFilter(step.refuse)
     const written = this.written(step.in).filter(matches)
     for (const { _id } of written) {
@@ -87,6 +87,13 @@ export class PendingWrites {
       if (before && matches(before)) return false
     }
     return written.length > 0
+  }
+
+  /** Whether the steps before a place remove the document that the step there requires. */
+  #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
+    const before = new PendingWrites()
+    for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier)
+    return before.find(step.in, step.require) === null
   }
 
   /** The write that a step belongs to. */

@@ -54,8 +54,8 @@ export class BatchStore implements Store, Stage {
   readonly #versions = new Map<string, Map<string, number>>()
   /** What requires that lists have no further documents, by what was asked first. */
   readonly #lists = new Map<string, WriteStep>()
-  /** What was not there for who asked. */
-  readonly #absences: WriteStep[] = []
+  /** What was not there for who asked, by collection. */
+  readonly #absences = new Map<string, readonly Filter[]>()
   #isOver = false
   #work = 0
 
@@ -73,9 +73,9 @@ export class BatchStore implements Store, Stage {
     return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, this.pending)]
   }
 
-  /** The steps that refuse what was not found. */
+  /** The steps that refuse what was not found, one for each collection. */
   get absences(): readonly WriteStep[] {
-    return this.#absences
+    return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
   }
 
   /** The bytes of documents that were read or written since the last call, at most. */
@@ -215,7 +215,7 @@ export class BatchStore implements Store, Stage {
       }
     if (absent.size > 0 && this.#isWatchful) {
       const refuse = allowed.restrict(or(Array.from(absent, isId)))
-      this.#absences.push({ in: collection, refuse })
+      this.#absences.set(collection, [...(this.#absences.get(collection) ?? []), refuse])
       // What is not there makes a caller what it is, too.
       if (this.#turnsIn.has(collection))
         this.#forbid(JSON.stringify([collection, ...absent]), collection, [refuse])

@@ -62,7 +62,8 @@ async function judgeAll(
       answers.push(answer)
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
-      if (i === 0) throw at(i, thrown)
+      // What was judged without a document is so at any moment.
+      if (i === 0 && store.conditions.length + store.absences.length === 0) throw at(i, thrown)
       // What it would have written before it was refused, a hook's part or the document itself, is not tried.
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
@@ -70,7 +71,7 @@ async function judgeAll(
     const pause = pace(STEPS_AN_OPERATION + stepsTaken() - before + store.takeWork() / BYTES_A_STEP)
     if (pause) await pause
   }
-  return plan(store, answers, { agreements: store.pending.agreements })
+  return plan(store, answers, { absences: store.absences, agreements: store.pending.agreements })
 }
 
 /** A call of the caller as the operations before have left them. */

@@ -1,7 +1,6 @@
 import { type Fault, isServiceError, type ServiceError } from '../../errors.js'
 import { firstNames } from '../../permissions/ignored-properties.js'
 import { isPromise } from '../../promises.js'
-import type { Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import { runSliced, type Slice, type Sliced, takeFirstSlice } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -17,7 +16,7 @@ import { buildDocument, createSystemFields, isIdTaken, planInsert } from './new-
 import { eachOnce, findReferable, type Referable, referencesToHold, requireReference } from './references.js'
 import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
-import { brokenReferenceFor, conflictFor } from './rules/veil.js'
+import { conflictFor } from './rules/veil.js'
 import { readFields, type SystemFields } from './stored-document.js'
 import { checkStoredSize, prepareWritten, tellAgain, type Writing, type Written } from './written.js'
 
@@ -85,11 +84,6 @@ const placeOf = (index: number): string => `/documents/${index}`
 
 const within = (fault: Fault, index: number): Fault => ({ ...fault, path: placeOf(index) + fault.path })
 
-/** A reference of a document that is a part of the body. */
-interface PlacedReference extends Reference {
-  readonly at: string
-}
-
 async function planBulk(
   call: Call,
   permit: Permit,
@@ -100,15 +94,7 @@ async function planBulk(
   const written = writings.map((writing) => prepareWritten(call, writing))
   const documents = writings.map(({ document }) => document)
   checkStoredSize(documents)
-  const references = documents.flatMap((document, i) =>
-    referencesToHold(collection, {}, document).map(
-      (reference): PlacedReference => ({
-        ...reference,
-        at: placeOf(i),
-      }),
-    ),
-  )
-  const required = eachOnce(references)
+  const required = eachOnce(documents.flatMap((document) => referencesToHold(collection, {}, document)))
   return {
     steps: [
       ...required.map(requireReference),
@@ -119,7 +105,8 @@ async function planBulk(
     ),
     done: { documents: written, ignored: firstNames(written.flatMap(({ ignored }) => ignored)) },
     refuse({ reason, step, fields = [] }) {
-      if (reason === 'missing') throw brokenReferenceFor(call, collection, required[step], required[step]?.at)
+      // The next attempt judges their references anew.
+      if (reason === 'missing') return
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, placeOf(step - required.length))
     },
   }

@@ -9,7 +9,7 @@ import type { Attempt } from '../store.js'
 import { hashSecrets } from './hash-secrets.js'
 import { planAgreements } from './matches.js'
 import { referencesToHold, requireReference } from './references.js'
-import { brokenReferenceFor, conflictFor } from './rules/veil.js'
+import { conflictFor } from './rules/veil.js'
 import { createStoredDocument, type SystemFields } from './stored-document.js'
 import { checkStoredSize } from './written.js'
 
@@ -59,8 +59,8 @@ interface Birth {
 
 /**
  * Plans the steps that store a new document and what belongs to it. Where its `_id` is taken, another attempt
- * is made. Throws `document_too_large`; the write then throws `unique_violation`, and `validation_failed`
- * where a referenced document is gone.
+ * is made, and where a referenced document is gone. Throws `document_too_large`; the write then throws
+ * `unique_violation`.
  */
 export function planInsert(
   call: Call,
@@ -73,8 +73,9 @@ export function planInsert(
   return {
     steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
     agreements: planAgreements(call.service.plan, collection, { after: document, isNamed, at, asker: call }),
-    refuse({ reason, step, fields = [] }) {
-      if (reason === 'missing') throw brokenReferenceFor(call, collection, references[step], at)
+    refuse({ reason, fields = [] }) {
+      // The next attempt judges its references anew.
+      if (reason === 'missing') return
       if (reason !== 'unique') throw new Error(`an insert was refused: ${reason}`)
       if (!isIdTaken(fields)) throw conflictFor(call, collection, fields, at)
     },

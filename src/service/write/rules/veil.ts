@@ -82,14 +82,6 @@ export const invalidFor = (
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 
-/** The error where a document was deleted while another began to refer to it. `at` is the place in the body. */
-export const brokenReferenceFor = (
-  asker: Asker,
-  collection: Collection,
-  reference: Reference | undefined,
-  at?: string,
-): ServiceError => invalidFor(asker, collection, reference ? [unknownReference(reference)] : [], at)
-
 /** The error of a value that is taken. `at` is the place of the document in the body. */
 export function conflictFor(
   asker: Asker,

@@ -32,7 +32,7 @@ export interface Attachment {
   /** The changes that go with an update of these hash fields. Called in each attempt. */
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
   /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */
-  resume(by: { now(): number }, store: Store, id: string): MaybePromise<InSession>
+  resume(by: { now(): number }, store: Store, session: Session): MaybePromise<InSession>
   /** The steps that go with the delete of documents. */
   takeWithDelete(ids: Iterable<string>): readonly WriteStep[]
 }

@@ -1,19 +1,22 @@
+import type { Session } from '../auth/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
 import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
-import { whenReady } from '../promises.js'
+import { isPromise, whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import { USERS } from '../schema/names.js'
 import type { MaybePromise } from '../types.js'
 import { type Call, createCall } from './call.js'
-import { denied, idGiven, notFound, registrationClosed } from './refusals.js'
+import { denied, idGiven, isRefusal, notFound, overtaken, registrationClosed } from './refusals.js'
 
 /** The rules under which a caller may write to a collection. */
 export interface Permit {
   readonly collection: Collection
   readonly rules: readonly Rule[]
+  /** The session of the caller. */
+  readonly session?: Session | undefined
   /** The same for who calls now; absent where that stays who it is. */
   readonly again?: (call: Call) => Permit
 }
@@ -96,7 +99,10 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
   if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
   if (isBarred) throw idGiven()
-  return { collection, rules, again: (own) => permitToCreate(own, collection, isBarred) }
+  return {
+    ...{ collection, rules, session: call.session },
+    again: (own) => permitToCreate(own, collection, isBarred),
+  }
 }
 
 const NO_RULES: readonly Rule[] = []
@@ -110,40 +116,80 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
   const rules = selectWriteRules(collection.permissions[operation], caller)
   trace(call, collection, operation, rules)
   if (rules.length === 0 && caller === null) throw denied(caller)
-  return { collection, rules, again: (own) => authorizeWrite(own, collection, operation) }
+  return {
+    ...{ collection, rules, session: call.session },
+    again: (own) => authorizeWrite(own, collection, operation),
+  }
 }
-
-/** The permits under which a session has attempted something. */
-const used = new WeakSet<Permit>()
 
 /**
  * Begins an attempt at a write under a permit. What the caller is through other documents is read anew (CONTRACT.md
- * §5, "Claims"), and in every further attempt the account and its session, too: somebody else came first, perhaps
- * one who took rights from this caller.
+ * §5, "Claims"). What takes effect with other writes is judged by the account that these are judged by.
  */
 export function attempt<P extends Permit, T>(
   call: Call,
   permit: P,
   plan: (own: Call, permit: P) => MaybePromise<T>,
 ): MaybePromise<T> {
-  const isFurther = used.has(permit)
-  if (call.session) used.add(permit)
-  return whenReady(isFurther ? resume(call) : call, (present) => {
-    const held = present === call ? permit : { ...permit, ...permit.again?.(present) }
+  const judge = (present: Call): MaybePromise<T> => {
+    const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
     if (call.service.plan.claims.size === 0) return plan(present, held)
     const own = present.renew()
     const learning = own.learn([...held.rules, ...selectReadRules(held.collection.permissions, own.caller)])
     return learning ? learning.then(() => plan(own, held)) : plan(own, held)
-  })
+  }
+  return call.shared ? judge(call) : steadily(call, judge)
 }
 
-/** The same request by who calls now. Throws where the session is over. */
+/** The most accounts, one after another, by which a request is judged. */
+const MAX_ACCOUNTS = 10
+
+/**
+ * Judges a write, or refuses it, by an account that is still the same once that is done: the body may have come slowly, a
+ * hook or another write may have taken its time, and somebody may have ended the session or taken rights from this caller
+ * (CONTRACT.md §2, "Concurrency"). Otherwise it is judged anew. Throws `invalid_token` where the session is over.
+ */
+export function steadily<T>(
+  call: Call,
+  judge: (present: Call) => MaybePromise<T>,
+  left = MAX_ACCOUNTS,
+): MaybePromise<T> {
+  if (!call.session) return judge(call)
+  if (left === 0) throw overtaken()
+  return whenReady(
+    settle(() => judge(call)),
+    (give) =>
+      whenReady(resume(call), (present) => (present === call ? give() : steadily(present, judge, left - 1))),
+  )
+}
+
+/** What becomes of a judgement: its result, or the refusal. */
+function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
+  const give = (result: T) => (): T => result
+  const hold = (thrown: unknown) => {
+    if (!isRefusal(thrown)) throw thrown
+    return (): never => {
+      throw thrown
+    }
+  }
+  try {
+    const judged = judge()
+    return isPromise(judged) ? judged.then(give, hold) : give(judged)
+  } catch (thrown) {
+    return hold(thrown)
+  }
+}
+
+/** The same request by who calls now; the same call where the account is as it was. Throws where the session is over. */
 export function resume(call: Call): MaybePromise<Call> {
   const { service, session, store, deadline, shared, isInBatch, binding } = call
-  const resuming = session && service.attachments.get(USERS)?.resume(service, store, session.id)
+  const resuming = session && service.attachments.get(USERS)?.resume(service, store, session)
   if (!resuming) return call
-  const parts = { deadline, store, shared, isInBatch, now: binding.now }
-  return whenReady(resuming, (present) => createCall(service, { ...parts, ...present }))
+  return whenReady(resuming, (present) =>
+    present.session.user._version === session.user._version
+      ? call
+      : createCall(service, { deadline, store, shared, isInBatch, now: binding.now, ...present }),
+  )
 }
 
 /** Throws `forbidden` where registration is closed. */

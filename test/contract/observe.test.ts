@@ -185,8 +185,12 @@ describe.each(useStorages())('the calls of the storage, in %s,', (name, createAd
     await until(() => events.length === 3)
     const [, created, listed] = events
     const calls = (event?: RequestEvent) =>
-      event?.storage.map(({ operation, collection }) => `${operation} ${collection}`)
-    expect(calls(created)).toEqual(['list _sessions', 'list users', 'write notes'])
+      (event?.storage ?? []).map(({ operation, collection }) => `${operation} ${collection}`)
+    // Who calls is found out before the body is read, and again once it was judged.
+    const who = ['list _sessions', 'list users']
+    expect(calls(created).slice(0, 2)).toEqual(who)
+    expect(calls(created).slice(2, -1).sort()).toEqual(who)
+    expect(calls(created).at(-1)).toBe('write notes')
     expect(calls(listed)).toEqual(['list notes'])
     const system = { memory: 'memory', SQLite: 'sqlite', PostgreSQL: 'postgresql' }[name]
     for (const event of events) {

@@ -73,7 +73,7 @@ export const logoutAll: Endpoint<'auth'> = {
   async run(exchange, { auth }) {
     const session = requireSession(exchange.call)
     exchange.refuseQuery()
-    await endAllSessions(exchange.call.store, auth, session)
+    await endAllSessions(exchange.call, auth, session)
     return NOTHING
   },
 }

@@ -2,8 +2,8 @@ import { issueSession, SESSIONS, type Session, sessionsOf } from '../../auth/ses
 import { createStamp } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
-import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
+import { steadily } from '../authorize.js'
 import type { Call } from '../call.js'
 import { type Settled, whereHooked } from '../hooks.js'
 import { invalidToken } from '../refusals.js'
@@ -12,7 +12,7 @@ import { hashSecrets } from '../write/hash-secrets.js'
 import { readFields, readStamp, updateStoredDocument } from '../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../write/update-document.js'
 import { showAccount, showAgain } from './account.js'
-import { type SignedIn, verifySecret } from './login.js'
+import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
 
 /** The faults of a new secret, whose place in the body is `/new`. */
 export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
@@ -42,13 +42,11 @@ export async function changeSecret(
   session: Session,
   { current, next, client }: SecretChange,
 ): Promise<SignedIn> {
-  const { service } = call
-  const { users, identifier, secret } = auth
-  const named = String(readOwn(session.user, identifier.name) ?? session.user._id)
-  const from = { identifier: named, client }
-  await service.throttle.run(call, from, () => verifySecret(call, auth, session.user, current))
+  const { users, secret } = auth
+  await verifyOwn(call, auth, { session, current, client })
   const hashes = await hashSecrets(call, [[secret.name, next]])
-  const run = (own: Call) => own.store.write(() => planChange(own, auth, session, hashes))
+  const plan = (own: Call) => planChange(own, auth, session, hashes)
+  const run = (own: Call) => own.store.write(() => (own.shared ? plan(own) : steadily(own, plan)))
   return whereHooked(call, users, run, showAgain(auth))
 }
 
@@ -61,8 +59,9 @@ async function planChange(
   const { service, store } = call
   const { users } = auth
   const user = await store.own(users.name).find(session.user._id)
-  // Another secret came first: that ended this session.
-  if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
+  if (!user) throw invalidToken()
+  // Another secret came first, of another session, which has ended this one, or of this.
+  if (readStamp(user) !== readStamp(session.user)) throw invalidCredentials()
   const planned = { fields: readFields(user), now: service.clock() }
   const { fields, behind }: Settled = await (askUpdateHook(call, users, user, planned) ?? planned)
   const stamp = createStamp()
@@ -70,7 +69,12 @@ async function planChange(
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
   return {
-    steps: [...steps, { in: SESSIONS, remove: sessionsOf(user._id) }, step],
+    steps: [
+      { in: SESSIONS, require: session.id },
+      ...steps,
+      { in: SESSIONS, remove: sessionsOf(user._id) },
+      step,
+    ],
     agreements,
     refuse,
     done: { user: await showAccount(call, auth, replace), ...issued },

@@ -1,4 +1,4 @@
-import { type IssuedSession, issueSession } from '../../auth/sessions.js'
+import { type IssuedSession, issueSession, type Session } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { isServiceError, ServiceError } from '../../errors.js'
 import { MAX_SECRET_BYTES } from '../../fields/types/hash.js'
@@ -8,6 +8,7 @@ import { countBytes } from '../../schema/json-schema.js'
 import { normalise } from '../../schema/normalise.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Document } from '../../types.js'
+import { resume } from '../authorize.js'
 import type { Call } from '../call.js'
 import type { Store } from '../store.js'
 import type { AttemptOrigin } from '../throttle.js'
@@ -103,6 +104,40 @@ export async function verifySecret(
   if (user && hash !== undefined && isRight) return user
   throw invalidCredentials()
 }
+
+/** Whose secret is verified: the caller's, and from where. */
+interface OwnSecret {
+  readonly session: Session
+  readonly current: string
+  /** The client's address; `undefined` where it is not known. */
+  readonly client: string | undefined
+}
+
+/**
+ * Verifies the present secret of who calls in a session. Throws `invalid_credentials` for a wrong one, which counts as a
+ * failed login, or where another one came first; `too_many_attempts`; `invalid_token` where the session is over by then.
+ */
+export async function verifyOwn(
+  call: Call,
+  auth: AuthPlan,
+  { session, current, client }: OwnSecret,
+): Promise<void> {
+  const { user } = session
+  const from = { identifier: identifierOf(auth, user), client }
+  const verify = () => verifySecret(call, auth, user, current)
+  try {
+    await call.service.throttle.run(call, from, verify)
+  } catch (thrown) {
+    await resume(call)
+    throw thrown
+  }
+  const present = await resume(call)
+  if (present.session && readStamp(present.session.user) !== readStamp(user)) throw invalidCredentials()
+}
+
+/** What names an account at a login, and to whom it belongs. */
+export const identifierOf = ({ identifier }: AuthPlan, user: StoredDocument): string =>
+  String(readOwn(user, identifier.name) ?? user._id)
 
 /** The error of a login that fails, whatever of it was wrong. */
 export const invalidCredentials = (): ServiceError =>

@@ -11,12 +11,12 @@ import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { and, isId, not, or } from '../../filter/filter.js'
 import { readOwn } from '../../json/own-properties.js'
-import { whenReady } from '../../promises.js'
+import { ignoreFailure, whenReady } from '../../promises.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Attachment, InSession } from '../attachment.js'
-import type { Service } from '../call.js'
-import { invalidToken } from '../refusals.js'
+import type { Call, Service } from '../call.js'
+import { invalidToken, isRefusal } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 import { callerOf } from './account.js'
@@ -37,39 +37,70 @@ export function findSession(
 }
 
 /** The same of the session with an id. */
-export function resumeSession(
-  { now }: Pick<Service, 'now'>,
+export const resumeSession = (
+  by: Pick<Service, 'now'>,
   store: Store,
   auth: AuthPlan,
   id: string,
-): MaybePromise<InSession> {
+): MaybePromise<InSession> => findHeld({ by, store, auth, id }, undefined)
+
+interface Sought {
+  readonly by: Pick<Service, 'now'>
+  readonly store: Store
+  readonly auth: AuthPlan
+  readonly id: string
+  /** The user, where that is known: both are then read at once. */
+  readonly userId?: string
+}
+
+/** `known` is the version of the session that was read with another stamp than its user's. */
+function findHeld(sought: Sought, known: number | undefined): MaybePromise<InSession> {
+  const { by, store, auth, id, userId } = sought
+  const users = store.own(auth.users.name)
+  const finding = userId === undefined ? undefined : users.find(userId)
+  // If the session is over, nobody waits for it.
+  ignoreFailure(finding)
   return whenReady(store.own(SESSIONS).first(sessionFilter(id)), (stored) => {
-    const held = stored && readSession(stored, now())
+    const held = stored && readSession(stored, by.now())
     if (!held) throw invalidToken()
-    return whenReady(store.own(auth.users.name).find(held.userId), (user) => {
-      if (!user || !holds(auth, held, user)) throw invalidToken()
-      return { session: { id, user }, caller: callerOf(auth, user) }
+    return whenReady(userId === held.userId ? finding : users.find(held.userId), (user) => {
+      if (user && holds(auth, held, user)) return { session: { id, user }, caller: callerOf(auth, user) }
+      // Between the two it may have changed its own secret, and got the new stamp.
+      if (!user || stored._version === known) throw invalidToken()
+      return findHeld(sought, stored._version)
     })
   })
 }
 
 /** The same of many, by their ids; without those that are over. */
 export async function resumeSessions(
-  { now }: Service,
+  by: Service,
   store: Store,
   auth: AuthPlan,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Session>> {
   const stored = await readAll(store, SESSIONS, ids)
-  const held = stored.map((session) => [session._id, readSession(session, now())] as const)
+  const held = stored.map((session) => [session._id, readSession(session, by.now())] as const)
   const owners = new Set(held.flatMap(([, session]) => session?.userId ?? []))
   const known = new Map((await readAll(store, auth.users.name, [...owners])).map((user) => [user._id, user]))
-  return new Map(
-    held.flatMap(([id, session]) => {
-      const user = session && known.get(session.userId)
-      return user && holds(auth, session, user) ? [[id, { id, user }]] : []
-    }),
-  )
+  const found = new Map<string, Session>()
+  for (const [id, session] of held) {
+    const user = session && known.get(session.userId)
+    const isHeld = user && holds(auth, session, user)
+    const own = isHeld ? { id, user } : user && (await findAlone({ by, store, auth, id }))
+    if (own) found.set(id, own)
+  }
+  return found
+}
+
+/** A session that did not hold the stamp of its user, if it was only read before it had changed. */
+async function findAlone(sought: Sought): Promise<Session | undefined> {
+  try {
+    return (await findHeld(sought, undefined)).session
+  } catch (thrown) {
+    if (isRefusal(thrown)) return undefined
+    throw thrown
+  }
 }
 
 /** A session counts while it holds the stamp of its user, and the user counts. */
@@ -103,17 +134,19 @@ export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybeProm
  * read the old one, opens no valid session. Throws `invalid_token` where the session has ended meanwhile, and
  * `overloaded` where others keep writing the user.
  */
-export const endAllSessions = (store: Store, { users }: AuthPlan, session: Session): MaybePromise<void> =>
+export const endAllSessions = (
+  { service, store }: Pick<Call, 'service' | 'store'>,
+  auth: AuthPlan,
+  { id }: Pick<Session, 'id'>,
+): MaybePromise<void> =>
   store.write(async () => {
-    const { _id } = session.user
-    const user = await store.own(users.name).find(_id)
-    // Another stamp came first: that ended this session, and those that have begun since are not its own to end.
-    if (!user || readStamp(user) !== readStamp(session.user)) throw invalidToken()
-    const replace = renewStamp(user, createStamp())
+    // Those that have begun since it ended are not its own to end.
+    const { user } = (await resumeSession(service, store, auth, id)).session
     return {
       steps: [
-        { in: users.name, replace, version: user._version },
-        { in: SESSIONS, remove: sessionsOf(_id) },
+        { in: SESSIONS, require: id },
+        { in: auth.users.name, replace: renewStamp(user, createStamp()), version: user._version },
+        { in: SESSIONS, remove: sessionsOf(user._id) },
       ],
       done: undefined,
     }
@@ -135,7 +168,7 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
  */
 export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachment => ({
   createStamp,
-  resume: (by, store, id) => resumeSession(by, store, auth, id),
+  resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }, undefined),
   settle(before, fields, renewed) {
     const { identifier, verified } = auth
     const { name } = identifier

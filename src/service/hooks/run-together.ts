@@ -1,7 +1,9 @@
 import type { MaybePromise } from '../../types.js'
+import { steadily } from '../authorize.js'
 import { BatchStore } from '../batch/batch-store.js'
 import { createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
+import type { Attempt } from '../store.js'
 import { MAX_STORED } from '../write/written.js'
 
 /**
@@ -16,10 +18,10 @@ export function runTogether<T>(
   if (call.shared) return run(call)
   /** The place of the agreement that did not hold in the attempt before. */
   let broken: number | undefined
-  return call.store.write(async () => {
+  const attemptAs = async (present: Call): Promise<Attempt<T>> => {
     const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
     const store = new BatchStore(call.store, budget, { isWatchful: false })
-    const done = await run(call.amid(store, { cascaded: 0, asked: operations, added: 0 }))
+    const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0 }))
     const { steps, agreements } = store.pending
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
@@ -40,7 +42,8 @@ export function runTogether<T>(
         return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
       },
     }
-  })
+  }
+  return call.store.write(() => steadily(call, attemptAs))
 }
 
 const own = (_: number, thrown: unknown): unknown => thrown

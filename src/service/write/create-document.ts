@@ -65,12 +65,12 @@ async function createUnder(
 ): Promise<Written> {
   const isTaken = async (): Promise<boolean> =>
     (await call.store.own(permit.collection.name).find(id)) !== undefined
-  // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
-  if (!isExpected || (await isTaken())) throw unexpected()
   return call.store.write(async () => {
-    const planned = await attempt(call, permit, (own, present) =>
-      planCreate(own, present, { id, isNamed: true }, body),
-    )
+    const planned = await attempt(call, permit, async (own, present) => {
+      // 412 comes before 400, so this is checked before the body; the write decides between two creates at once.
+      if (!isExpected || (await isTaken())) throw unexpected()
+      return planCreate(own, present, { id, isNamed: true }, body)
+    })
     return {
       ...planned,
       async refuse(failure) {

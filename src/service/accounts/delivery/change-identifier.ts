@@ -7,7 +7,7 @@ import { immutable } from '../../../schema/changes.js'
 import { normalise } from '../../../schema/normalise.js'
 import type { Call } from '../../call.js'
 import { behind } from '../behind.js'
-import { findUser, verifySecret } from '../login.js'
+import { findUser, identifierOf, verifyOwn } from '../login.js'
 import { hasPlace, sendNotice, sendToken } from './deliver.js'
 
 const PATH = '/new'
@@ -32,7 +32,8 @@ export interface IdentifierChange {
 /**
  * Delivers a token to a new identifier, which `verify` puts in, and a notice to the present one (CONTRACT.md
  * §4, "Changing the identifier"). Whether the new one is taken shows nowhere. Throws `invalid_credentials` for
- * a wrong present secret, which counts as a failed login, and `too_many_attempts`.
+ * a wrong present secret, which counts as a failed login, `too_many_attempts`, and `invalid_token` where the session
+ * is over by then.
  */
 export async function changeIdentifier(
   call: Call,
@@ -42,9 +43,8 @@ export async function changeIdentifier(
 ): Promise<void> {
   const { user } = session
   const identifier = readOwn(user, auth.identifier.name)
-  const present = String(identifier ?? user._id)
-  const from = { identifier: present, client }
-  await call.service.throttle.run(call, from, () => verifySecret(call, auth, user, current))
+  const present = identifierOf(auth, user)
+  await verifyOwn(call, auth, { session, current, client })
   const to = String(normalise(auth.identifier, next))
   behind(call, async (own) => {
     // The notice comes first: whether it has a place must not depend on who has the new identifier. Their places

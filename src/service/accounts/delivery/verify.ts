@@ -1,6 +1,5 @@
 import { useUp } from '../../../auth/deliveries.js'
 import type { AuthPlan } from '../../../config/plan.js'
-import { readOwn } from '../../../json/own-properties.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
@@ -8,7 +7,7 @@ import { type Settled, whereHooked } from '../../hooks.js'
 import type { Attempt } from '../../store.js'
 import { readFields, readHash, readStamp, updateStoredDocument } from '../../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
-import { invalidCredentials, verifySecret } from '../login.js'
+import { identifierOf, verifySecret } from '../login.js'
 import { isVerified, verifiedFields } from '../verified.js'
 import { type Delivered, findDelivered, invalidDelivered } from './tokens.js'
 
@@ -35,18 +34,18 @@ export async function verify(
 ): Promise<void> {
   const { service } = call
   const { user: asked } = await findDelivered(call, auth, token, KINDS)
-  const from = { identifier: String(readOwn(asked, auth.identifier.name) ?? asked._id), client }
+  const from = { identifier: identifierOf(auth, asked), client }
   await service.throttle.run(call, from, () => verifySecret(call, auth, asked, current))
   await whereHooked(call, auth.users, (own) =>
     own.store.write(async () => {
       const found = await findDelivered(own, auth, token, KINDS)
-      if (hasOtherSecret(auth, found.user, asked)) throw invalidCredentials()
+      if (hasOtherSecret(auth, found.user, asked)) await verifySecret(own, auth, found.user, current)
       return planVerification(own, auth, found)
     }),
   )
 }
 
-/** Whether another secret came first. A hash that was only renewed has the stamp that it had. */
+/** Whether another secret may have come first. A hash that was only renewed has the stamp that it had. */
 const hasOtherSecret = ({ secret }: AuthPlan, now: StoredDocument, before: StoredDocument): boolean =>
   readStamp(now) !== readStamp(before) && readHash(now, secret.name) !== readHash(before, secret.name)
 

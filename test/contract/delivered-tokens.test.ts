@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { createBcryptHasher } from '../../src/auth/hasher.js'
 import { createCollectionService, createMemoryAdapter, type Delivery, type Hasher } from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
 import { faultsOf } from '../support/service.js'
@@ -54,6 +55,35 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect((await post('login', { ...ann, password: 'another secret' })).status).toBe(200)
     // The token had reached the identifier.
     expect((await storedUser(stage, stage.id)).verifiedAt).toBe('2026-11-20T08:00:00.000Z')
+  })
+
+  test('a verification takes the right secret, though its hash and the stamp change meanwhile', async () => {
+    const adapter = create()
+    const first = createStage(configOf(), adapter, { hasher: createTestHasher() })
+    opened.push(first.service)
+    await first.register(ann)
+    const token = await first.mail.token()
+    const { hash, verify } = createBcryptHasher(5)
+    let meanwhile: (() => Promise<void>) | undefined
+    const hasher: Hasher = {
+      hash,
+      async verify(...asked) {
+        const isRight = await verify(...asked)
+        const act = meanwhile
+        meanwhile = undefined
+        await act?.()
+        return isRight
+      },
+    }
+    const stage = createStage(configOf(), adapter, { hasher })
+    opened.push(stage.service)
+    meanwhile = async () => {
+      const { token: session } = (await stage.post('login', ann)).body
+      // Its hash is renewed behind the answer.
+      await stage.mail.take()
+      expect((await stage.send('POST /auth/logout-all', { token: session })).status).toBe(204)
+    }
+    expect((await stage.post('verify', { token, current: ann.password })).status).toBe(204)
   })
 
   test('a reset ends with the stamp, the identifier and its time, and is no other token', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { HookChange, ServiceOptions, StorageAdapter } from '../../src/index.js'
+import { readStream } from '../support/event-streams.js'
 import { type AnyConfig, createTestService, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { outcomeOf } from './support/accounts.js'
@@ -140,6 +141,93 @@ describe.each(storages)('in %s,', (_, create) => {
     })
     expect(outcomeOf(await send('POST /auth/logout-all', { token }))).toEqual([401, 'invalid_token'])
     expect((await send('GET /auth/me', { token: fresh ?? '' })).status).toBe(200)
+  })
+
+  test.each(['PATCH', 'PUT'])('a %s is judged for who calls once its body is there', async (method) => {
+    const { send, token, id } = await signIn()
+    let push: ReadableStreamDefaultController<Uint8Array> | undefined
+    const raw = new ReadableStream<Uint8Array>({
+      start(controller) {
+        push = controller
+      },
+    })
+    const write = (part: string): void => push?.enqueue(new TextEncoder().encode(part))
+    const headers = { 'content-type': 'application/json' }
+    const sending = send(`${method} /users/${id}`, { token, raw, headers })
+    write('{"name":')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const ended = await send(`PATCH /users/${id}`, { ...byRoot, body: { password: 'a new one' } })
+    expect(ended.status).toBe(200)
+    write('"of a thief"}')
+    push?.close()
+    expect(outcomeOf(await sending)).toEqual([401, 'invalid_token'])
+    expect((await send(`GET /users/${id}`, byRoot)).body).not.toHaveProperty('name')
+  })
+
+  test('a session that changes its own secret goes on for all who read it meanwhile', async () => {
+    const logged = { ...ACCOUNTS, notes: { ...ACCOUNTS.notes, changes: true } }
+    const service = open(create, { collections: logged, auth: { roleField: 'role', cost: 10 } })
+    const { send, interrupt, handler } = service
+    const { token, id } = await service.register(ANN)
+    const headers = { authorization: `Bearer ${token}` }
+    const stream = readStream(await handler(new Request('http://a/notes/changes', { headers })))
+    await stream.until(1)
+    const change = (password: string) => () => send(`PATCH /users/${id}`, { token, body: { password } })
+    interrupt('users', change('another one'))
+    expect((await send('GET /auth/me', { token })).status).toBe(200)
+    interrupt('users', change('a third one'))
+    await send('POST /notes', { ...byRoot, body: { text: 'told' } })
+    expect((await stream.until(2)).map(({ event }) => event)).toEqual(['reset', 'enter'])
+    await stream.close()
+  })
+
+  test('a reference that is gone by then is judged anew: a later rule may fit', async () => {
+    const { send, interrupt } = open(
+      create,
+      {
+        collections: {
+          teams: { schema: { name: text }, permissions: { user: true } },
+          notes: {
+            schema: { text, team: { type: 'reference', collection: 'teams' } },
+            permissions: {
+              never: { create: { check: { text: 'never' } } },
+              user: { read: true, create: true },
+              apart: { create: { omit: ['team'] } },
+            },
+          },
+        },
+      },
+      { authenticate: () => ({ id: 'ann', roles: ['never', 'apart'] }) },
+    )
+    for (const [path, wrap] of [
+      ['/notes', (body: object) => body],
+      ['/notes/bulk', (body: object) => ({ documents: [body] })],
+    ] as const) {
+      const team = (await send('POST /teams', { body: { name: 'x' } })).body._id
+      interrupt('write', () => send(`DELETE /teams/${team}`))
+      const sent = await send(`POST ${path}`, { body: wrap({ text: 'a', team }) })
+      expect([sent.status, sent.headers.get('ignored-properties')]).toEqual([201, '"team"'])
+    }
+  })
+
+  test('a refusal of the first operation of a batch is of one moment', async () => {
+    const parent = { type: 'reference', collection: 'notes' }
+    const { send, interrupt } = open(
+      create,
+      { collections: { notes: { schema: { parent }, permissions: { user: true } } } },
+      { authenticate: () => ({ id: 'ann' }) },
+    )
+    const old = (await send('POST /notes', { body: {} })).body._id
+    const path = '/notes/11111111-1111-4111-8111-111111111111'
+    const batch = (body: object, ...others: object[]) => {
+      const operations = [{ method: 'PUT', path, ifNoneMatch: '*', body }, ...others]
+      return send('POST /_batch', { body: { operations } })
+    }
+    // Once it was looked whether it is there, and before it is looked where it leads to.
+    interrupt('notes', async () =>
+      interrupt('notes', () => batch({}, { method: 'DELETE', path: `/notes/${old}` })),
+    )
+    expect(outcomeOf(await batch({ parent: old }))).toEqual([412, 'precondition_failed'])
   })
 
   const TEAMS = {

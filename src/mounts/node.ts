@@ -229,6 +229,8 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
  */
 async function sendBody(response: ServerResponse, body: Text): Promise<void> {
   const stream = isStream(body) ? body : undefined
+  // What has begun is seen to have begun, though its first piece takes long, or never comes.
+  if (stream) (response as Partial<ServerResponse>).flushHeaders?.()
   try {
     const isSent = await sendPieces(response, isStream(body) ? body : [body])
     if (!isSent) stream?.cancel()

@@ -67,11 +67,19 @@ async function askAll(
   try {
     await new Promise((resolve) => server.once('listening', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/notes${query}`
-    return [await ask(url, 'GET'), await ask(url, 'HEAD')]
+    const pieces = await piecesOf(await handler(new Request(url)))
+    return [await ask(url, 'GET'), await ask(url, 'HEAD'), pieces]
   } finally {
     server.close()
     await handler.close()
   }
+}
+
+/** The bytes of each piece of a body. */
+async function piecesOf({ body }: Response): Promise<readonly number[]> {
+  const lengths: number[] = []
+  for await (const piece of body ?? []) lengths.push(piece.length)
+  return lengths
 }
 
 async function ask(url: string, method: string): Promise<unknown> {

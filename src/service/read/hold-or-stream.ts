@@ -58,12 +58,32 @@ export async function holdOrStream(
   }
 }
 
+/** The characters of a piece that is sent. */
+const SENT = 65_536
+
+/**
+ * Cuts a text anew, into equal pieces: where it was cut depends on how much of its documents, with what is hidden of them,
+ * was read at once. A pair of surrogates stays in one piece.
+ */
 async function* joinPieces(
   held: string,
   pieces: AsyncGenerator<Piece, void, undefined>,
 ): AsyncGenerator<string, void, undefined> {
-  yield held
-  for await (const { text } of pieces) if (text !== '') yield text
+  let rest = held
+  const cut = function* (): Generator<string, void, undefined> {
+    while (rest.length > SENT) {
+      const isPair = (rest.charCodeAt(SENT - 1) & 0xfc00) === 0xd800
+      const end = isPair ? SENT + 1 : SENT
+      yield rest.slice(0, end)
+      rest = rest.slice(end)
+    }
+  }
+  for await (const { text } of pieces) {
+    yield* cut()
+    rest += text
+  }
+  yield* cut()
+  yield rest
 }
 
 /** The JSON array of all documents of some batches; no batch is empty. */

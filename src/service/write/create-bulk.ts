@@ -80,7 +80,9 @@ async function askAt(
 }
 
 /** The place of a document in the body. */
-const placeOf = (index: number): string => `/documents/${index}`
+const placeOf = (index: number): string => `${DOCUMENTS}/${index}`
+
+const DOCUMENTS = '/documents'
 
 const within = (fault: Fault, index: number): Fault => ({ ...fault, path: placeOf(index) + fault.path })
 
@@ -157,6 +159,7 @@ function* judgeBodies(
   { referable, slice }: { readonly referable: Referable; readonly slice: Slice },
 ): Sliced<readonly JudgedBody[]> {
   const faults: Fault[] = []
+  let named = 0
   let forbidden: ServiceError | undefined
   const judged: JudgedBody[] = []
   for (const [i, body] of bodies.entries()) {
@@ -168,12 +171,26 @@ function* judgeBodies(
       judged.push({ fields, given, ignored, system, at: placeOf(i) })
     } catch (thrown) {
       if (!isServiceError(thrown)) throw thrown
-      if (thrown.code === 'validation_failed') faults.push(...thrown.errors.map((fault) => within(fault, i)))
-      else forbidden ??= thrown
+      if (thrown.code !== 'validation_failed') forbidden ??= thrown
+      else {
+        faults.push(...thrown.errors.map((fault) => within(fault, i)))
+        named += thrown.errors.filter(({ path }) => path !== '').length
+      }
     }
-    if (faults.length >= MAX_FAULTS) break
+    if (named >= MAX_FAULTS) break
   }
-  if (faults.length > 0) throw invalid(faults.slice(0, MAX_FAULTS))
+  if (faults.length > 0) throw invalid(cutFaults(faults, named))
   if (forbidden) throw forbidden
   return judged
+}
+
+/**
+ * The faults of an answer, of which so many name a property: the others take one place of these, and those that are left
+ * (CONTRACT.md §6).
+ */
+function cutFaults(faults: readonly Fault[], named: number): readonly Fault[] {
+  const isUnnamed = ({ path }: Fault): boolean => path.lastIndexOf('/') === DOCUMENTS.length
+  const most = Math.max(MAX_FAULTS - named, Math.min(1, faults.length - named))
+  let [unnamedLeft, namedLeft] = [most, MAX_FAULTS - Math.min(most, faults.length - named)]
+  return faults.filter((fault) => (isUnnamed(fault) ? unnamedLeft-- : namedLeft--) > 0)
 }

@@ -16,6 +16,7 @@ const LONGEST: readonly string[] = [
   'mutants/mutants.test.ts',
   'property/changes.test.ts',
   'mutants/adapters.test.ts',
+  'property/interleaved.test.ts',
   'contract/streams.test.ts',
   'adapters/memory.test.ts',
   'property/related.test.ts',

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { createMemoryAdapter } from '../../src/index.js'
+import type * as Sessions from '../../src/service/accounts/sessions.js'
+import type * as Pending from '../../src/service/batch/pending-writes.js'
+import { type Act, checkInterleaved, HELD } from '../support/interleaved.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** What makes writes behave as if one came after another, broken on purpose. */
+
+const SESSIONS = '../../src/service/accounts/sessions.js'
+const PENDING = '../../src/service/batch/pending-writes.js'
+
+const heldBy = (what: string): Act => HELD[what] ?? expect.fail(what)
+
+const mutants: readonly (readonly [mutant: Mutant, held: string, hasHooks: boolean])[] = [
+  [
+    [
+      'who writes is not looked at once that is judged',
+      SESSIONS,
+      async (original) => {
+        const real = (await original()) as typeof Sessions
+        return {
+          ...real,
+          attachSessions: (...asked: Parameters<typeof real.attachSessions>) => ({
+            ...real.attachSessions(...asked),
+            resume: (_by: unknown, _store: unknown, session: unknown) => ({ session, caller: {} }),
+          }),
+        }
+      },
+    ],
+    'a change of the own name',
+    false,
+  ],
+  [
+    [
+      'what is required counts as impossible if it is removed behind that',
+      PENDING,
+      async (original) => {
+        const real = (await original()) as typeof Pending
+        return {
+          ...real,
+          PendingWrites: class extends real.PendingWrites {
+            override async breaks(place: number, stored: Parameters<Pending.PendingWrites['breaks']>[1]) {
+              const step = this.steps[place]
+              if (step && 'require' in step) return this.find(step.in, step.require) === null
+              return super.breaks(place, stored)
+            }
+          },
+        }
+      },
+    ],
+    'a DELETE',
+    true,
+  ],
+]
+
+test.each(mutants.map((one) => [one[0][0], one] as const))(
+  '%s: found',
+  async (_, [mutant, held, hasHooks]) => {
+    const asked = { create: await createMutant(mutant), createAdapter: createMemoryAdapter, hasHooks }
+    expect(await fails(checkInterleaved(asked, heldBy(held)))).toBe(true)
+  },
+)
+
+test('what is not broken passes', async () => {
+  const asked = { createAdapter: createMemoryAdapter }
+  expect(await fails(checkInterleaved(asked, heldBy('a change of the own name')))).toBe(false)
+})

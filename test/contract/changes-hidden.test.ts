@@ -66,6 +66,60 @@ test('what is written without an end holds up no event', async () => {
   isBusy = false
 })
 
+test.each(
+  useStorages().flatMap(([name, create]) =>
+    ['before it begins', 'before it goes on'].map((when) => [name, when, create] as const),
+  ),
+)('in %s, a stream tells nothing of what its caller could not see %s', async (_, when, create) => {
+  const inner = create()
+  let left = Number.POSITIVE_INFINITY
+  let act = async (): Promise<void> => {}
+  const adapter: StorageAdapter = {
+    ...inner,
+    async list(collection, query) {
+      if (collection === 'users' && left-- === 0) await act()
+      return inner.list(collection, query)
+    },
+  }
+  const read = { where: { team: '$user.org' } }
+  const service = await serve({
+    adapter,
+    config: {
+      ...config,
+      collections: {
+        ...config.collections,
+        notes: { ...config.collections.notes, permissions: { user: { read }, admin: true } },
+      },
+    },
+  })
+  const { send, open, write, register } = service
+  const { token, id } = await register({ name: 'ann', pin: 'secret' })
+  const change = (path: string, body: object) => send(`PATCH ${path}`, { caller: ADMIN, body })
+  await write(`PATCH /users/${id}`, { org: 'red' })
+  const note = `/notes/${(await write('POST /notes', { text: 'x', team: 'red' }))._id}`
+  act = async () => {
+    await change(`/users/${id}`, { org: 'blue' })
+    expect((await send(`GET ${note}`, { token })).status).toBe(404)
+    await change(note, { text: 'hidden' })
+    await change(note, { text: 'shown' })
+    await change(`/users/${id}`, { org: 'red' })
+  }
+  const first = await open('/notes/changes', { token })
+  const headers = { 'last-event-id': first.events[0]?.id ?? '' }
+  // Before each time that the account is read.
+  for (let call = 0; ; call++) {
+    left = call
+    const stream = await open('/notes/changes', {
+      token,
+      ...(when === 'before it goes on' ? { headers } : {}),
+    })
+    if (left >= 0) return expect(call).toBeGreaterThan(1)
+    await write(`PATCH ${note}`, { text: `last ${call}` })
+    expect(stream.text).not.toContain('hidden')
+    await stream.close()
+  }
+})
+
 /** The hidden documents in a write, and the characters of each: few, more than a page has, and larger. */
 const HIDDEN = [
   [5, 1],

@@ -5,6 +5,7 @@ import {
   changesOfUsers,
   checkStandings,
   findAskings,
+  type IsKnown,
   knownOf,
 } from './standing/check-standings.js'
 import { ClaimHistory } from './standing/claim-history.js'
@@ -39,12 +40,12 @@ export class Bursts {
   ): Promise<ReadonlyMap<Subscriber, Outcome>> {
     const newest = page.changes.at(-1)
     if (newest) this.#lead = Math.max(this.#lead, newest.time - Date.now())
-    const { length, anew, ahead } =
+    const { length, anew, ahead, isKnown } =
       this.#left > 0
-        ? { length: this.#left, anew: [], ahead: this.#ahead }
+        ? { length: this.#left, anew: [], ahead: this.#ahead, isKnown: () => false }
         : await lookAhead(telling, subscribers, page, Date.now() + this.#lead + SLACK)
     const others = [...subscribers].filter((subscriber) => !ahead.has(subscriber))
-    const outcomes = await tellChanges(telling, others, page)
+    const outcomes = await tellChanges(telling, others, page, isKnown)
     this.#left = length - page.changes.length
     this.#ahead = ahead
     return new Map([...anew, ...outcomes])
@@ -57,6 +58,7 @@ interface Ahead {
   readonly length: number
   readonly anew: readonly (readonly [Subscriber, Outcome])[]
   readonly ahead: ReadonlySet<Subscriber>
+  readonly isKnown: IsKnown
 }
 
 /** The milliseconds by which the storage's clock may be further than changes have shown. */
@@ -72,18 +74,19 @@ async function lookAhead(
   first: ChangePage,
   until: number,
 ): Promise<Ahead> {
-  const looks = first.more
-    ? Array.from(subscribers, (one) => new Look(one)).filter(({ isOpen }) => isOpen)
-    : []
+  const looks = Array.from(subscribers, (one) => new Look(one)).filter(({ isOpen }) => isOpen)
   let page = first
   let { length } = first.changes
+  let isEnd = false
   while (looks.length > 0) {
     const ofUsers = changesOfUsers(telling.service, page.changes)
     for (const look of looks) await look.read(telling, page, ofUsers)
-    const newest = page.changes.at(-1)?.time ?? until
-    const next = page.more && newest <= until ? await telling.log(page.position, PAGE) : undefined
+    if ((page.changes.at(-1)?.time ?? 0) > until) break
+    // Also behind the last page: since that was read, somebody may have become another, and what they were before again.
+    const next = await telling.log(page.position, PAGE)
+    isEnd = next.changes.length === 0 && !next.gap
     // Who reads on finds a gap, too, and lets everybody begin anew.
-    if (!next || next.gap) break
+    if (isEnd || next.gap) break
     page = next
     length += page.changes.length
   }
@@ -95,7 +98,14 @@ async function lookAhead(
     const text = await writeReset(telling, verdict.as.list, page.position)
     anew.push([subscriber, { kind: 'anew', ...verdict.as, text }])
   }
-  return { length, anew, ahead: new Set(anew.map(([subscriber]) => subscriber)) }
+  const known = new Set(
+    looks.filter(({ hasClues }) => isEnd && !hasClues).map(({ subscriber }) => subscriber),
+  )
+  return {
+    ...{ length, anew },
+    ahead: new Set(anew.map(([subscriber]) => subscriber)),
+    isKnown: (subscriber) => known.has(subscriber),
+  }
 }
 
 /** What a burst tells of the standing of a subscriber. */

@@ -93,7 +93,7 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
     const caller = await inTime(askHost(), service.plan.limits.requestSeconds)
     await reader.alone(async () => {
       if (caller?.id !== subscriber.caller?.id) return settle(subscriber, OVER)
-      const present = { caller, version: -1, known: [] }
+      const present = { caller, known: [] }
       return settle(subscriber, await checkStanding(await telling(), subscriber, NO_CLUES, present))
     })
   }

@@ -10,17 +10,16 @@ export class Subscriber {
   caller: KnownCaller | null
   list: WatchedList
   /**
-   * The version of the user document that is known: changes up to it are told by the last reset, or changed no standing.
-   * Below zero where the service does not keep the account.
+   * The version of the user document up to which the log has told who listens; below zero where it has told nothing. Who it
+   * is may have been read later than the place of the last reset: what lies between them is still judged.
    */
-  version: number
+  version = -1
 
   constructor(subscription: Subscription, list: WatchedList, onOver: (subscriber: Subscriber) => void) {
     this.subscription = subscription
     this.list = list
     this.outbox = new Outbox(() => onOver(this))
     this.caller = subscription.caller
-    this.version = subscription.session?.user._version ?? -1
   }
 
   become({ list, caller, version }: Standing): void {

@@ -9,8 +9,8 @@ import {
   changesOfUsers,
   checkStandings,
   findTouched,
+  type IsKnown,
   knownOf,
-  readBehind,
 } from './standing/check-standings.js'
 import type { Sources } from './standing/watched-claims.js'
 import type { Outcome, Subscriber } from './subscriber.js'
@@ -60,6 +60,7 @@ export async function tellChanges(
   telling: Telling,
   subscribers: Iterable<Subscriber>,
   part: Part,
+  isKnown: IsKnown,
 ): Promise<ReadonlyMap<Subscriber, Outcome>> {
   const { service } = telling
   const events = new Map<string, readonly ListEvent[]>()
@@ -75,7 +76,7 @@ export async function tellChanges(
     const touched = await findTouched(telling, knownOf(subscriber), part, own)
     if (found.length > 0 || own || touched.length > 0) asked.set(subscriber, { own: own ?? [], touched })
   }
-  const verdicts = await checkStandings(telling, asked, await readBehind(telling, asked, part))
+  const verdicts = await checkStandings(telling, asked, isKnown)
   const kept = createTexts(telling, part, events)
   const outcomes = Array.from(asked.keys(), async (subscriber): Promise<[Subscriber, Outcome]> => {
     const verdict = verdicts.get(subscriber)

@@ -5,7 +5,6 @@ import type { Change, ChangePage, StoredDocument } from '../../../storage.js'
 import { callerOf } from '../../accounts/account.js'
 import { resumeSessions } from '../../accounts/sessions.js'
 import type { Service } from '../../call.js'
-import { PAGE } from '../log/log-reader.js'
 import type { Standing, Subscriber } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
 import { type Asking, ClaimHistory } from './claim-history.js'
@@ -86,27 +85,6 @@ export function findAskings(
 /** Whose claims are still what was read of them, as the log says that was read on to its end. */
 export type IsKnown = (subscriber: Subscriber) => boolean
 
-/**
- * Reads on in the log, once for all who will be told of something, rather than the claims of each of them: so
- * that nobody is judged by claims of before.
- */
-export async function readBehind(
-  sources: Sources,
-  asked: ReadonlyMap<Subscriber, Clues>,
-  { position }: Pick<ChangePage, 'position'>,
-): Promise<IsKnown> {
-  const known = new Set<Subscriber>()
-  const claiming = [...asked].filter(
-    ([{ list }, { touched }]) => list.claims.length > 0 && touched.length === 0,
-  )
-  if (claiming.length > 0) {
-    const page = await sources.log(position, PAGE)
-    for (const [subscriber] of page.more || page.gap ? [] : claiming)
-      if ((await findTouched(sources, knownOf(subscriber), page)).length === 0) known.add(subscriber)
-  }
-  return (subscriber) => known.has(subscriber)
-}
-
 /** The standing in a collection, and the version of the user document up to which it is told. */
 export interface KnownStanding extends Pick<Subscriber, 'list' | 'version'> {
   readonly collection: Collection
@@ -145,24 +123,24 @@ export async function checkStandings(
   const sessions = accounts && ids.size > 0 ? await resumeSessions(service, store, accounts, [...ids]) : null
   const verdicts = new Map<Subscriber, Verdict>()
   for (const [subscriber, clues] of asked) {
-    const { caller, version, subscription, list } = subscriber
+    const { caller, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
     const session = subscription.session && sessions?.get(subscription.session.id)
     // A caller that the host names stays the same until it is asked again.
     if (!subscription.session && list.claims.length === 0) verdicts.set(subscriber, SAME)
     else if (subscription.session && !session) verdicts.set(subscriber, OVER)
     else if (session && accounts) {
-      const present = { caller: callerOf(accounts, session.user), version: session.user._version }
-      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { ...present, known }))
+      const present = { caller: callerOf(accounts, session.user), known }
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, present))
     } else {
-      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, version, known }))
+      verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, known }))
     }
   }
   return verdicts
 }
 
 /** Who a subscriber is now, and which of the claims are known. */
-interface Present extends Pick<Subscriber, 'caller' | 'version'> {
+interface Present extends Pick<Subscriber, 'caller'> {
   readonly known: readonly WatchedClaim[]
 }
 
@@ -171,14 +149,15 @@ export async function checkStanding(
   sources: Sources,
   subscriber: Subscriber,
   clues: Clues,
-  { caller, version, known }: Present,
+  { caller, known }: Present,
 ): Promise<Verdict> {
   const list = await listFor(sources, subscriber, caller, known)
   if (!list) return OVER
-  const another = { kind: 'another', as: { list, caller, version } } as const
   const { accounts } = sources.service
   const told = knownOf(subscriber)
   const { own, touched } = clues
+  const version = own.at(-1)?.after?._version ?? told.version
+  const another = { kind: 'another', as: { list, caller, version } } as const
   if (list.key !== told.list.key) return another
   if (accounts && hasChanged(sources, accounts, told, own)) return another
   for (const history of touched) if (await history.wasAnother(sources)) return another

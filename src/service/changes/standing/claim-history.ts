@@ -96,8 +96,8 @@ export class ClaimHistory {
     for (const { asked, write, touches, counted = touches.length } of this.#eras) {
       const filter = asked.filterAt('')
       if (!filter && values) return true
-      // What it is before the first touch is known of what was asked at first; another one has just become that.
-      const countsBefore = write !== undefined && touches[0]?.write !== write
+      // What is known of it may have been read behind the touches, so what it was before them counts, too.
+      const countsBefore = touches[0]?.write !== write
       const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
       const history = { touches, counted, position: this.#position, filter, countsBefore }
       if (await lookBack(sources, asked, history, isOther)) return true

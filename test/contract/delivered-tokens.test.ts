@@ -1,7 +1,13 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { createBcryptHasher } from '../../src/auth/hasher.js'
-import { createCollectionService, createMemoryAdapter, type Delivery, type Hasher } from '../../src/index.js'
+import {
+  createCollectionService,
+  createMemoryAdapter,
+  type Delivery,
+  type Hasher,
+  type StorageAdapter,
+} from '../../src/index.js'
 import { createTestHasher } from '../../src/testing/index.js'
 import { faultsOf } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
@@ -55,6 +61,35 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect((await post('login', { ...ann, password: 'another secret' })).status).toBe(200)
     // The token had reached the identifier.
     expect((await storedUser(stage, stage.id)).verifiedAt).toBe('2026-11-20T08:00:00.000Z')
+  })
+
+  test('a token for another identifier is not delivered once another of its kind was used', async () => {
+    const inner = create()
+    let meanwhile: (() => Promise<void>) | undefined
+    const adapter: StorageAdapter = {
+      ...inner,
+      async write(steps, options) {
+        const act = steps.some((step) => 'insert' in step && step.in === '_deliveries')
+          ? meanwhile
+          : undefined
+        if (act) meanwhile = undefined
+        await act?.()
+        return inner.write(steps, options)
+      },
+    }
+    const stage = createStage(configOf(), adapter)
+    opened.push(stage.service)
+    const { token: session } = await stage.register(ann)
+    await stage.mail.take()
+    const ask = (next: string) =>
+      stage.post('change-identifier', { current: ann.password, new: next }, session)
+    await ask('safe@example.org')
+    const token = await stage.mail.token()
+    meanwhile = async () => {
+      expect((await stage.post('verify', { token, current: ann.password })).status).toBe(204)
+    }
+    await ask('third@example.org')
+    expect(await stage.mail.kinds()).toEqual([`identifier-changing ${ann.email}`])
   })
 
   test('a verification takes the right secret, though its hash and the stamp change meanwhile', async () => {

@@ -3,6 +3,7 @@ import { type Ledger, nameLedger } from '../../../auth/ledger.js'
 import type { AuthPlan } from '../../../config/plan.js'
 import { isServiceError } from '../../../errors.js'
 import { isId, or } from '../../../filter/filter.js'
+import { readOwn } from '../../../json/own-properties.js'
 import type { StoredDocument, WriteStep } from '../../../storage.js'
 import type { Delivery } from '../../../types/host.js'
 import type { Call } from '../../call.js'
@@ -40,7 +41,10 @@ export async function deliverToken(call: Call, auth: AuthPlan, message: Message<
   if (await hasPlace(call, message)) await sendToken(call, auth, message)
 }
 
-/** Delivers a token, which has its place: it is stored first. */
+/**
+ * Delivers a token, which has its place: it is stored first, unless the account is gone by then, or has another secret or
+ * identifier: that ends what was asked for before.
+ */
 export async function sendToken(
   call: Call,
   auth: AuthPlan,
@@ -51,9 +55,18 @@ export async function sendToken(
   const told = { kind, user: user._id, to, stamp: readStamp(user) }
   const { token, expiresAt, step } = issueToken(told, service.now(), lifetime)
   const expired = await removeExpiredTokens(store, service.clock())
-  await store.write(() => ({ steps: [step, ...expired], done: undefined }))
+  const isStored = await store.write(async () => {
+    const present = await store.own(auth.users.name).find(user._id)
+    if (!present || !isSame(auth, present, user)) return { steps: [], done: false }
+    const required = { in: auth.users.name, require: user._id, version: present._version }
+    return { steps: [required, step, ...expired], done: true }
+  })
+  if (!isStored) return
   await send(call, { kind, to, user: await showAccount(call, auth, user), token, expiresAt })
 }
+
+const isSame = ({ identifier: { name } }: AuthPlan, one: StoredDocument, other: StoredDocument): boolean =>
+  readStamp(one) === readStamp(other) && readOwn(one, name) === readOwn(other, name)
 
 /**
  * Takes the places of a delivery; false where none is left. `at`: the time from which they count. Default: now.

@@ -1,19 +1,18 @@
+import { endOfPiece, SENT } from '../service/read/text-stream.js'
 import { isEndless, type TextStream } from './answer.js'
 
 /** The milliseconds after which a stream ends whose client reads nothing (CONTRACT.md §6). */
 export const IDLE_MILLISECONDS = 30_000
 
-/** The characters that are written at once: few enough to notice that a slow client still reads. */
-export const PIECE = 65_536
+/** The characters, or bytes, that are written at once. */
+export const PIECE = SENT
 
-/** Splits a text into pieces. A pair of surrogates stays in one piece: half a pair cannot be encoded. */
+/** Splits a text into pieces. */
 export function* piecesOf(text: string): Generator<string, void, undefined> {
   for (let start = 0; start < text.length; ) {
-    const end = start + PIECE
-    const isPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
-    const next = isPair ? end + 1 : end
-    yield text.slice(start, next)
-    start = next
+    const end = endOfPiece(text, start)
+    yield text.slice(start, end)
+    start = end
   }
 }
 

@@ -124,7 +124,7 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
 
 /**
  * Begins an attempt at a write under a permit. What the caller is through other documents is read anew (CONTRACT.md
- * §5, "Claims"). What takes effect with other writes is judged by the account that these are judged by.
+ * §5, "Claims").
  */
 export function attempt<P extends Permit, T>(
   call: Call,
@@ -138,7 +138,7 @@ export function attempt<P extends Permit, T>(
     const learning = own.learn([...held.rules, ...selectReadRules(held.collection.permissions, own.caller)])
     return learning ? learning.then(() => plan(own, held)) : plan(own, held)
   }
-  return call.shared ? judge(call) : steadily(call, judge)
+  return steadily(call, judge)
 }
 
 /** The most accounts, one after another, by which a request is judged. */
@@ -147,14 +147,15 @@ const MAX_ACCOUNTS = 10
 /**
  * Judges a write, or refuses it, by an account that is still the same once that is done: the body may have come slowly, a
  * hook or another write may have taken its time, and somebody may have ended the session or taken rights from this caller
- * (CONTRACT.md §2, "Concurrency"). Otherwise it is judged anew. Throws `invalid_token` where the session is over.
+ * (CONTRACT.md §2, "Concurrency"). Otherwise it is judged anew. What takes effect with others is judged by the account that
+ * all of it is judged by. Throws `invalid_token` where the session is over, and `overloaded`.
  */
 export function steadily<T>(
   call: Call,
   judge: (present: Call) => MaybePromise<T>,
   left = MAX_ACCOUNTS,
 ): MaybePromise<T> {
-  if (!call.session) return judge(call)
+  if (!call.session || call.shared) return judge(call)
   if (left === 0) throw overtaken()
   return whenReady(
     settle(() => judge(call)),

@@ -33,8 +33,8 @@ export interface SecretChange {
 /**
  * Changes the secret of a caller who knows the present one, ends all sessions in the same write and opens a
  * new one (CONTRACT.md §4, "Changing the secret"). Throws `invalid_credentials` for a wrong present secret,
- * which counts as a failed login, `too_many_attempts`, `invalid_token` where the session has ended meanwhile,
- * and `overloaded`.
+ * which counts as a failed login, or where another one came first, `too_many_attempts`, `invalid_token` where the session
+ * has ended meanwhile, and `overloaded`.
  */
 export async function changeSecret(
   call: Call,
@@ -46,7 +46,7 @@ export async function changeSecret(
   await verifyOwn(call, auth, { session, current, client })
   const hashes = await hashSecrets(call, [[secret.name, next]])
   const plan = (own: Call) => planChange(own, auth, session, hashes)
-  const run = (own: Call) => own.store.write(() => (own.shared ? plan(own) : steadily(own, plan)))
+  const run = (own: Call) => own.store.write(() => steadily(own, plan))
   return whereHooked(call, users, run, showAgain(auth))
 }
 

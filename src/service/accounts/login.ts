@@ -135,7 +135,7 @@ export async function verifyOwn(
   if (present.session && readStamp(present.session.user) !== readStamp(user)) throw invalidCredentials()
 }
 
-/** What names an account at a login, and to whom it belongs. */
+/** What names an account at a login; its `_id` where it has no identifier. */
 export const identifierOf = ({ identifier }: AuthPlan, user: StoredDocument): string =>
   String(readOwn(user, identifier.name) ?? user._id)
 

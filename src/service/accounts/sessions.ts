@@ -42,7 +42,7 @@ export const resumeSession = (
   store: Store,
   auth: AuthPlan,
   id: string,
-): MaybePromise<InSession> => findHeld({ by, store, auth, id }, undefined)
+): MaybePromise<InSession> => findHeld({ by, store, auth, id })
 
 interface Sought {
   readonly by: Pick<Service, 'now'>
@@ -54,7 +54,7 @@ interface Sought {
 }
 
 /** `known` is the version of the session that was read with another stamp than its user's. */
-function findHeld(sought: Sought, known: number | undefined): MaybePromise<InSession> {
+function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id, userId } = sought
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
@@ -96,7 +96,7 @@ export async function resumeSessions(
 /** A session that did not hold the stamp of its user, if it was only read before it had changed. */
 async function findAlone(sought: Sought): Promise<Session | undefined> {
   try {
-    return (await findHeld(sought, undefined)).session
+    return (await findHeld(sought)).session
   } catch (thrown) {
     if (isRefusal(thrown)) return undefined
     throw thrown
@@ -168,7 +168,7 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
  */
 export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachment => ({
   createStamp,
-  resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }, undefined),
+  resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }),
   settle(before, fields, renewed) {
     const { identifier, verified } = auth
     const { name } = identifier

@@ -1,14 +1,7 @@
-import type { Change, ChangePage } from '../../storage.js'
+import type { ChangePage } from '../../storage.js'
 import { PAGE } from './log/log-reader.js'
-import {
-  type Clues,
-  changesOfUsers,
-  checkStandings,
-  findAskings,
-  type IsKnown,
-  knownOf,
-} from './standing/check-standings.js'
-import { ClaimHistory } from './standing/claim-history.js'
+import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
+import { Look } from './standing/look.js'
 import type { Outcome, Subscriber } from './subscriber.js'
 import { END, type Telling, tellChanges, writeReset } from './tell.js'
 
@@ -105,42 +98,5 @@ async function lookAhead(
     ...{ length, anew },
     ahead: new Set(anew.map(([subscriber]) => subscriber)),
     isKnown: (subscriber) => known.has(subscriber),
-  }
-}
-
-/** What a burst tells of the standing of a subscriber. */
-class Look {
-  readonly subscriber: Subscriber
-  readonly #own: Change[] = []
-  readonly #histories: readonly ClaimHistory[]
-
-  constructor(subscriber: Subscriber) {
-    this.subscriber = subscriber
-    this.#histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
-  }
-
-  /** Whether anything in the log can change it. */
-  get isOpen(): boolean {
-    return this.subscriber.subscription.session !== undefined || this.#histories.length > 0
-  }
-
-  get clues(): Clues {
-    return { own: this.#own, touched: this.#histories.filter(({ isTouched }) => isTouched) }
-  }
-
-  get hasClues(): boolean {
-    return this.#own.length > 0 || this.#histories.some(({ isTouched }) => isTouched)
-  }
-
-  async read(
-    telling: Telling,
-    page: ChangePage,
-    ofUsers: ReadonlyMap<string, readonly Change[]>,
-  ): Promise<void> {
-    const { session } = this.subscriber.subscription
-    const own = (session && ofUsers.get(session.user._id)) ?? []
-    this.#own.push(...own)
-    const askings = own.length === 0 ? [] : findAskings(telling, knownOf(this.subscriber), own)
-    for (const history of this.#histories) await history.read(telling, page, askings)
   }
 }

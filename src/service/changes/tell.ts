@@ -4,14 +4,8 @@ import type { Change } from '../../storage.js'
 import { type EventName, writeFrame } from './frames.js'
 import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
 import type { SealedIds } from './sealed-ids.js'
-import {
-  type Clues,
-  changesOfUsers,
-  checkStandings,
-  findTouched,
-  type IsKnown,
-  knownOf,
-} from './standing/check-standings.js'
+import { type Clues, changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
+import { Look } from './standing/look.js'
 import type { Sources } from './standing/watched-claims.js'
 import type { Outcome, Subscriber } from './subscriber.js'
 import type { WatchedList } from './watched-list.js'
@@ -67,14 +61,13 @@ export async function tellChanges(
   const ofUsers = changesOfUsers(service, part.changes)
   const asked = new Map<Subscriber, Clues>()
   for (const subscriber of subscribers) {
-    const { list, subscription } = subscriber
+    const { list } = subscriber
     const known = events.get(list.key)
     const found = known ?? (await judge(telling, list, part.changes))
     if (!known) events.set(list.key, found)
-    const own =
-      ofUsers.size > 0 && subscription.session ? ofUsers.get(subscription.session.user._id) : undefined
-    const touched = await findTouched(telling, knownOf(subscriber), part, own)
-    if (found.length > 0 || own || touched.length > 0) asked.set(subscriber, { own: own ?? [], touched })
+    const look = new Look(subscriber)
+    await look.read(telling, part, ofUsers)
+    if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
   }
   const verdicts = await checkStandings(telling, asked, isKnown)
   const kept = createTexts(telling, part, events)

@@ -3,7 +3,7 @@ import type { Call } from '../call.js'
 import type { Deadline } from '../deadline.js'
 import { MAX_SHORT, type PrintDocuments } from './print-documents.js'
 import { START } from './read-batches.js'
-import { createTextStream, type Text } from './text-stream.js'
+import { createTextStream, endOfPiece, SENT, type Text } from './text-stream.js'
 
 /** A piece of a text, and the number of documents that end in it. */
 export interface Piece {
@@ -58,12 +58,9 @@ export async function holdOrStream(
   }
 }
 
-/** The characters of a piece that is sent. */
-const SENT = 65_536
-
 /**
  * Cuts a text anew, into equal pieces: where it was cut depends on how much of its documents, with what is hidden of them,
- * was read at once. A pair of surrogates stays in one piece.
+ * was read at once.
  */
 async function* joinPieces(
   held: string,
@@ -72,8 +69,7 @@ async function* joinPieces(
   let rest = held
   const cut = function* (): Generator<string, void, undefined> {
     while (rest.length > SENT) {
-      const isPair = (rest.charCodeAt(SENT - 1) & 0xfc00) === 0xd800
-      const end = isPair ? SENT + 1 : SENT
+      const end = endOfPiece(rest, 0)
       yield rest.slice(0, end)
       rest = rest.slice(end)
     }

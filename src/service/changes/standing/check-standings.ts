@@ -1,13 +1,13 @@
 import type { AuthPlan, Collection } from '../../../config/plan.js'
 import { isServiceError } from '../../../errors.js'
 import type { KnownCaller } from '../../../permissions/caller.js'
-import type { Change, ChangePage, StoredDocument } from '../../../storage.js'
+import type { Change, StoredDocument } from '../../../storage.js'
 import { callerOf } from '../../accounts/account.js'
 import { resumeSessions } from '../../accounts/sessions.js'
 import type { Service } from '../../call.js'
 import type { Standing, Subscriber } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
-import { type Asking, ClaimHistory } from './claim-history.js'
+import type { Asking, ClaimHistory } from './claim-history.js'
 import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
 
 /**
@@ -47,26 +47,6 @@ export interface Clues {
 
 /** Nothing is known but that time has passed. */
 export const NO_CLUES: Clues = { own: [], touched: [] }
-
-/**
- * The claims of a subscriber that may be others by a part of the log: their documents have changed, or they ask for others
- * since the user document has, whose changes are `own`.
- */
-export async function findTouched(
-  sources: Sources,
-  known: KnownStanding,
-  part: Pick<ChangePage, 'changes' | 'position'>,
-  own: readonly Change[] = [],
-): Promise<Clues['touched']> {
-  const askings = own.length === 0 ? [] : findAskings(sources, known, own)
-  const touched: ClaimHistory[] = []
-  for (const claim of known.list.claims) {
-    const history = new ClaimHistory(claim)
-    await history.read(sources, part, askings)
-    if (history.isTouched) touched.push(history)
-  }
-  return touched
-}
 
 /** What the claims of a user ask for behind each change that is not told of yet. */
 export function findAskings(

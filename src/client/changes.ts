@@ -23,7 +23,7 @@ export async function watch<T>(work: Promise<T>, give: () => void, milliseconds 
 
 /** The milliseconds before the next attempt: half a second, doubled with each failure, at most half a minute. */
 const pauseAfter = (failures: number): number =>
-  Math.min(30_000, 500 * 2 ** failures) * (0.5 + Math.random() / 2)
+  (Math.min(30_000, 500 * 2 ** failures) * (1 + Math.random())) / 2
 
 /** A controller that aborts with a signal too. */
 function follow(signal: AbortSignal | undefined): AbortController {
@@ -48,7 +48,7 @@ export async function* readEvents(response: Response): AsyncGenerator<Sent, void
       for (const block of blocks) {
         // By its line feeds alone: for the flag m, U+2028 ends a line too, and stands in JSON as it is.
         const lines = block.split('\n').map((line) => line.split(/: (.*)/s))
-        const { id = '', event, data } = Object.fromEntries(lines)
+        const { id, event, data } = Object.fromEntries(lines)
         if (event && data) yield { id, event, data: JSON.parse(data) }
       }
     }

@@ -6,7 +6,7 @@ import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
 import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
-import { fault, refuseOthers, writeJson } from './write-json.js'
+import { fault, only, refuseOthers, writeJson } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
 export type {
@@ -106,19 +106,19 @@ export function createClient<C = unknown>(
   const account =
     (way: string, isRight?: Asked['isRight'], isPublic = true) =>
     async (given: unknown, asked?: CallOptions): Promise<Answer['body']> => {
-      const { body } = await ask('POST', `/auth/${way}`, { ...asked, isPublic, isRight, body: given })
+      const { body } = await ask('POST', `/auth/${way}`, { ...only(asked), isPublic, isRight, body: given })
       if (!isSignedIn(body)) return
       client.token = body.token
       return body
     }
 
   const about = (what: string, isRight: Asked['isRight']) => async (asked?: CallOptions) =>
-    (await ask('GET', `/auth/${what}`, { ...asked, isRight })).body
+    (await ask('GET', `/auth/${what}`, { ...only(asked), isRight })).body
 
   const signOut =
     (way: string) =>
     async (asked?: CallOptions): Promise<void> => {
-      await ask('POST', `/auth/${way}`, asked)
+      await ask('POST', `/auth/${way}`, only(asked))
       client.token = undefined
     }
 
@@ -148,7 +148,7 @@ export function createClient<C = unknown>(
     const isRight = (answered: Answer['body']): boolean =>
       answered?.results?.length === operations.length &&
       operations.every(({ method }, i) => method === 'DELETE' || isDocument(answered.results[i]?.body))
-    const { body } = await ask('POST', '/_batch', { signal: asked?.signal, body: { operations }, isRight })
+    const { body } = await ask('POST', '/_batch', { ...only(asked), body: { operations }, isRight })
     return operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
   }
 
@@ -184,7 +184,7 @@ export function createClient<C = unknown>(
         })
         for (;;) {
           const { body, headers }: Answer = await answering
-          if (body.length > 0) yield body
+          if (body[0]) yield body
           // Only the query is used: the server's paths may differ from the client's, and the token must not
           // go elsewhere.
           const [, query] = /\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
@@ -205,16 +205,17 @@ export function createClient<C = unknown>(
       },
       async createMany(documents: readonly object[], asked?: CallOptions) {
         const isRight = (body: Answer['body']): boolean => Array.isArray(body?.documents)
-        return (await ask('POST', `${path}/bulk`, { ...asked, body: { documents }, isRight })).body.documents
+        return (await ask('POST', `${path}/bulk`, { ...only(asked), body: { documents }, isRight })).body
+          .documents
       },
       async update(document: Addressed, body: object, asked?: CallOptions) {
-        return send(requests.update(document, body), asked)
+        return send(requests.update(document, body), only(asked))
       },
       async replace(document: Addressed, body: object, asked?: CallOptions) {
-        return send(requests.replace(document, body), asked)
+        return send(requests.replace(document, body), only(asked))
       },
       async delete(document: Addressed, asked?: CallOptions) {
-        return send(requests.delete(document), asked)
+        return send(requests.delete(document), only(asked))
       },
     }
   }
@@ -236,7 +237,7 @@ export function createClient<C = unknown>(
       changeIdentifier: account('change-identifier', undefined, false),
       sessions: about('sessions', Array.isArray),
       async endSession(id: string, asked?: CallOptions) {
-        await ask('DELETE', `/auth/sessions${pathOf(id)}`, asked)
+        await ask('DELETE', `/auth/sessions${pathOf(id)}`, only(asked))
       },
       me: about('me', isDocument),
     },

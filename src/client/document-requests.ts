@@ -1,5 +1,5 @@
 import type { Addressed, ConditionOptions, CreateOptions } from './types.js'
-import { fault, refuseOthers } from './write-json.js'
+import { fault, only, refuseOthers } from './write-json.js'
 
 /** The request of a call on one document, in the form that an operation of a batch has (CONTRACT.md §2, "Batch"). */
 export interface DocumentRequest {
@@ -30,7 +30,8 @@ export function createRequests(collection: string, etags: WeakMap<object, string
 
   const change =
     (method: DocumentRequest['method']) =>
-    (document: Addressed, body?: object): DocumentRequest => {
+    (document: Addressed, body?: object, others?: object): DocumentRequest => {
+      refuseOthers(others)
       return { method, path: at(document), ifMatch: stateOf(document), body }
     }
 
@@ -41,11 +42,10 @@ export function createRequests(collection: string, etags: WeakMap<object, string
       if (ifUnchanged && !ifMatch) throw fault('ifUnchanged', 'takes what was read')
       return { method: 'GET', path: at(document), ifMatch }
     },
-    create(body: object, { id, signal, ...others }: CreateOptions = {}): DocumentRequest {
-      refuseOthers(others)
+    create(body: object, { id, ...others }: CreateOptions = {}): DocumentRequest {
       return {
         ...(id === undefined ? { method: 'POST', path } : { method: 'PUT', path: at(id), ifNoneMatch: '*' }),
-        ...{ body, signal },
+        ...{ body, ...only(others) },
       }
     },
     update: change('PATCH'),

@@ -17,8 +17,10 @@ const MOST_TOLD = 1000
 type Compare = (a: unknown, b: unknown) => number
 
 /** The order of what is not text (CONTRACT.md §3.6): nothing, false, true; numbers. Any text comes behind. */
-const rankOf = (value: unknown): number =>
-  value == null ? -Infinity : typeof value === 'string' ? Infinity : Number(value)
+const rankOf = (value: unknown): number => (typeof value === 'string' ? Infinity : Number(value ?? -Infinity))
+
+/** The first bits of all surrogates. */
+const SURROGATE = 0xd800 >> 11
 
 /** The same of texts, by code points. */
 function compareText(a: string, b: string): number {
@@ -27,7 +29,7 @@ function compareText(a: string, b: string): number {
   // Surrogates stand for what comes after all other characters; the end comes before them.
   const rank = (text: string): number => {
     const unit = text.charCodeAt(i)
-    return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit || -1
+    return unit >> 11 === SURROGATE ? unit + 0x10000 : unit || -1
   }
   return rank(a) - rank(b)
 }
@@ -40,7 +42,7 @@ const valueAt = (document: unknown, path: string): unknown =>
 export function compileOrder(sort: object | undefined): Compare {
   // By its text, which is what the service is asked for.
   const keys = Object.entries(sort ?? {}).map(([path, to]) => [path, /^(desc|-1)$/.test(String(to))] as const)
-  const all = [...keys, ['_id', keys.at(-1)?.[1] ?? false] as const]
+  const all = [...keys, ['_id', keys.at(-1)?.[1]] as const]
   return (a, b) => {
     for (const [path, isDescending] of all) {
       const [x, y] = [valueAt(a, path), valueAt(b, path)]

@@ -1,11 +1,19 @@
+import type { CallOptions } from './account-types.js'
+
 type Entries = { readonly [name: string]: unknown }
 
 /** The error of a value, or a name, that cannot be taken at its place. */
 export const fault = (at: string, what: string): TypeError => new TypeError(`${at} ${what}`)
 
-/** Throws where options are left over. */
-export function refuseOthers(others: object): void {
-  for (const name in others) throw fault(name, 'is unknown')
+/** Throws where there are other options than one. */
+export function refuseOthers(asked: object | undefined, known?: string): void {
+  for (const name in asked) if (name !== known) throw fault(name, 'is unknown')
+}
+
+/** The options that every call has. Throws where there are others, as in a signal that stands for them. */
+export function only(asked?: CallOptions): { readonly signal: AbortSignal | undefined } {
+  refuseOthers(asked, 'signal')
+  return { signal: asked?.signal }
 }
 
 /** Whether a value is a plain object, of whatever realm: not an array, nor of a class. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createClient } from '../../src/client/client.js'
+import { type CallOptions, createClient } from '../../src/client/client.js'
 import { caught, createService, createSpiedClient } from './support/service.js'
 
 // CONTRACT.md §7, "The client"
@@ -324,7 +324,49 @@ describe('accounts', () => {
   })
 })
 
+type Asking = (asked: CallOptions) => Promise<unknown>
+
+/** The calls that have a signal as their only option; an `_id` of one's own is that of `create`. */
+const CALLS: { readonly [name: string]: Asking } = {
+  create: (asked) => notes().create({ title: 'x' }, asked),
+  createMany: (asked) => notes().createMany([], asked),
+  update: (asked) => notes().update('x', {}, asked),
+  replace: (asked) => notes().replace('x', {}, asked),
+  delete: (asked) => notes().delete('x', asked),
+  batch: (asked) => setUp().client.batch((b) => [b.notes.create({ title: 'x' })], asked),
+  register: (asked) => auth().register({ email: 'x', password: 'x' }, asked),
+  login: (asked) => auth().login({}, asked),
+  logout: (asked) => auth().logout(asked),
+  logoutAll: (asked) => auth().logoutAll(asked),
+  changeSecret: (asked) => auth().changeSecret({ current: 'x', new: 'y' }, asked),
+  sessions: (asked) => auth().sessions(asked),
+  endSession: (asked) => auth().endSession('x', asked),
+  me: (asked) => auth().me(asked),
+}
+
+/** Those whose other options are parameters: the service refuses what it does not know. */
+const QUERIES: { readonly [name: string]: Asking } = {
+  list: (asked) => notes().list(asked),
+  pages: (asked) => notes().pages(asked).next(),
+  count: (asked) => notes().count(asked),
+  get: (asked) => notes().get('x', asked),
+}
+
 describe('requests', () => {
+  test.each(Object.entries(CALLS))(
+    'of %s with an option that nobody knows are never sent',
+    async (_, call) => {
+      expect(await caught(call({ sgnal: 1 } as CallOptions))).toEqual(new TypeError('sgnal is unknown'))
+    },
+  )
+
+  test.each(Object.entries(QUERIES))(
+    'of %s with an option that nobody knows are refused',
+    async (_, call) => {
+      expect(await caught(call({ sgnal: 1 } as CallOptions))).toMatchObject({ status: 400 })
+    },
+  )
+
   test('of a client with an option that nobody knows are never sent', () => {
     const options = { fetch, tokn: 'x' }
     expect(() => createClient('http://a.test', options)).toThrow(new TypeError('tokn is unknown'))
@@ -360,27 +402,10 @@ describe('requests', () => {
     expect(asked).toEqual(['http://a.test/api/notes', `http://a.test/api/notes/${_id}`])
   })
 
-  test.each<[string, (signal: AbortSignal) => Promise<unknown>]>(
-    Object.entries({
-      list: (signal: AbortSignal) => notes().list({ signal }),
-      pages: (signal: AbortSignal) => notes().pages({ signal }).next(),
-      count: (signal: AbortSignal) => notes().count({ signal }),
-      get: (signal: AbortSignal) => notes().get('x', { signal }),
-      create: (signal: AbortSignal) => notes().create({ title: 'x' }, { signal }),
-      createMany: (signal: AbortSignal) => notes().createMany([], { signal }),
-      update: (signal: AbortSignal) => notes().update('x', {}, { signal }),
-      replace: (signal: AbortSignal) => notes().replace('x', {}, { signal }),
-      delete: (signal: AbortSignal) => notes().delete('x', { signal }),
-      register: (signal: AbortSignal) => auth().register({ email: 'x', password: 'x' }, { signal }),
-      login: (signal: AbortSignal) => auth().login({}, { signal }),
-      logout: (signal: AbortSignal) => auth().logout({ signal }),
-      logoutAll: (signal: AbortSignal) => auth().logoutAll({ signal }),
-      me: (signal: AbortSignal) => auth().me({ signal }),
-    }),
-  )('of %s end when they are given up', async (_, call) => {
-    expect(await caught(call(AbortSignal.abort()))).toMatchObject({ name: 'AbortError' })
+  test.each(Object.entries({ ...CALLS, ...QUERIES }))('of %s end when they are given up', async (_, call) => {
+    expect(await caught(call({ signal: AbortSignal.abort() }))).toMatchObject({ name: 'AbortError' })
     const controller = new AbortController()
-    const called = caught(call(controller.signal))
+    const called = caught(call({ signal: controller.signal }))
     controller.abort(new Error('changed my mind'))
     expect(await called).toEqual(new Error('changed my mind'))
   })

@@ -59,6 +59,11 @@ describe('a service with a base path', () => {
   })
 })
 
+/** What JavaScript lets through. */
+interface Misspelt {
+  readonly notes: { update(...given: readonly unknown[]): unknown }
+}
+
 test('a condition or an id that is misspelt is never lost', async () => {
   const client = createClient(serve({}, 0))
   const notes = client.collection('notes')
@@ -70,5 +75,7 @@ test('a condition or an id that is misspelt is never lost', async () => {
     'Id is unknown',
   )
   await expect(notes.create({}, { Id: 'x' } as object)).rejects.toThrow('Id is unknown')
+  const update = (b: object) => [(b as Misspelt).notes.update(note, { n: 3 }, misspelt)]
+  await expect(client.batch(update as never)).rejects.toThrow('ifUnchange is unknown')
   expect(await notes.count()).toBe(1)
 })

@@ -275,6 +275,26 @@ describe('an id', () => {
     const steps = tails.map((tail, n) => Number.parseInt(tail, 16) - Number.parseInt(tails[n - 1] ?? '0', 16))
     expect(new Set(steps).size).toBe(20)
   })
+
+  test('tells little of a few that were made between it and another of its millisecond', async () => {
+    const { send } = await attack(config, { now: () => 1_800_000_000_000 })
+    const create = async (): Promise<bigint> =>
+      BigInt(`0x${(await send('POST /posts', { body: {} })).body._id.replaceAll('-', '')}`)
+    const drawGaps = async (between: number): Promise<readonly bigint[]> => {
+      const gaps: bigint[] = []
+      for (let n = 0; n < 800; n++) {
+        const first = await create()
+        for (let i = 0; i < between; i++) await create()
+        gaps.push((await create()) - first)
+      }
+      return gaps
+    }
+    const [none, three] = [await drawGaps(0), await drawGaps(3)]
+    // Who says `three` above the best of all bounds is right so often; half of the time by guessing.
+    const shareOfRight = (bound: bigint): number =>
+      (none.filter((gap) => gap < bound).length + three.filter((gap) => gap >= bound).length) / 1600
+    expect(Math.max(...[...none, ...three].map(shareOfRight))).toBeLessThan(0.85)
+  })
 })
 
 test('no request brings a secret, a token or a value into the log', async () => {

@@ -45,12 +45,12 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
     case 'and':
     case 'or': {
       const isAnd = (filter.kind === 'and') !== isNegated
-      const parts = isAnd || isNegated ? filter.filters : joinEqualities(filter.filters)
+      const parts = filter.kind === 'or' ? joinEqualities(filter.filters) : filter.filters
       const compiled: Condition[] = []
       for (const part of parts) {
         const condition =
           part.kind === 'one of'
-            ? compileEqualities(part, compilation)
+            ? compileEqualities(part, isNegated, compilation)
             : compile(part, isNegated, compilation)
         compiled.push(condition)
         // What is left to the caller may be a rule that hides documents: nothing behind it is asked before it.
@@ -86,14 +86,16 @@ function joinHalves(parts: readonly Condition[], word: string): string {
   return `(${joinHalves(parts.slice(0, middle), word)}${word}${joinHalves(parts.slice(middle), word)})`
 }
 
-function compileEqualities({ field, values }: Equalities, { dialect, bind }: Compilation): Condition {
+function compileEqualities(
+  { field, values }: Equalities,
+  isNegated: boolean,
+  { dialect, bind }: Compilation,
+): Condition {
   const fitting = values.filter((value) => canHold(field.type, value))
-  if (fitting.length === 0) return FALSE
+  if (fitting.length === 0) return isNegated ? TRUE : FALSE
   const isOneOf = (value: string): string => dialect.isOneOf(value, fitting, bind)
-  return {
-    sql: field.each ? dialect.hasElement(field, isOneOf) : isOneOf(dialect.value(field)),
-    isExact: true,
-  }
+  const sql = field.each ? dialect.hasElement(field, isOneOf) : isOneOf(dialect.value(field))
+  return { sql: isNegated ? negate(field, sql) : sql, isExact: true }
 }
 
 const OPERATORS: { readonly [kind in ComparisonKind]: string } = {
@@ -157,6 +159,8 @@ function compileComparison(
   }
   const sql = field.each ? dialect.hasElement(field, condition) : condition(dialect.value(field))
   if (!isSayable) return undefined
-  if (!isNegated) return sql
-  return field.each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`
+  return isNegated ? negate(field, sql) : sql
 }
+
+/** A value that is missing makes a condition on it NULL; one on elements is never NULL. */
+const negate = ({ each }: FieldRef, sql: string): string => (each ? `NOT ${sql}` : `(${sql}) IS NOT TRUE`)

@@ -141,6 +141,13 @@ const TREES: readonly Filter[] = [
   { kind: 'or', filters: edgeDocuments.map(({ _id }) => eq(ID, _id)) },
 ]
 
+/** More values than a statement of PostgreSQL has parameters: a caller may bring a list of any length. */
+const MANY = 70_000
+const manyOf = (field: FieldRef): Filter => ({
+  kind: 'or',
+  filters: Array.from({ length: MANY }, (_, i) => eq(field, i === MANY / 2 ? 'a' : `value ${i}`)),
+})
+
 const ids = edgeDocuments.filter((_, i) => i % 9 === 0).map(({ _id }) => _id)
 const byId = [...ids, 'no such id', '', "'"].flatMap((value) =>
   KINDS.map((kind): Filter => ({ kind, field: ID, value })),
@@ -151,5 +158,6 @@ export const filterCases: readonly AdapterCase[] = [
   ...comparisons,
   ...presences,
   filterCase('filter: and, or, not', V, TREES),
+  filterCase('filter: one of many values', V, [manyOf(V), manyOf(fieldOf('l', 'string', true))]),
   filterCase('filter: _id', V, [...byId, eq(ID, 1), { kind: 'present', field: ID }]),
 ]

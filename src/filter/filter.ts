@@ -81,13 +81,16 @@ export function not(filter: Filter): Filter {
 /** A leaf of a filter: a condition on one field. */
 export type Leaf = Exclude<Filter, { readonly kind: 'and' | 'or' | 'not' }>
 
-/** The same filter with every leaf replaced. */
-export function mapLeaves(filter: Filter, replace: (leaf: Leaf) => Filter): Filter {
+/** Puts something in the place of a leaf, or of an `or` of equalities on its field. */
+type Replace = (filter: Filter, field: FieldRef) => Filter
+
+/** The same filter with every leaf replaced, equalities on one field that stand side by side in an `or` at once: they may be many. */
+export function mapLeaves(filter: Filter, replace: Replace): Filter {
   switch (filter.kind) {
     case 'and':
       return and(filter.filters.map((part) => mapLeaves(part, replace)))
     case 'or':
-      return or(filter.filters.map((part) => mapLeaves(part, replace)))
+      return mapAlternatives(filter.filters, replace)
     case 'not':
       return not(mapLeaves(filter.filter, replace))
     case 'eq':
@@ -97,10 +100,32 @@ export function mapLeaves(filter: Filter, replace: (leaf: Leaf) => Filter): Filt
     case 'gte':
     case 'match':
     case 'present':
-      return replace(filter)
+      return replace(filter, filter.field)
     default:
       return filter satisfies never
   }
+}
+
+function mapAlternatives(filters: readonly Filter[], replace: Replace): Filter {
+  const parts: Filter[] = []
+  for (let i = 0; i < filters.length; ) {
+    const run = takeEqualities(filters, i)
+    const [first] = run
+    parts.push(first ? replace(or(run), first.field) : mapLeaves(filters[i] ?? nothing, replace))
+    i += run.length || 1
+  }
+  return or(parts)
+}
+
+/** The equalities on one field that stand side by side from a place on, as those of a list do. */
+function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf[] {
+  const run: Leaf[] = []
+  for (let i = from; i < filters.length; i++) {
+    const filter = filters[i]
+    if (filter?.kind !== 'eq' || filter.field !== (run[0] ?? filter).field) break
+    run.push(filter)
+  }
+  return run
 }
 
 /** Whether a pattern is somewhere in a filter. */

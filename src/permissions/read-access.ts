@@ -1,5 +1,5 @@
 import type { Field } from '../fields/field-type.js'
-import { and, type Filter, isEverything, type Leaf, or } from '../filter/filter.js'
+import { and, type Filter, isEverything, or } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { Readable, ReadableNames } from '../query/reading.js'
@@ -90,9 +90,9 @@ export function compileAccess(
     },
     find: names.find,
     isShownAlways: (field) => showing(field.path).length === rules.length,
-    guard(leaf) {
-      const shown = showing(leaf.field.path)
-      return shown.length === rules.length ? leaf : guardLeaf(shown, leaf)
+    guard(filter, { path }) {
+      const shown = showing(path)
+      return shown.length === rules.length ? filter : guardFilter(shown, filter)
     },
     paths: names.paths,
     show: (document) => viewOf(document).show(document),
@@ -135,9 +135,9 @@ const topOf = (path: string): string => {
 
 const compileWhere = (where: Filter): Predicate => (isEverything(where) ? () => true : compileFilter(where))
 
-/** A leaf is false for a missing value, so an AND hides its field where none of `rules` applies. */
-const guardLeaf = (rules: readonly BoundRule[], leaf: Leaf): Filter =>
-  and([or(rules.map(({ where }) => where)), leaf])
+/** What is false for a missing value is so where none of `rules` applies, by an AND, which hides its field. */
+const guardFilter = (rules: readonly BoundRule[], filter: Filter): Filter =>
+  and([or(rules.map(({ where }) => where)), filter])
 
 /** Compiles the view of a document: that of the rules whose condition it meets. */
 function compileViewOf(rules: readonly BoundRule[], findView: FindView): (document: StoredDocument) => View {

@@ -62,7 +62,7 @@ export function compileQuery(
   refuse(reading.faults)
 
   return {
-    filter: mapLeaves(filter, (leaf) => readable.guard(leaf)),
+    filter: mapLeaves(filter, (part, field) => readable.guard(part, field)),
     ...page,
     projection,
     expand,

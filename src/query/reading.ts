@@ -1,6 +1,6 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
-import type { Filter, Leaf } from '../filter/filter.js'
+import type { FieldRef, Filter } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 
 /** The names of what a caller may read of a collection, whatever the documents. */
@@ -17,8 +17,8 @@ export interface Readable extends ReadableNames {
   readonly key?: number
   /** Whether every grant of the caller shows a field. */
   isShownAlways(field: Field): boolean
-  /** The condition, changed so that it is false where the caller may not read its field. */
-  guard(leaf: Leaf): Filter
+  /** Makes a condition false where the caller may not read its field; it must be false where that is missing. */
+  guard(filter: Filter, field: FieldRef): Filter
   /** Reads the patterns of a query. */
   readonly parsePattern: ParsePattern
 }

@@ -1,10 +1,11 @@
 import type { Field } from '../../../fields/field-type.js'
 import { compare, holdsType } from '../../../filter/compare.js'
 import type { FieldRef, Scalar } from '../../../filter/filter.js'
-import { buildCondition, ConditionFault } from '../../../query/condition.js'
+import { buildCondition, ConditionFault, elementOf } from '../../../query/condition.js'
 import { operatorOf } from '../../../query/operators.js'
 import { isVariable } from '../../../query/variable.js'
 import type { BoundParts, Where } from '../../../query/where.js'
+import { normalise } from '../../../schema/normalise.js'
 import type { OperatorName } from '../../../types.js'
 import { type Diagram, NEVER } from '../solver/diagrams.js'
 import type { Logic } from '../solver/logic.js'
@@ -53,7 +54,7 @@ function conditionHolds(logic: Logic, { field, operator, operand }: Condition, s
   if (fitting === NEVER || (!isList && others.length === 0)) return NEVER
   const isNegated = operator === '$ne' || operator === '$nin'
   const holds = overCases(logic, sources(ref.path), (source) => {
-    const compared = { ref, source }
+    const compared = { field, ref, source }
     if (!isList) {
       const [other] = others
       const kind = operator === '$ne' ? 'eq' : KINDS[operator]
@@ -92,6 +93,7 @@ const MEETS = {
 } as const
 
 interface Compared {
+  readonly field: Field
   readonly ref: FieldRef
   readonly source: Source
 }
@@ -126,32 +128,41 @@ function tryCondition(field: Field, operator: OperatorName, value: unknown): boo
   }
 }
 
+/** How a field compares: what a caller has is brought into the form that the field stores. */
+function howOf(field: Field): { readonly read: (value: Scalar) => Scalar; readonly name: string } {
+  const element = elementOf(field)
+  const read = (value: Scalar): Scalar => normalise(element, value) as Scalar
+  return { read, name: JSON.stringify(element.definition) }
+}
+
 /** That a value is in a list of the caller. */
-function isInList(logic: Logic, { ref, source }: Compared, list: VariableSource): Diagram {
+function isInList(logic: Logic, { field, ref, source }: Compared, list: VariableSource): Diagram {
+  const { read, name } = howOf(field)
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
-    return logic.atom({ kind: 'some', on: list.key, test: (element) => values.includes(element) })
+    return logic.atom({ kind: 'some', on: list.key, test: (element) => values.includes(read(element)) })
   }
-  if (ref.each) return logic.atom({ kind: 'overlap', on: source.key, other: list.key })
-  const test = (element: Scalar, value: Scalar): boolean => element === value
-  return logic.atom({ kind: 'some of', on: list.key, other: source.key, test }, 'is')
+  if (ref.each) return logic.atom({ kind: 'overlap', on: source.key, other: list.key, read }, name)
+  const test = (element: Scalar, value: Scalar): boolean => read(element) === value
+  return logic.atom({ kind: 'some of', on: list.key, other: source.key, test }, `is ${name}`)
 }
 
 function comparisonHolds(
   logic: Logic,
-  { ref, source }: Compared,
+  { field, ref, source }: Compared,
   kind: 'eq' | 'lt' | 'lte' | 'gt' | 'gte',
   other: VariableSource,
 ): Diagram {
+  const { read, name: how } = howOf(field)
   const holds = holdsType(ref.type)
   const isMet = MEETS[kind]
   const test = (value: unknown, bound: Value): boolean =>
-    typeof bound === typeof value && holds(value) && isMet(compare(value as Scalar, bound as Scalar))
+    typeof bound === typeof value && holds(value) && isMet(compare(value as Scalar, read(bound as Scalar)))
   if (source.kind === 'fixed') {
     const values = [source.value].flat()
     return logic.test(other.key, (bound) => values.some((value) => test(value, bound)))
   }
-  const name = `${kind} ${ref.type}`
+  const name = `${kind} ${how}`
   if (ref.each) return logic.atom({ kind: 'some of', on: source.key, other: other.key, test }, name)
   const testPlain = (value: Value, bound: Value): boolean => test(plainOf(value), bound)
   return logic.atom({ kind: 'compare', on: source.key, other: other.key, test: testPlain }, name)

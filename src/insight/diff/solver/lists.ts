@@ -77,7 +77,7 @@ export function findLists(variables: Variables, question: Question): Model | und
       if (atom.kind !== 'overlap' && !meets(atom, element, model)) continue
       const undo: (() => void)[] = []
       const isAdded = both.every((key) => {
-        const remove = add(key, element)
+        const remove = add(key, atom.kind === 'overlap' && key === atom.on ? atom.read(element) : element)
         if (remove) undo.push(remove)
         return remove !== undefined
       })

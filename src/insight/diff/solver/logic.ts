@@ -68,7 +68,9 @@ export function createLogic(variables: Variables, budget: Budget): Logic {
   }
   /** What an atom says of all values that there are, as text. */
   const verdictsOf = (atom: JoiningAtom): string => {
-    if (atom.kind === 'overlap' || atom.kind === 'same') return ''
+    if (atom.kind === 'same') return ''
+    if (atom.kind === 'overlap')
+      return JSON.stringify(variables.get(atom.other)?.elements.map((element) => atom.read(element)))
     const elements = variables.get(atom.on)?.elements ?? []
     const write = (holds: boolean): string => (holds ? '1' : '0')
     if (atom.kind === 'some') return elements.map((element) => write(atom.test(element))).join('')

@@ -67,7 +67,13 @@ export type Atom =
       readonly other: string
       readonly test: (element: Scalar, other: Scalar) => boolean
     }
-  | { readonly kind: 'overlap'; readonly on: string; readonly other: string }
+  | {
+      readonly kind: 'overlap'
+      readonly on: string
+      readonly other: string
+      /** Gives what an element of the other list stands for. */
+      readonly read: (other: Scalar) => Scalar
+    }
   | { readonly kind: 'same'; readonly on: string; readonly other: string | readonly Scalar[] }
 
 /** An atom that was decided. */
@@ -99,7 +105,7 @@ export function holdsIn(atom: Atom, { values, lists }: Model): boolean {
     }
     case 'overlap': {
       const others = isList(values.get(atom.other)) ? (lists.get(atom.other) ?? []) : []
-      return elements?.some((element) => others.includes(element)) ?? false
+      return elements ? others.some((other) => elements.includes(atom.read(other))) : false
     }
     case 'same': {
       if (typeof atom.other !== 'string') return isSameList(elements, atom.other)

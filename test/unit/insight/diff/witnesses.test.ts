@@ -59,6 +59,17 @@ const inside = (where: object): Json => {
   return { collections: { items: { schema, permissions: { user: { read: { where } } } } } }
 }
 
+/** Items with a text that is stored in lower case, and lists of such. */
+const cased = (where: object, more: object = {}): Json => {
+  const lower = { ...text, lowercase: true, ...more }
+  const schema = {
+    s: { ...lower, default: 'a' },
+    a: { type: 'array', items: text },
+    l: { type: 'array', items: lower },
+  }
+  return { collections: { items: { schema, permissions: { user: { read: { where } } } } } }
+}
+
 const within = (claim: string) => ({ where: { team: { $in: `$user.${claim}` } } })
 
 const accounts = (permissions: object): Json => ({
@@ -136,6 +147,9 @@ describe('the witness of each difference can be run', () => {
     ['a default, and without', items({ read: true }), items({ read: { where: { n: { $exists: true } } } })],
     ['a default in an object', inside({ 'o.x': null, 'o.y': 1 }), inside({ k: 1 })],
     ['an object with a default', inside({ 'o.x': { $exists: true } }), inside({ k: 1 })],
+    ['a text of the caller', cased({ a: { $in: '$user.l' } }), cased({ s: '$user.s' }), HOST],
+    ['a list of the caller', cased({ s: 'a' }), cased({ l: { $in: '$user.l' } }), HOST],
+    ['not one of the caller', cased({ s: { $nin: '$user.l' } }), cased({ l: { $nin: '$user.l' } }), HOST],
     ['a late _id', items({ read: true }), items({ read: { where: { _id: { $lt: '5' } } } })],
     ['an early _id', items({ read: true }), items({ read: { where: { _id: { $gt: '0', $ne: ID } } } })],
     ['accounts', accounts({}), accounts({ user: { read: { omit: ['email'] } } }), {}],

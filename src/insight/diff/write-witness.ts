@@ -1,10 +1,12 @@
+import type { Field } from '../../fields/field-type.js'
 import type { Scalar } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
+import { isObject, readOwn } from '../../json/own-properties.js'
 import type { JsonObject } from '../../types.js'
 import type { Comparing } from './find-differences.js'
 import { bodyKey, callerKey, storedKey, TIME } from './model/sources.js'
-import { fieldsOf, type Sides } from './model/universe.js'
-import { isList, isOpaque, type Model, type Value, type Variables } from './solver/variable.js'
+import { fieldsOf, isRequiredInside, type Sides } from './model/universe.js'
+import { isList, isOpaque, type Model, type Value, type Variable, type Variables } from './solver/variable.js'
 import type { Witness, WitnessCaller } from './types.js'
 
 /** A model, and what it was found among. */
@@ -36,7 +38,7 @@ export function writeWitness(comparing: Comparing, shown: Shown): Witness {
     request: {
       method: METHODS[operation],
       path,
-      ...(hasBody ? { body: readUnder(shown, bodyKey('')) } : {}),
+      ...(hasBody ? { body: writeBody(sides, shown) } : {}),
     },
     now: String(shown.model.values.get(TIME) ?? SOME_TIME),
   }
@@ -83,15 +85,24 @@ function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {
   return { id: String(_id), roles, ...fields }
 }
 
+/** Writes the body of a model, which both sides take. */
+const writeBody = ({ before, after }: Sides, shown: Shown): JsonObject =>
+  [before, after].reduce(
+    (body, { fields }) => complete(body, fields, (path) => shown.variables.get(bodyKey(path))),
+    readUnder(shown, bodyKey('')),
+  )
+
 /** Writes the stored document of a model. */
 export function writeDocument(sides: Sides, shown: Shown): JsonObject {
-  const asked = readUnder(shown, storedKey(''))
+  const read = readUnder(shown, storedKey(''))
+  const findStored: FindVariable = (path) => shown.variables.get(storedKey(path))
+  const asked = shown.isFresh ? complete(read, sides.before.fields, findStored) : read
   const required = shown.isFresh
     ? sides.before.fields.filter(({ name, definition }) => definition.required && !Object.hasOwn(asked, name))
     : []
-  const filled = required.flatMap(({ name, type }): [string, unknown][] => {
-    const [value] = shown.variables.get(storedKey(name))?.values ?? []
-    return value === undefined || type === 'hash' ? [] : [[name, isList(value) ? [] : toJson(value, [])]]
+  const filled = required.flatMap((field): [string, unknown][] => {
+    const value = field.type === 'hash' ? undefined : sampleOf(field, findStored)
+    return value === undefined ? [] : [[field.name, value]]
   })
   const document: JsonObject = {
     _id: SOME_ID,
@@ -106,6 +117,38 @@ export function writeDocument(sides: Sides, shown: Shown): JsonObject {
   return Object.fromEntries(
     [...new Set(order)].flatMap((name) => (Object.hasOwn(document, name) ? [[name, document[name]]] : [])),
   )
+}
+
+type FindVariable = (path: string) => Variable | undefined
+
+/** Fills in what objects cannot be without, and lists that are too short: of these nothing was asked. */
+function complete(object: JsonObject, fields: readonly Field[], find: FindVariable): JsonObject {
+  const completed = { ...object }
+  for (const field of fields) {
+    const { name, items, properties } = field
+    const value = readOwn(object, name) ?? (isRequiredInside(field) ? sampleOf(field, find) : undefined)
+    if (value === undefined) continue
+    if (properties.length > 0 && isObject(value)) completed[name] = complete(value, properties, find)
+    else completed[name] = items && Array.isArray(value) ? lengthen(value, field) : value
+  }
+  return completed
+}
+
+/** A value that a field may have; `undefined` where none is known. */
+function sampleOf(field: Field, find: FindVariable): unknown {
+  const { values = [], elements = [] } = find(field.path) ?? {}
+  const value = values.find((one) => one !== undefined)
+  if (value === undefined) return undefined
+  return isList(value) ? lengthen(elements.slice(0, leastOf(field)), field) : toJson(value, [])
+}
+
+/** The fewest elements that a list may have. */
+const leastOf = ({ definition }: Field): number => ('minItems' in definition ? (definition.minItems ?? 0) : 0)
+
+/** A list that is as long as its field asks for: its first element, again. */
+const lengthen = (list: readonly unknown[], field: Field): readonly unknown[] => {
+  const missing = list.length > 0 ? leastOf(field) - list.length : 0
+  return missing > 0 ? [...list, ...Array(missing).fill(list[0])] : list
 }
 
 const SYSTEM: readonly string[] = ['createdAt', 'updatedAt', 'createdBy']

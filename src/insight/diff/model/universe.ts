@@ -6,7 +6,7 @@ import { toPointerPart } from '../../../json/pointer.js'
 import type { Rule } from '../../../permissions/grants.js'
 import { isUuid } from '../../../schema/names.js'
 import { normalise } from '../../../schema/normalise.js'
-import { KIND_OF, listOf, type Value, type Variable } from '../solver/variable.js'
+import { isList, KIND_OF, listOf, type Value, type Variable } from '../solver/variable.js'
 import type { DocumentOperation } from '../types.js'
 import { type CallerValues, callerVariable } from './caller-values.js'
 import { fieldKey, findComparisons } from './compared.js'
@@ -60,7 +60,7 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
   const comparisons = findComparisons(rules, [...fields.values()])
   const candidates = createCandidates(comparisons, fields)
   const undeclared = findUndeclared(sides, rules)
-  const former = new Map(collect(sides.before.fields))
+  const [former, latter] = [new Map(collect(sides.before.fields)), new Map(collect(sides.after.fields))]
   const found = [...fields.values()].map((field) => {
     const own = valuesOf(field, candidates)
     const fresh = takenBy(sides.before, field, own)
@@ -89,7 +89,8 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
     if (hasBody) bodies ??= findBodies()
     for (const [i, { field, stored, freshStored }] of found.entries()) {
       add(stored, freshStored)
-      if (hasBody) add(bodyVariable(field, bodies?.[i] ?? NO_VALUES, isPatch))
+      const isFilled = [former, latter].some((one) => isRequiredInside(one.get(field.path)))
+      if (hasBody) add(bodyVariable(field, bodies?.[i] ?? NO_VALUES, { isPatch, isFilled }))
     }
     for (const name of undeclared) {
       const values = [{ sample: 'x' }, { sample: 'y' }, undefined]
@@ -143,9 +144,13 @@ type Presence = 'always' | 'with its object' | 'maybe'
 
 function presenceOf(field: Field | undefined, path: string): Presence {
   const isDefault = field !== undefined && Object.hasOwn(field.definition, 'default')
-  if (path.includes('.')) return isDefault ? 'with its object' : 'maybe'
+  if (path.includes('.')) return isDefault || isRequiredInside(field) ? 'with its object' : 'maybe'
   return isDefault || field?.definition.required === true ? 'always' : 'maybe'
 }
+
+/** Whether an object cannot be without a field of it. */
+export const isRequiredInside = (field: Field | undefined): boolean =>
+  field?.path.includes('.') === true && field.definition.required === true
 
 /** What a field may be, and the elements that it may have where it is a list. */
 type Possible = Pick<Variable, 'values' | 'elements'>
@@ -180,9 +185,12 @@ const storedVariable = ({ path }: Field, { values, elements }: Possible, presenc
 
 /** What a collection would store of what a field may be; the same where that is all of it. */
 function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
-  const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
   const elements = own.elements.filter((element) => isValid(collection, path, [element]))
-  const isAll = values.length === own.values.length && elements.length === own.elements.length
+  const isFilled = own.values.some(isList) && !isValid(collection, path, [])
+  const values = own.values
+    .filter((value) => typeof value === 'object' || isValid(collection, path, value))
+    .map((value) => (isFilled && isList(value) ? { ...value, hasElement: true } : value))
+  const isAll = !isFilled && values.length === own.values.length && elements.length === own.elements.length
   return isAll ? own : { values, elements }
 }
 
@@ -190,7 +198,7 @@ function takenBy(collection: Collection, { path }: Field, own: Possible): Possib
 function bodyVariable(
   { path, definition }: Field,
   { values, elements }: Possible,
-  isPatch: boolean,
+  { isPatch, isFilled }: { readonly isPatch: boolean; readonly isFilled: boolean },
 ): Variable {
   const takesNull = isPatch ? !path.includes('.') : definition.nullable === true
   return {
@@ -198,5 +206,6 @@ function bodyVariable(
     values: [...values, undefined, ...(takesNull ? [NULL] : [])],
     elements,
     parent: parentOf(path, bodyKey),
+    fills: isFilled,
   }
 }

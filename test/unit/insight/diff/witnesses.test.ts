@@ -47,6 +47,8 @@ const ID = '01990000-0000-7000-8000-000000000001'
 
 const ALL = { read: true, delete: true }
 
+const WRITING = { read: true, update: true }
+
 /** Items with a default. */
 const items = (user: object): Json => ({
   collections: { items: { schema: { n: { type: 'integer', default: 1 } }, permissions: { user } } },
@@ -57,6 +59,14 @@ const inside = (where: object): Json => {
   const properties = { x: { type: 'integer', default: 1 }, y: { type: 'integer' } }
   const schema = { o: { type: 'object', properties }, k: { type: 'integer' } }
   return { collections: { items: { schema, permissions: { user: { read: { where } } } } } }
+}
+
+/** Items with an object, and a list, that cannot be empty. */
+const filled = (user: object): Json => {
+  const o = { type: 'object', properties: { x: { ...text, required: true }, y: text } }
+  const l = { type: 'array', items: text, minItems: 2 }
+  const m = { type: 'array', items: { type: 'boolean' }, minItems: 1 }
+  return { collections: { items: { schema: { o, l, m }, permissions: { user } } } }
 }
 
 /** Items with a text that is stored in lower case, and lists of such. */
@@ -147,6 +157,14 @@ describe('the witness of each difference can be run', () => {
     ['a default, and without', items({ read: true }), items({ read: { where: { n: { $exists: true } } } })],
     ['a default in an object', inside({ 'o.x': null, 'o.y': 1 }), inside({ k: 1 })],
     ['an object with a default', inside({ 'o.x': { $exists: true } }), inside({ k: 1 })],
+    [
+      'an object that cannot be empty',
+      filled(WRITING),
+      filled({ ...WRITING, update: { omit: ['o'] } }),
+      HOST,
+    ],
+    ['a list that cannot be empty', filled(WRITING), filled({ ...WRITING, update: { omit: ['l'] } }), HOST],
+    ['what is required beside', filled({}), filled({ create: { check: { 'o.y': 'b' } }, read: true }), HOST],
     ['a text of the caller', cased({ a: { $in: '$user.l' } }), cased({ s: '$user.s' }), HOST],
     ['a list of the caller', cased({ s: 'a' }), cased({ l: { $in: '$user.l' } }), HOST],
     ['not one of the caller', cased({ s: { $nin: '$user.l' } }), cased({ l: { $nin: '$user.l' } }), HOST],
@@ -182,11 +200,23 @@ describe('the witness of each difference can be run', () => {
   })
 })
 
-test.each<[what: string, before: object, after: object]>([
+test.each<[what: string, before: object, after: object, of?: (user: object) => Json]>([
   ['without what is there by default', { read: true }, { read: { where: { n: { $exists: true } } } }],
   ['with an _id that is not a UUID', { read: true }, { read: { where: { _id: { $nin: ['x'] } } } }],
-])('a document %s is none that the former configuration would store', (_, before, after) => {
-  const found = comparePermissions(items(before), items(after), HOST)
+  [
+    'with an object that lacks what is required',
+    {},
+    { read: { where: { o: { $exists: true }, 'o.x': null } } },
+    filled,
+  ],
+  [
+    'with a list that is too short',
+    { read: true },
+    { read: true, delete: { where: { m: { $exists: true, $nin: [true, false] } } } },
+    filled,
+  ],
+])('a document %s is none that the former configuration would store', (_, before, after, of = items) => {
+  const found = comparePermissions(of(before), of(after), HOST)
   expect(found.length).toBeGreaterThan(0)
   for (const one of found) expect(one).toMatchObject({ stale: true })
 })

@@ -19,9 +19,23 @@ export function completeWitness(witness: Witness, held: Held, plans: Plans): Wit
   const claims = [...held.names]
     .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
     .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
-  const caller = findCaller(witness.caller, claims, held)
-  if (caller === undefined) return withTargets(witness, plans)
-  const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held }))
+  for (const text of SOME_TEXTS) {
+    const caller = findCaller(witness.caller, claims, held, text)
+    if (caller === undefined) break
+    const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held }))
+    const documents = findGiving(witness, bound, held, plans)
+    if (documents) return { ...witness, caller, documents }
+  }
+  return withTargets(witness, plans)
+}
+
+/** The documents of a witness with those that give the claims of its caller; `undefined` where none do so alone. */
+function findGiving(
+  witness: Witness,
+  bound: readonly Bound[],
+  held: Held,
+  plans: Plans,
+): Witness['documents'] | undefined {
   // Documents that give no other claims, or else any.
   for (const beside of [bound, []]) {
     const fixture = createFixture(plans, witness.documents)
@@ -30,9 +44,9 @@ export function completeWitness(witness: Witness, held: Held, plans: Plans): Wit
     const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
       filter ? [[claim.name, [...new Set(valuesOf(fixture, claim, filter))]]] : [],
     )
-    if (held.staysWith(new Map(given))) return { ...witness, caller, documents: fixture.written() }
+    if (held.staysWith(new Map(given))) return fixture.written()
   }
-  return withTargets(witness, plans)
+  return undefined
 }
 
 /** A witness with the documents to which its references lead. */
@@ -44,14 +58,15 @@ function withTargets(witness: Witness, plans: Plans): Witness {
 
 const CALLER_ID = '01990000-0000-7000-8000-00000000000a'
 
-/** What a caller has of which only a claim asks. */
-const SOME_TEXT = 'a'
+/** What a caller has of which only a claim asks: the document at hand may have the first, and so give the claim. */
+const SOME_TEXTS = ['a', 'something else']
 
 /** The caller without the claims, but with what they ask for; `undefined` where the case says that it lacks that. */
 function findCaller(
   written: WitnessCaller,
   claims: readonly Claim[],
   { names, claims: held }: Held,
+  text: string,
 ): WitnessCaller | undefined {
   if (claims.length === 0) return written
   const asked = claims.flatMap(({ name, where }) =>
@@ -66,7 +81,7 @@ function findCaller(
     .map((one) => one.slice(USER.length))
     .filter((name) => name !== '_id' && !(name in caller))
   if (lacking.some((name) => names.has(name))) return undefined
-  return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, SOME_TEXT])) }
+  return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
 }
 
 /** A claim of a caller, who lacks it where it has no filter, and its values. */

@@ -61,6 +61,17 @@ const inside = (where: object): Json => {
   return { collections: { items: { schema, permissions: { user: { read: { where } } } } } }
 }
 
+/** Documents that give a claim by a text that they have, too. */
+const giving = (more: object): Json => ({
+  collections: {
+    items: {
+      schema: { s: text },
+      permissions: { user: { read: { where: { s: { $nin: '$user.ofOrg' } } }, ...more } },
+    },
+  },
+  auth: { claims: { ofOrg: { from: 'items', where: { s: '$user.org' }, take: 's' } } },
+})
+
 /** Items with an object, and a list, that cannot be empty. */
 const filled = (user: object): Json => {
   const o = { type: 'object', properties: { x: { ...text, required: true }, y: text } }
@@ -146,6 +157,7 @@ describe('the witness of each difference can be run', () => {
       teams({ user: { read: true, create: { check: within('teams').where }, update: within('adminOf') } }),
       HOST,
     ],
+    ['a claim without values', giving({ delete: { where: { s: 'a' } } }), giving({}), HOST],
     ['an _id', teams({}), teams({ user: { read: { where: { _id: '$user._id' } } } }), HOST],
     ['a reference', teams({}), teams({ user: { read: { where: { team: '$user.team' } } } }), HOST],
     [

@@ -102,7 +102,7 @@ export function writeDocument(sides: Sides, shown: Shown): JsonObject {
     : []
   const filled = required.flatMap((field): [string, unknown][] => {
     const value = field.type === 'hash' ? undefined : sampleOf(field, findStored)
-    return value === undefined ? [] : [[field.name, value]]
+    return value === undefined ? [] : Object.entries(complete({ [field.name]: value }, [field], findStored))
   })
   const document: JsonObject = {
     _id: SOME_ID,

@@ -13,9 +13,10 @@ export interface CallerValues {
   readonly claims: ReadonlyMap<string, Claim>
 }
 
-/** Whether the anonymous have a claim too. */
-const isOpen = ({ where }: Claim): boolean =>
-  where.kind === 'fixed' || where.variables.every((name) => !name.startsWith(USER))
+/** Whether all have a claim, of those who are signed in or of the others too. */
+const isAlwaysThere = ({ where }: Claim, isSignedIn: boolean): boolean =>
+  where.kind === 'fixed' ||
+  where.variables.every((name) => !name.startsWith(USER) || (isSignedIn && name === `${USER}_id`))
 
 /**
  * What a caller may have: lists for claims; else anything, where the host says it, and what the schema of `users` says,
@@ -29,9 +30,10 @@ export function callerVariable(
 ): Variable {
   const parent = null
   const claim = claims.get(key.slice(callerKey('').length))
-  if (claim && (isSignedIn || isOpen(claim))) {
+  const isThere = claim !== undefined && isAlwaysThere(claim, isSignedIn)
+  if (claim && (isSignedIn || isThere)) {
     const { type } = claim.taken
-    const lists = [listOf(KIND_OF[type]), ...(isOpen(claim) ? [] : [undefined])]
+    const lists = [listOf(KIND_OF[type]), ...(isThere ? [] : [undefined])]
     return { key, values: lists, elements: candidates.ofType(key, type), parent }
   }
   if (!isSignedIn) return { key, values: [undefined], elements: [], parent }

@@ -34,7 +34,7 @@ export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<s
         members.reduce((sum, field) => sum + (field?.items ? 3 : 2), 0),
       )
       const samples = members.flatMap((field) => (field && type === 'string' ? sampleText(field) : []))
-      const named = [...group.named, ...samples]
+      const named = [...group.named, ...samples, ...varied([...group.named, ...samples], members)]
       const values = [...findCandidates({ type, named, count })]
       if (type === 'string' && group.patterns.size > 0) {
         const ordered = named.filter((value) => typeof value === 'string')
@@ -57,6 +57,18 @@ export function createCandidates(comparisons: Comparisons, fields: ReadonlyMap<s
     },
     isWhole: () => isWhole,
   }
+}
+
+/** Texts that a field stores as one of those named: in capitals, and with a space. */
+function varied(named: readonly Scalar[], fields: readonly (Field | undefined)[]): readonly string[] {
+  const texts = named.filter((value) => typeof value === 'string')
+  const definitions = fields.flatMap((field) => (field?.items ?? field)?.definition ?? [])
+  const has = (attribute: 'lowercase' | 'trim'): boolean =>
+    definitions.some((one) => one.type === 'string' && one[attribute])
+  return [
+    ...(has('lowercase') ? texts.map((one) => one.toUpperCase()) : []),
+    ...(has('trim') ? texts.map((one) => ` ${one}`) : []),
+  ]
 }
 
 /** Texts that a field takes, where its format, its pattern or its length leave few. */

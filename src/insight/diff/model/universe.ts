@@ -89,8 +89,8 @@ export function createUniverses(sides: Sides, rules: readonly Rule[], callers: C
     if (hasBody) bodies ??= findBodies()
     for (const [i, { field, stored, freshStored }] of found.entries()) {
       add(stored, freshStored)
-      const isFilled = [former, latter].some((one) => isRequiredInside(one.get(field.path)))
-      if (hasBody) add(bodyVariable(field, bodies?.[i] ?? NO_VALUES, { isPatch, isFilled }))
+      const fills = [former, latter].some((one) => isRequiredInside(one.get(field.path)))
+      if (hasBody) add(bodyVariable(field, bodies?.[i] ?? NO_VALUES, { isPatch, fills }))
     }
     for (const name of undeclared) {
       const values = [{ sample: 'x' }, { sample: 'y' }, undefined]
@@ -120,11 +120,16 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
 
 const remember = createVerdicts<Collection['validate']>()
 
-/** Whether a collection would store this value of a field. */
-const isValid = (collection: Collection, path: string, value: unknown): boolean =>
-  remember(collection.validate, path + JSON.stringify(value), () => isStored(collection, path, value))
+/** What of a value is looked at: all of it, or what is in it, so that a list may be too short. */
+type Part = 'whole' | 'inside'
 
-function isStored({ fields, validate }: Collection, path: string, value: unknown): boolean {
+/** Whether a collection would store this value of a field. */
+const isValid = (collection: Collection, path: string, value: unknown, part: Part = 'whole'): boolean =>
+  remember(collection.validate, part + path + JSON.stringify(value), () =>
+    isStored(collection, path, value, part),
+  )
+
+function isStored({ fields, validate }: Collection, path: string, value: unknown, part: Part): boolean {
   if (path === '_id') return isUuid(String(value))
   const [top = path] = path.split('.')
   const declared = fields.find(({ name }) => name === top)
@@ -134,7 +139,7 @@ function isStored({ fields, validate }: Collection, path: string, value: unknown
   return (
     isEqualJson(normalise(declared, body[top]), body[top]) &&
     !validate(body, { limit: Number.POSITIVE_INFINITY }).some(
-      (fault) => fault.path === pointer || fault.path.startsWith(`${pointer}/`),
+      (fault) => (part === 'whole' && fault.path === pointer) || fault.path.startsWith(`${pointer}/`),
     )
   )
 }
@@ -153,7 +158,7 @@ export const isRequiredInside = (field: Field | undefined): boolean =>
   field?.path.includes('.') === true && field.definition.required === true
 
 /** What a field may be, and the elements that it may have where it is a list. */
-type Possible = Pick<Variable, 'values' | 'elements'>
+type Possible = Pick<Variable, 'values' | 'elements' | 'hasElement'>
 
 const NO_VALUES: Possible = { values: [], elements: [] }
 
@@ -175,37 +180,36 @@ const parentOf = (path: string, keyOf: (path: string) => string): string | null 
 
 const NEVER_MISSING: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-const storedVariable = ({ path }: Field, { values, elements }: Possible, presence: Presence): Variable => ({
+const storedVariable = ({ path }: Field, possible: Possible, presence: Presence): Variable => ({
+  ...possible,
   key: storedKey(path),
-  values: presence === 'always' || NEVER_MISSING.includes(path) ? values : [...values, undefined],
-  elements,
+  values:
+    presence === 'always' || NEVER_MISSING.includes(path) ? possible.values : [...possible.values, undefined],
   parent: parentOf(path, storedKey),
   fills: presence === 'with its object',
 })
 
 /** What a collection would store of what a field may be; the same where that is all of it. */
 function takenBy(collection: Collection, { path }: Field, own: Possible): Possible {
-  const elements = own.elements.filter((element) => isValid(collection, path, [element]))
-  const isFilled = own.values.some(isList) && !isValid(collection, path, [])
-  const values = own.values
-    .filter((value) => typeof value === 'object' || isValid(collection, path, value))
-    .map((value) => (isFilled && isList(value) ? { ...value, hasElement: true } : value))
-  const isAll = !isFilled && values.length === own.values.length && elements.length === own.elements.length
-  return isAll ? own : { values, elements }
+  const values = own.values.filter((value) => typeof value === 'object' || isValid(collection, path, value))
+  const elements = own.elements.filter((element) => isValid(collection, path, [element], 'inside'))
+  const hasElement = own.hasElement === true || (own.values.some(isList) && !isValid(collection, path, []))
+  const isAll = values.length === own.values.length && elements.length === own.elements.length
+  return isAll && hasElement === (own.hasElement === true) ? own : { values, elements, hasElement }
 }
 
 /** A body holds what both configurations would store; otherwise their schemas differ, not their permissions. */
 function bodyVariable(
   { path, definition }: Field,
-  { values, elements }: Possible,
-  { isPatch, isFilled }: { readonly isPatch: boolean; readonly isFilled: boolean },
+  possible: Possible,
+  { isPatch, fills }: { readonly isPatch: boolean; readonly fills: boolean },
 ): Variable {
   const takesNull = isPatch ? !path.includes('.') : definition.nullable === true
   return {
+    ...possible,
     key: bodyKey(path),
-    values: [...values, undefined, ...(takesNull ? [NULL] : [])],
-    elements,
+    values: [...possible.values, undefined, ...(takesNull ? [NULL] : [])],
     parent: parentOf(path, bodyKey),
-    fills: isFilled,
+    fills,
   }
 }

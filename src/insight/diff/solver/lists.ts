@@ -97,7 +97,7 @@ export function findLists(variables: Variables, question: Question): Model | und
     keys.every((key) => {
       const mark = values.get(key)
       const own = elements.get(leaderOf(key)) ?? []
-      if (!isList(mark) || !mark.hasElement || own.length > 0) return true
+      if (!isList(mark) || !isFilled(variables, mark, key) || own.length > 0) return true
       return pool(key).some((element) => {
         const remove = add(key, element)
         if (remove && isApart()) return true
@@ -130,6 +130,10 @@ export function findLists(variables: Variables, question: Question): Model | und
   return satisfy(0) ? model : undefined
 }
 
+/** Whether a list has at least one element. */
+const isFilled = (variables: Variables, mark: ListMark, key: string): boolean =>
+  mark.hasElement || variables.get(key)?.hasElement === true
+
 /** Whether an element meets a condition on the elements of a list. */
 function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
   if (atom.kind === 'some') return atom.test(element)
@@ -140,7 +144,7 @@ function meets(atom: Atom, element: Scalar, { values }: Model): boolean {
 
 /** A list of which nothing is asked. */
 function fill(variables: Variables, mark: ListMark, key: string): Scalar[] {
-  if (!mark.hasElement) return []
+  if (!isFilled(variables, mark, key)) return []
   const { elements = [] } = variables.get(key) ?? {}
   return elements.filter((element) => typeof element === mark.of).slice(0, 1)
 }

@@ -35,6 +35,8 @@ export interface Variable {
   readonly values: readonly Value[]
   /** The elements that a list of it may have. */
   readonly elements: readonly Scalar[]
+  /** Whether its lists have at least one element. Default: false. */
+  readonly hasElement?: boolean | undefined
   /** The object around it: where that is missing, so is this. */
   readonly parent: string | null
   /** Whether it is there wherever the object around it is. Default: false. */

@@ -84,6 +84,7 @@ const filled = (user: object): Json => {
 const cased = (where: object, more: object = {}): Json => {
   const lower = { ...text, lowercase: true, ...more }
   const schema = {
+    k: text,
     s: { ...lower, default: 'a' },
     a: { type: 'array', items: text },
     l: { type: 'array', items: lower },
@@ -232,6 +233,30 @@ test.each<[what: string, before: object, after: object, of?: (user: object) => J
   expect(found.length).toBeGreaterThan(0)
   for (const one of found) expect(one).toMatchObject({ stale: true })
 })
+
+test.each<[what: string, before: Json, after: Json]>([
+  ['shows a list that cannot be empty', filled({ read: true }), filled({ read: { omit: ['l'] } })],
+  ['is about an element of one', filled({ read: true }), filled({ read: { where: { l: { $ne: 'b' } } } })],
+  [
+    'needs capitals',
+    cased({ $and: [{ s: '$user.w' }, { s: 'hello' }, { k: '$user.w' }, { k: { $ne: 'hello' } }] }),
+    cased({ k: { $in: [] } }),
+  ],
+  [
+    'has the claim that all have who are signed in',
+    teams({ user: { read: true } }),
+    teams({ user: { read: { where: { title: { $nin: '$user.own' } } } } }),
+  ],
+])(
+  'what %s is found, over a document that the former configuration would store',
+  async (_, before, after) => {
+    const found = comparePermissions(before, after, HOST).flatMap((one) =>
+      'witness' in one && one.operation === 'read' && !one.stale ? [one] : [],
+    )
+    for (const one of found) if (!hasClaims(one.witness)) await run([before, after], one, HOST)
+    expect(found.length).toBeGreaterThan(0)
+  },
+)
 
 test('claims that no documents give stay fields of the caller', () => {
   const after = teams({ user: { read: { where: { _id: { $in: '$user.own' } } } } })

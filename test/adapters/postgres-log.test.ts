@@ -133,6 +133,24 @@ test('a reader does not wait for another that gives positions', async () => {
   expect((await read(position)).changes.map(({ id }) => id)).toEqual(['id-1', 'id-2'])
 })
 
+test.each([4996, 4998, 5000])(
+  'behind %d changes without a position those of one write stay together',
+  async (many) => {
+    const { position } = await read(null)
+    const others = `INSERT INTO ${schema}._log (collection, id) SELECT 'plain', 'other-' || i FROM generate_series(1, $1) AS i`
+    await client.query(others, [many])
+    await write([3, 1, 4, 2].map((i) => insert('logged', i)))
+    const seen: string[] = []
+    for (let at = position, more = true; more; ) {
+      const page = await read(at)
+      seen.push(...page.changes.map(({ id }) => id))
+      ;[at, more] = [page.position, page.more]
+    }
+    expect(seen.length).toBe(many + 4)
+    expect(seen.slice(-4)).toEqual(['id-1', 'id-2', 'id-3', 'id-4'])
+  },
+)
+
 test('on another timeline changes of the last minute come again', async () => {
   const start = await read(null)
   await write([insert('logged', 1)])

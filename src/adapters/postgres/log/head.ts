@@ -15,7 +15,7 @@ export interface LogHead {
   advance(run: RunStatement, wait: boolean): Promise<boolean>
 }
 
-/** The most changes that are numbered at once. */
+/** The most changes that are numbered at once; what a write has changed stays together, unless that alone is more. */
 const MOST = 5000
 
 /** The most changes that are dropped at once, in number and in bytes. */
@@ -41,10 +41,15 @@ export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
 FROM ${head} FOR UPDATE OF _log_head`
   // A later change of a document has drawn a higher number. The last number of a write places all its changes.
   const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
-turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM fresh),
+ends AS MATERIALIZED (SELECT count(*) AS count, max(seq) AS seq FROM fresh),
+cut AS MATERIALIZED (SELECT DISTINCT write FROM fresh WHERE (SELECT count FROM ends) = ${MOST} AND EXISTS
+(SELECT FROM ${log} AS rest WHERE rest.write = fresh.write AND rest.position IS NULL AND rest.seq > (SELECT seq FROM ends))),
+whole AS MATERIALIZED (SELECT * FROM fresh WHERE write IS NULL OR write NOT IN (SELECT write FROM cut)),
+next AS (SELECT * FROM whole UNION ALL SELECT * FROM fresh WHERE NOT EXISTS (SELECT FROM whole)),
+turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM next),
 placed AS (SELECT seq, row_number() OVER (ORDER BY turn, id, collection) AS place FROM turns),
 numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position)
-UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING last::float8`
+UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends)::float8 AS seen`
   const oldest = `SELECT position::float8, extract(epoch FROM time) * 1000 AS time, coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0) AS size
 FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
@@ -87,9 +92,8 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
           return
         }
         // Another statement: it sees what was committed while this one waited.
-        const last = Number(held.last)
-        const [numbered] = (await run(number, [last])).rows
-        count = Number(numbered?.last) - last
+        const [numbered] = (await run(number, [Number(held.last)])).rows
+        count = Number(numbered?.seen)
         const now = Number(held.now)
         if (held.oldest !== null && Number(held.oldest) < plans.horizon(now).unmarked)
           await dropOld(run, Number(held.dropped), now)

@@ -19,3 +19,17 @@ export const whenReady = <T, U>(
 export function ignoreFailure(returned: unknown): void {
   if (isPromise(returned)) Promise.resolve(returned).catch(() => {})
 }
+
+/** Does one thing after another by key. */
+export function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>()
+  return (key, work) => {
+    const done = (last.get(key) ?? Promise.resolve()).then(work, work)
+    last.set(key, done)
+    const forget = (): void => {
+      if (last.get(key) === done) last.delete(key)
+    }
+    done.then(forget, forget)
+    return done
+  }
+}

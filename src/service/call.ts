@@ -31,9 +31,11 @@ import type { Throttle } from './throttle.js'
 export interface Background {
   /**
    * Begins work once the present request is answered, with a time of its own. What it throws is logged. Where
-   * too much is under way, it is left undone, and the log says so.
+   * too much is under way, it is left undone, and the log says so. The works of one line run one after another, and
+   * where some wait in it, others are left undone in silence: what they ask of the storage, and whether they leave room
+   * for others, must not depend on what there is to do.
    */
-  begin(work: (by: BackgroundScope) => Promise<void>): void
+  begin(work: (by: BackgroundScope) => Promise<void>, line?: string): void
 }
 
 /** What work behind an answer has. */

@@ -14,7 +14,7 @@ import type { Store } from '../store.js'
 import type { AttemptOrigin } from '../throttle.js'
 import { readHash, readStamp } from '../write/stored-document.js'
 import { showAccount } from './account.js'
-import { behind } from './behind.js'
+import { behind, lineOf } from './behind.js'
 import { deliverToken } from './delivery/deliver.js'
 import { renewHash } from './renew-hash.js'
 import { removeExpired } from './sessions.js'
@@ -80,11 +80,10 @@ async function withRightSecret(
 }
 
 /** Delivers the verification of an account again, behind the answer. */
-const redeliver = (call: Call, auth: AuthPlan, user: StoredDocument): void =>
-  behind(call, (own) => {
-    const to = String(readOwn(user, auth.identifier.name))
-    return deliverToken(own, auth, { kind: 'verification', to, user })
-  })
+function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
+  const to = String(readOwn(user, auth.identifier.name))
+  behind(call, (own) => deliverToken(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
+}
 
 /** The user, if there is one and this is its secret. Throws `invalid_credentials`, after one hash in any case. */
 export async function verifySecret(

@@ -20,7 +20,7 @@ import { invalidFor } from '../write/rules/veil.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize, findAgain } from '../write/written.js'
 import { showAccount, showAgain } from './account.js'
-import { behind as doBehind } from './behind.js'
+import { behind as doBehind, lineOf } from './behind.js'
 import { deliverNotice, deliverToken } from './delivery/deliver.js'
 import { findUser, type SignedIn } from './login.js'
 
@@ -89,11 +89,12 @@ async function registerQuietly(
 /** Tells the owner of an identifier, behind the answer, that somebody registered with it. */
 function tellOwner(call: Call, auth: AuthPlan, user: StoredDocument, isTaken: boolean): void {
   const to = String(readOwn(user, auth.identifier.name))
-  doBehind(call, async (own) => {
+  const deliver = async (own: Call): Promise<void> => {
     if (!isTaken) return deliverToken(own, auth, { kind: 'verification', to, user })
     const owner = await findUser(own.store, auth, to)
     if (owner) await deliverNotice(own, auth, { kind: 'already-registered', to, user: owner })
-  })
+  }
+  doBehind(call, deliver, lineOf('register', to))
 }
 
 /** An account that will be stored next. */

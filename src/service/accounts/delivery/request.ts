@@ -4,7 +4,7 @@ import { countBytes } from '../../../schema/json-schema.js'
 import { normalise } from '../../../schema/normalise.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Call } from '../../call.js'
-import { behind } from '../behind.js'
+import { behind, lineOf } from '../behind.js'
 import { findUser } from '../login.js'
 import { takePlaces } from '../throttle/places.js'
 import { isVerified } from '../verified.js'
@@ -38,10 +38,11 @@ export async function requestToken(
   const named = String(normalise(auth.identifier, identifier))
   if (countBytes(named) > MAX_BYTES) return
   const to = copyText(named)
-  behind(call, async (own) => {
+  const deliver = async (own: Call): Promise<void> => {
     const user = await findUser(own.store, auth, to)
     if (user && isDue(auth, kind, user)) await deliverToken(own, auth, { kind, to, user })
-  })
+  }
+  behind(call, deliver, lineOf(kind, to))
 }
 
 const ledgerOf = (client: string): Ledger => ({

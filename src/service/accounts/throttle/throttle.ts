@@ -1,6 +1,7 @@
 import { type Ledger, type LedgerWrite, liftPlaces, nameLedger, takePlace } from '../../../auth/ledger.js'
 import { createTurns, refuseFull } from '../../../auth/turns.js'
 import { isServiceError } from '../../../errors.js'
+import { createOrder } from '../../../promises.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Logger } from '../../../types/host.js'
 import { createClock } from '../../clock.js'
@@ -16,6 +17,7 @@ const MAX_FROM_ANYWHERE = 100
 export function createThrottle({ now, logger }: { now: () => number; logger: Logger }): Throttle {
   const clock = createClock(now)
   const turns = createTurns(now)
+  // Attempts of one process do not come between each other's writes.
   const settling = createOrder()
   let hasWarned = false
 
@@ -82,20 +84,6 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
 
 /** What an attempt changes in its ledger. */
 type Change = (stored: StoredDocument | undefined, ledger: Ledger, now: number) => LedgerWrite | undefined
-
-/** Does one thing after another by key: attempts of one process do not come between each other's writes. */
-function createOrder(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>()
-  return (key, work) => {
-    const done = (last.get(key) ?? Promise.resolve()).then(work, work)
-    last.set(key, done)
-    const forget = (): void => {
-      if (last.get(key) === done) last.delete(key)
-    }
-    done.then(forget, forget)
-    return done
-  }
-}
 
 const UNKNOWN_CLIENT =
   'the address of a client that signs in is not known, so failed logins are counted by identifier alone, not by client: set options.clientAddress'

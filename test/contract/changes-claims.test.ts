@@ -417,9 +417,10 @@ describe('what a claim asks for is followed', () => {
 
 test('who comes back and begins anew is told nothing by a claim that was lost meanwhile', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined
+  let looks = 0
   const adapter = withLog(async (page, { wait }) => {
-    // Who comes back does not wait for changes.
-    const act = wait === undefined ? meanwhile : undefined
+    // Who comes back does not wait for changes; nor does the reader, which first takes what is there.
+    const act = wait === undefined && looks-- === 0 ? meanwhile : undefined
     if (act) meanwhile = undefined
     await act?.()
     return page
@@ -434,6 +435,7 @@ test('who comes back and begins anew is told nothing by a claim that was lost me
   const brief = await join(service, 'ann', 'green')
   await write(`DELETE /members/${brief._id}`)
   meanwhile = () => write(`DELETE /members/${_id}`)
+  looks = 1
   const headers = { 'last-event-id': stream.events[0]?.id ?? '' }
   const again = await open('/notes/changes', { caller, headers })
   expect(meanwhile).toBeUndefined()

@@ -66,6 +66,39 @@ test('what is written without an end holds up no event', async () => {
   isBusy = false
 })
 
+test('a stream begins behind what is written by then, however late its process looks', async () => {
+  const memory = createMemoryAdapter()
+  let look = (): void => {}
+  let looking = Promise.resolve()
+  const adapter: StorageAdapter = {
+    ...memory,
+    async changes(after, query) {
+      const page = (await memory.changes?.(after, query)) ?? expect.fail()
+      if (query.wait) await looking
+      return page
+    },
+  }
+  const { open, send } = await serve({ adapter, config, options: { authenticate: () => null } })
+  await send('POST /members', { caller: ADMIN, body: { user: 'a', team: 'red' } })
+  const write = (text: string) => send('POST /notes', { caller: ADMIN, body: { text, team: 'red' } })
+  const caller = { id: 'ann', org: 'a' }
+  const first = await open('/notes/changes', { caller })
+  await write('one')
+  await first.until(2)
+  looking = new Promise((resolve) => {
+    look = resolve
+  })
+  await write('two')
+  const late = await open('/notes/changes', { caller })
+  look()
+  looking = Promise.resolve()
+  await write('three')
+  const textsOf = async (stream: typeof late, count: number) =>
+    (await stream.until(count)).map(({ event, data }) => data.text ?? event)
+  expect(await textsOf(late, 2)).toEqual(['reset', 'three'])
+  expect(await textsOf(first, 4)).toEqual(['reset', 'one', 'two', 'three'])
+})
+
 test.each(
   useStorages().flatMap(([name, create]) =>
     ['before it begins', 'before it goes on'].map((when) => [name, when, create] as const),

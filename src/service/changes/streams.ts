@@ -133,6 +133,7 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
     await reader.begin()
     // Who asks is looked at behind a place of the log, so that what changes later is found in it.
     return reader.alone(async () => {
+      await reader.takeAll()
       const who = await identify(told, subscription)
       const list = await watchList(told, who, who.caller)
       let stopTicking = (): void => {}

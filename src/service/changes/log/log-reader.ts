@@ -9,6 +9,9 @@ export const PAGE = { limit: 500, bytes: 1024 * 1024 } as const
 /** The milliseconds that one look at the log waits for changes. */
 const WAIT = 60_000
 
+/** The most pages that are read for who joins: somebody may write as fast as they are. */
+const MOST_PAGES = 20
+
 /** The milliseconds after which a storage that cannot be reached is asked again. */
 const PAUSE = 1000
 
@@ -56,6 +59,25 @@ export class LogReader {
     return turn
   }
 
+  /**
+   * Takes what is in the log by now, within `alone`: where somebody joins does not depend on when this process last looked,
+   * which what is hidden from them may decide.
+   */
+  async takeAll(): Promise<void> {
+    const { log, take, fail } = this.#options
+    const signal = this.#running?.signal
+    for (let pages = 0; pages < MOST_PAGES && signal?.aborted === false; pages++) {
+      const page = await log(this.#position, { ...PAGE, signal })
+      if (page.changes.length === 0 && !page.gap) return
+      try {
+        this.#position = await take(page)
+      } catch (thrown) {
+        fail()
+        throw thrown
+      }
+    }
+  }
+
   async #begin(): Promise<void> {
     const running = new AbortController()
     const { signal } = running
@@ -76,9 +98,11 @@ export class LogReader {
     const { log, logger, take, fail } = this.#options
     while (!signal.aborted) {
       try {
-        const page = await log(this.#position, { ...PAGE, wait: WAIT, signal })
+        const from = this.#position
+        const page = await log(from, { ...PAGE, wait: WAIT, signal })
         await this.alone(async () => {
-          if (signal.aborted) return
+          // Who has joined meanwhile has had it taken.
+          if (signal.aborted || from !== this.#position) return
           this.#position = page.changes.length > 0 || page.gap ? await take(page) : page.position
         })
       } catch (cause) {

@@ -117,7 +117,7 @@ function mapAlternatives(filters: readonly Filter[], replace: Replace): Filter {
   return or(parts)
 }
 
-/** The equalities on one field that stand side by side from a place on, as those of a list do. */
+/** The equalities on one field that stand side by side from a place on, as those of a list do, which share one reference. */
 function takeEqualities(filters: readonly Filter[], from: number): readonly Leaf[] {
   const run: Leaf[] = []
   for (let i = from; i < filters.length; i++) {

@@ -88,29 +88,29 @@ function writeCaller(roles: readonly string[], shown: Shown): WitnessCaller {
 /** Writes the body of a model, which both sides take. */
 const writeBody = ({ before, after }: Sides, shown: Shown): JsonObject =>
   [before, after].reduce(
-    (body, { fields }) => complete(body, fields, (path) => shown.variables.get(bodyKey(path))),
+    (body, { fields }) =>
+      complete(body, fields, {
+        find: (path) => shown.variables.get(bodyKey(path)),
+        isRequired: isRequiredInside,
+      }),
     readUnder(shown, bodyKey('')),
   )
 
 /** Writes the stored document of a model. */
 export function writeDocument(sides: Sides, shown: Shown): JsonObject {
-  const read = readUnder(shown, storedKey(''))
-  const findStored: FindVariable = (path) => shown.variables.get(storedKey(path))
-  const asked = shown.isFresh ? complete(read, sides.before.fields, findStored) : read
-  const required = shown.isFresh
-    ? sides.before.fields.filter(({ name, definition }) => definition.required && !Object.hasOwn(asked, name))
-    : []
-  const filled = required.flatMap((field): [string, unknown][] => {
-    const value = field.type === 'hash' ? undefined : sampleOf(field, findStored)
-    return value === undefined ? [] : Object.entries(complete({ [field.name]: value }, [field], findStored))
-  })
+  const asked = readUnder(shown, storedKey(''))
+  const stored = shown.isFresh
+    ? complete(asked, sides.before.fields, {
+        find: (path) => shown.variables.get(storedKey(path)),
+        isRequired: ({ type, definition }) => definition.required === true && type !== 'hash',
+      })
+    : asked
   const document: JsonObject = {
     _id: SOME_ID,
-    ...Object.fromEntries(filled),
     createdAt: SOME_TIME,
     updatedAt: SOME_TIME,
     createdBy: null,
-    ...asked,
+    ...stored,
   }
   const declared = [...fieldsOf(sides).keys()]
   const order = ['_id', ...declared.filter((name) => !SYSTEM.includes(name)), ...Object.keys(document)]
@@ -119,27 +119,32 @@ export function writeDocument(sides: Sides, shown: Shown): JsonObject {
   )
 }
 
-type FindVariable = (path: string) => Variable | undefined
+/** What is filled in. */
+interface Completing {
+  readonly find: (path: string) => Variable | undefined
+  readonly isRequired: (field: Field) => boolean
+}
 
-/** Fills in what objects cannot be without, and lists that are too short: of these nothing was asked. */
-function complete(object: JsonObject, fields: readonly Field[], find: FindVariable): JsonObject {
+/** Fills in what is required, and lists that are too short: of these nothing was asked. */
+function complete(object: JsonObject, fields: readonly Field[], completing: Completing): JsonObject {
+  const { find, isRequired } = completing
   const completed = { ...object }
   for (const field of fields) {
-    const { name, items, properties } = field
-    const value = readOwn(object, name) ?? (isRequiredInside(field) ? sampleOf(field, find) : undefined)
+    const { name, path, items, properties } = field
+    const value = readOwn(object, name) ?? (isRequired(field) ? sampleOf(find(path)) : undefined)
     if (value === undefined) continue
-    if (properties.length > 0 && isObject(value)) completed[name] = complete(value, properties, find)
+    if (properties.length > 0 && isObject(value)) completed[name] = complete(value, properties, completing)
     else completed[name] = items && Array.isArray(value) ? lengthen(value, field) : value
   }
   return completed
 }
 
-/** A value that a field may have; `undefined` where none is known. */
-function sampleOf(field: Field, find: FindVariable): unknown {
-  const { values = [], elements = [] } = find(field.path) ?? {}
-  const value = values.find((one) => one !== undefined)
-  if (value === undefined) return undefined
-  return isList(value) ? lengthen(elements.slice(0, leastOf(field)), field) : toJson(value, [])
+/** A value that a variable may have; `undefined` where none is known. */
+function sampleOf(variable: Variable | undefined): unknown {
+  const value = variable?.values.find((one) => one !== undefined)
+  return value === undefined
+    ? undefined
+    : toJson(value, variable?.hasElement ? variable.elements.slice(0, 1) : [])
 }
 
 /** The fewest elements that a list may have. */

@@ -364,10 +364,15 @@ describe('PostgreSQL', () => {
 describe('an index over texts that are too long for one entry', () => {
   const postgres = usePostgres()
   const texts = ['x', 'y', 'z'].map((path) => ref(path))
-  const long = (seed: string): string =>
-    Array.from({ length: 1024 }, (_, i) =>
-      String.fromCharCode(33 + ((i * 7919 + seed.charCodeAt(0) * (i + 3)) % 90)),
-    ).join('')
+  /** A text that cannot be compressed. */
+  const long = (seed: string): string => {
+    let state = seed.charCodeAt(0)
+    const draw = (): number => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return state >>> 16
+    }
+    return Array.from({ length: 1024 }, () => String.fromCharCode(33 + (draw() % 90))).join('')
+  }
 
   test.each(['SQLite', 'PostgreSQL'])('holds in %s all the same', async (engine) => {
     const adapter =
@@ -401,6 +406,29 @@ describe('an index over texts that are too long for one entry', () => {
     const twin = 'TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak'
     expect(await store('10', { x: twin })).toEqual({ ok: true, removed: 0 })
     expect(await store('11', { x: twin.replace('hAc', 'hEc') })).toEqual({ ok: true, removed: 0 })
+    await adapter.close()
+  })
+
+  test('holds in PostgreSQL beside many other fields', async () => {
+    const adapter = createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })
+    const times = Array.from({ length: 28 }, (_, i) => ref(`t${i}`, 'timestamp'))
+    const fields = [...times, ref('x'), ref('y')]
+    await adapter.open([
+      {
+        name: 'things',
+        indexes: [
+          { fields, unique: true },
+          { fields: fields.toReversed(), unique: false },
+        ],
+      },
+    ])
+    const present = Object.fromEntries(times.map(({ path }) => [path, '2026-01-01T00:00:00.000Z']))
+    const document = { ...present, _version: 1, x: long('a'), y: long('b') }
+    const store = (_id: string, changes: object = {}) =>
+      adapter.write([{ in: 'things', insert: { ...document, ...changes, _id } }], {})
+    expect(await store('1')).toEqual({ ok: true, removed: 0 })
+    expect(await store('2')).toMatchObject({ reason: 'unique' })
+    expect(await store('3', { t27: '2026-01-01T00:00:00.001Z' })).toEqual({ ok: true, removed: 0 })
     await adapter.close()
   })
 })

@@ -67,9 +67,14 @@ export interface SqlDialect {
   /** One key of an order in which missing values are first ascending, last descending. */
   readonly order: (field: FieldRef, descending: boolean) => string
   /**
-   * The most texts of 1,024 bytes in an index entry, and how a unique index holds more; `null` for no limit.
+   * The most texts of 1,024 bytes in an index entry, and the most fields beside them; how a unique index holds more.
+   * `null` for no limit.
    */
-  readonly manyTexts: { readonly max: number; readonly digest: (value: string) => string } | null
+  readonly entries: {
+    readonly texts: number
+    readonly fields: number
+    readonly digest: (value: string) => string
+  } | null
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 

@@ -101,7 +101,7 @@ function createIndex(
     : nameOf('index', collection, fields)
   const keys = isUnique
     ? fields.map((field) => uniqueKey(field, fields, dialect))
-    : [...cutTexts(fields, dialect).map((field) => dialect.order(field, false)), '_id']
+    : [...cutEntry(fields, dialect).map((field) => dialect.order(field, false)), '_id']
   const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX'
   return {
     name,
@@ -114,12 +114,9 @@ function createIndex(
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
-/** A unique index over many texts has digests: it is only used to refuse, not to seek. */
-function digestOf(
-  fields: readonly FieldRef[],
-  { manyTexts }: SqlDialect,
-): ((value: string) => string) | undefined {
-  return manyTexts !== null && fields.filter(isText).length > manyTexts.max ? manyTexts.digest : undefined
+/** Of a unique index that would be too large, the texts are digests: it is only used to refuse, not to seek. */
+function digestOf(fields: readonly FieldRef[], dialect: SqlDialect): ((value: string) => string) | undefined {
+  return cutEntry(fields, dialect).length < fields.length ? dialect.entries?.digest : undefined
 }
 
 function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDialect): string {
@@ -128,15 +125,16 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
 }
 
 /** The first fields of an index, as many as fit into it. */
-function cutTexts(fields: readonly FieldRef[], { manyTexts }: SqlDialect): readonly FieldRef[] {
-  const beyond = manyTexts ? fields.filter(isText)[manyTexts.max] : undefined
-  return beyond ? fields.slice(0, fields.indexOf(beyond)) : fields
+function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonly FieldRef[] {
+  if (!entries) return fields
+  const beyond = fields.filter(isText)[entries.texts]
+  return fields.slice(0, Math.min(entries.fields, beyond ? fields.indexOf(beyond) : fields.length))
 }
 
 /** The indexes of a plan that reads can use: the first fields of each. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
   indexes.map(({ fields, unique }) => {
-    const sought = cutTexts(fields, dialect)
+    const sought = cutEntry(fields, dialect)
     return { fields: sought, unique: unique && sought.length === fields.length }
   })
 

@@ -99,7 +99,7 @@ export const sqliteDialect: SqlDialect = {
   isOneOf: (value, values, bind) =>
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
-  manyTexts: null,
+  entries: null,
   // SQLite plans a statement again for each value of a parameter that is a limit by itself.
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,

@@ -53,8 +53,8 @@ async function drop(
   const { dialect } = place.engine
   const fields = JSON.parse(String(bound)) as readonly FieldRef[] | null
   const plan = { name: String(collection), indexes: fields ? [{ fields, unique: true }] : [] }
-  const manyTexts = dialect.manyTexts && { ...dialect.manyTexts, max: 0 }
-  for (const structure of structuresOf([plan], { ...dialect, manyTexts }))
+  const entries = dialect.entries && { ...dialect.entries, texts: 0 }
+  for (const structure of structuresOf([plan], { ...dialect, entries }))
     if (structure.unique) await build(run, place, structure)
   await run(`DROP INDEX CONCURRENTLY IF EXISTS ${quoteName(place.schema)}.${quoteName(String(name))}`)
   await run(`DELETE FROM ${tableOf(place)} WHERE name LIKE $1`, [`%${name}`])

@@ -3,6 +3,7 @@ import type { CollectionPlan } from '../../storage.js'
 import { createStructures } from '../sql/create-structures.js'
 import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
+import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
 import type { Connection } from './connection/connection.js'
 import { drive } from './connection/drive.js'
 import { sqliteDialect } from './sqlite-dialect.js'
@@ -17,7 +18,9 @@ const TABLE = sqliteDialect.structures.table
  */
 export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
   const wanted = structuresOf(plans, sqliteDialect)
-  const present = readPresent(connection)
+  const recorded = readRecorded(connection)
+  warnOfLeft(wanted, recorded)
+  const present = namesOf(recorded)
   const isWhole = lacking(wanted, present).length === 0 && renamed(connection, plans).length === 0
   if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return
   connection.execute('BEGIN IMMEDIATE')
@@ -26,7 +29,7 @@ export function createMissing(connection: Connection, plans: readonly Collection
       `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
     )
     for (const statement of renamed(connection, plans)) connection.execute(statement)
-    const present = readPresent(connection)
+    const present = namesOf(readRecorded(connection))
     for (const statement of lapseLogging(plans, present, sqliteDialect)) connection.execute(statement)
     const missing = lacking(wanted, present)
     runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
@@ -45,7 +48,9 @@ const renamed = (connection: Connection, plans: readonly CollectionPlan[]): read
     return isThere ? [`ALTER TABLE ${quoteName(former)} RENAME TO ${quoteName(now)}`] : []
   })
 
-function readPresent(connection: Connection): ReadonlySet<unknown> {
+function readRecorded(connection: Connection): readonly Recorded[] {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
-  return new Set(isThere ? connection.all(`SELECT name FROM ${TABLE}`, []) : [])
+  if (!isThere) return []
+  const text = `SELECT json_object('name', name, 'collection', collection, 'bound', bound) FROM ${TABLE}`
+  return connection.all(text, []).map((row) => JSON.parse(String(row)) as Recorded)
 }

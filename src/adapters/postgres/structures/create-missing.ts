@@ -2,6 +2,7 @@ import type { CollectionPlan } from '../../../storage.js'
 import { createStructures, noteStructure } from '../../sql/create-structures.js'
 import { quoteName, type Value } from '../../sql/dialect.js'
 import { isIndex, lacking, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
+import { namesOf, warnOfLeft } from '../../sql/warn-of-left.js'
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
@@ -9,7 +10,7 @@ import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
 import { lockStructures } from './lease.js'
 import { type Place, tableOf } from './place.js'
-import { readPresent, wrongEncoding } from './read-missing.js'
+import { readRecorded, wrongEncoding } from './read-missing.js'
 
 /**
  * Creates the missing schema, tables and indexes of the plans, and ends the logs that they do not want; one SELECT where
@@ -26,7 +27,9 @@ export async function createMissing(
   const wanted = structuresOf(plans, place.engine.dialect)
   const findLapses = (present: ReadonlySet<unknown>): readonly string[] =>
     lapseLogging(plans, present, place.engine.dialect)
-  const present = await use(({ run }) => readPresent(run, place, wanted), {})
+  const recorded = await use(({ run }) => readRecorded(run, place, wanted), {})
+  warnOfLeft(wanted, recorded)
+  const present = namesOf(recorded)
   const missing = lacking(wanted, present)
   const lapses = findLapses(present)
   if (missing.length === 0 && lapses.length === 0) return
@@ -53,7 +56,7 @@ const createNew = (
     // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
     await lockStructures(run, place)
     await prepareSchema(run, place)
-    const present = await readPresent(run, place, wanted)
+    const present = namesOf(await readRecorded(run, place, wanted))
     for (const statement of findLapses(present)) await run(statement)
     const missing = lacking(wanted, present)
     await drive(run, createStructures(place.engine, missing.filter(isNew(missing))))

@@ -1,4 +1,5 @@
 import { lacking, type Structure } from '../../sql/structures.js'
+import { namesOf, type Recorded } from '../../sql/warn-of-left.js'
 import type { RunStatement } from '../connection/session.js'
 import { isUndefined } from '../faults.js'
 import { type Place, tableOf } from './place.js'
@@ -8,35 +9,35 @@ export const readMissing = async (
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
-): Promise<readonly Structure[]> => lacking(wanted, await readPresent(run, place, wanted))
+): Promise<readonly Structure[]> => lacking(wanted, namesOf(await readRecorded(run, place, wanted)))
 
 /**
- * The names of all present structures, without indexes that are not valid; none where there is no schema. Rejects where
+ * All structures that are there, without indexes that are not valid; none where there is no schema. Rejects where
  * this role may not read the table of a wanted one.
  */
-export async function readPresent(
+export async function readRecorded(
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
-): Promise<ReadonlySet<unknown>> {
+): Promise<readonly Recorded[]> {
   try {
-    return await readNames(run, place, wanted)
+    return await readRows(run, place, wanted)
   } catch (thrown) {
     if (!isUndefined(thrown)) throw thrown
-    return new Set()
+    return []
   }
 }
 
-async function readNames(
+async function readRows(
   run: RunStatement,
   place: Place,
   wanted: readonly Structure[],
-): Promise<ReadonlySet<unknown>> {
+): Promise<readonly Recorded[]> {
   const placed = (name: string): string =>
     `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(${name}))`
   // A table that was dropped by hand has NULL as its privileges.
   const { rows } = await run(
-    `SELECT name, collection, has_table_privilege(${placed('collection')}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding,
+    `SELECT name, collection, bound, has_table_privilege(${placed('collection')}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding,
 (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) AS "isValid" FROM ${tableOf(place)}`,
   )
   for (const { name, collection, mayRead, encoding } of rows) {
@@ -44,7 +45,9 @@ async function readNames(
     if (mayRead === false && wanted.some((one) => one.name === name))
       throw new Error(`permission denied for the table of ${collection}`)
   }
-  return new Set(rows.filter(({ isValid }) => isValid !== false).map(({ name }) => name))
+  return rows.flatMap(({ name, collection, bound, isValid }) =>
+    isValid === false ? [] : [{ name: String(name), collection: String(collection), bound: String(bound) }],
+  )
 }
 
 /** The error of a database in another encoding. */

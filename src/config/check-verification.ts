@@ -6,7 +6,7 @@ import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../permissions/grants.js'
 import { acceptsProperty } from '../permissions/write-rules.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig } from '../types.js'
-import type { AuthPlan, Collection } from './plan.js'
+import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
@@ -53,6 +53,8 @@ export interface Requirement {
   readonly config: AuthConfig
   /** `null` where there are no accounts, or where they have a fault. */
   readonly auth: AuthPlan | null
+  /** What refers to what. */
+  readonly references: Pick<ServicePlan, 'referrers' | 'matches'>
   readonly isUnsure: IsUnsure
   /** Whether the host can deliver. */
   readonly hasDeliver: boolean
@@ -62,7 +64,7 @@ export interface Requirement {
 
 /** Checks what `auth.requireVerified` needs, and that no rule tells whether an identifier is taken. */
 export function checkRequireVerified(
-  { config, auth, isUnsure, hasDeliver, faults }: Requirement,
+  { config, auth, references, isUnsure, hasDeliver, faults }: Requirement,
   report: ConfigReport,
 ): void {
   if (config.requireVerified !== true) return
@@ -87,10 +89,12 @@ export function checkRequireVerified(
   judge(SIGNED_IN, () => judgeCreate(auth))
   for (const subject of [EVERYONE, SIGNED_IN, OWNER]) judge(subject, () => judgeIdentifier(auth, subject))
   if (!auth.register) return
-  judge(EVERYONE, () => judgeRegistration(auth))
-  for (const { name, definition } of findTelling(auth)) {
+  const telling = findTelling(auth, references)
+  judge(EVERYONE, () => judgeRegistration(auth, telling))
+  for (const { field, what } of telling) {
+    const { name, definition } = field
     if (!('default' in definition) || definition.default === undefined) continue
-    const message = 'with auth.requireVerified, a default would tell whether its value is taken'
+    const message = `with auth.requireVerified, a default would tell ${what}`
     report.at('collections').at(USERS).at('schema').at(name).at('default').fault(message)
   }
 }
@@ -109,13 +113,39 @@ function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
     : []
 }
 
-/** The fields whose values would tell of other accounts, beside the identifier. */
-const findTelling = ({ users, identifier }: AuthPlan): readonly Field[] =>
-  users.fields.filter((field) => field.name !== identifier.name && isInUniqueIndex(users, field))
+/** A field whose value would tell of accounts, and what it tells. */
+interface Telling {
+  readonly field: Field
+  readonly what: string
+}
 
-function judgeRegistration(auth: AuthPlan): readonly string[] {
+/**
+ * The fields beside the identifier that would tell of accounts: those that are unique tell of others; what cannot be deleted
+ * or changed, because an account refers to it, tells of that account.
+ */
+function findTelling(
+  { users, identifier }: AuthPlan,
+  { referrers, matches }: Requirement['references'],
+): readonly Telling[] {
+  const holding = new Set(
+    [
+      ...[...referrers.values()]
+        .flat()
+        .filter((one) => one.collection === USERS && one.onDelete === 'restrict'),
+      ...(matches.from.get(USERS) ?? []).map(({ ref }) => ({ field: ref })),
+    ].map(({ field }) => field.path.split('.', 1)[0]),
+  )
+  return users.fields.flatMap((field) => {
+    if (holding.has(field.name))
+      return [{ field, what: `whether there is an account, for what it refers to is held` }]
+    const isTelling = field.name !== identifier.name && isInUniqueIndex(users, field)
+    return isTelling ? [{ field, what: 'whether its value is taken' }] : []
+  })
+}
+
+function judgeRegistration(auth: AuthPlan, telling: readonly Telling[]): readonly string[] {
   const rule = auth.users.permissions.create.get(EVERYONE)
-  return findTelling(auth)
-    .filter(({ name }) => rule && writes(rule, name, auth))
-    .map(({ name }) => `registration may not give ${name}: it would tell whether a value is taken`)
+  return telling
+    .filter(({ field }) => rule && writes(rule, field.name, auth))
+    .map(({ field, what }) => `registration may not give ${field.name}: it would tell ${what}`)
 }

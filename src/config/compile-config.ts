@@ -89,7 +89,10 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const plan = { ...known, log }
   checkLimits(limits, report.at('limits'))
   const { hasDeliver = true } = options
-  checkRequireVerified({ config: auth, auth: plan.auth, isUnsure, hasDeliver, faults: [...faults] }, report)
+  checkRequireVerified(
+    { config: auth, auth: plan.auth, references: plan, isUnsure, hasDeliver, faults: [...faults] },
+    report,
+  )
   const warnings: ConfigWarning[] = []
   const warn: WarningReport = createReport(
     (path, code, message) => warnings.push({ code, path, message }) > 0,

@@ -140,6 +140,17 @@ describe('a configuration', () => {
   const handle = { type: 'string', unique: true }
   const schemaOf = (verifiedAt: object): Settings => ({ schema: { verifiedAt } })
 
+  const toUsers = { type: 'reference', collection: 'users' }
+  const refused = [`${users}/permissions/*`]
+  const REFERENCES: readonly (readonly [what: string, definition: object, faults: readonly string[]])[] = [
+    ['holds its target', toUsers, refused],
+    ['does so in a list', { type: 'array', items: toUsers }, refused],
+    ['does so in an object', { type: 'object', properties: { club: toUsers } }, refused],
+    ['must match it', { ...toUsers, onDelete: 'cascade', match: { name: 'name' } }, refused],
+    ['goes with it', { ...toUsers, onDelete: 'cascade' }, []],
+    ['leaves it', { ...toUsers, onDelete: 'unset' }, []],
+  ]
+
   test.each<[what: string, settings: Settings, faults: readonly string[]]>([
     ['a field that is not there', { auth: { verifiedField: 'verified' } }, ['/auth/verifiedField']],
     ['a field of another type', { auth: { verifiedField: 'name' } }, ['/auth/verifiedField']],
@@ -209,6 +220,20 @@ describe('a configuration', () => {
         schema: { handle: { ...handle, default: 'x' } },
         auth: { requireVerified: true, identifier: 'email', register: false },
       },
+      [],
+    ],
+    ...REFERENCES.map(([what, definition, faults]): [string, Settings, readonly string[]] => [
+      `a reference at registration that ${what}`,
+      {
+        ...REQUIRED,
+        schema: { club: definition },
+        permissions: { '*': { read: true, create: { pick: ['club', 'name'] } } },
+      },
+      faults,
+    ]),
+    [
+      'one that registration does not take',
+      { ...REQUIRED, schema: { club: toUsers }, permissions: { '*': { create: { pick: ['name'] } } } },
       [],
     ],
     ['no time at all', { auth: { resetMinutes: 0 } }, ['/auth/resetMinutes']],

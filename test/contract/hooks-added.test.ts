@@ -326,6 +326,55 @@ describe.each(storages)('in %s,', (_, create) => {
     expect(seen[1]).toEqual([{ total: 41 }, [[...stored, 41], sorted.toReversed(), sorted.slice(20)]])
   })
 
+  test.each(['cascade', 'unset', 'restrict'] as const)(
+    'to a delete stands: with %s, what was led elsewhere, and what took its place',
+    async (how) => {
+      const asked: unknown[] = []
+      const { send, make } = open(
+        {
+          collections: {
+            teams: { schema: { name: text }, permissions },
+            notes: { schema: { team: refersTo('teams', how), up: refersTo('notes', how) }, permissions },
+          },
+        },
+        {
+          teams: {
+            async before({ operation, before, api }) {
+              if (operation !== 'delete') return undefined
+              asked.push(before?.name)
+              const notes = await (
+                await api(new Request(`http://a.test/notes?q[team]=${before?._id}`))
+              ).json()
+              const put = {
+                ...post(`/teams/${before?._id}`, { name: 'tomb' }),
+                method: 'PUT',
+                ifNoneMatch: '*',
+              }
+              const moved = notes.map(({ _id }: { _id: string }) => ({
+                ...post(`/notes/${_id}`, { team: other }),
+                method: 'PATCH',
+              }))
+              return { also: [put, ...moved] }
+            },
+          },
+          notes: {
+            before({ operation, before }) {
+              if (operation === 'delete') asked.push(before?.team)
+            },
+          },
+        },
+      )
+      const [team, other] = [await make('POST /teams', { name: 'Red' }), await make('POST /teams', {})]
+      const note = await make('POST /notes', { team })
+      const below = await make('POST /notes', { up: note })
+      expect((await send(`DELETE /teams/${team}`)).status).toBe(204)
+      expect((await send(`GET /teams/${team}`)).body).toMatchObject({ name: 'tomb' })
+      expect((await send(`GET /notes/${note}`)).body).toMatchObject({ team: other })
+      expect((await send(`GET /notes/${below}`)).body).toMatchObject({ up: note })
+      expect(asked).toEqual(['Red'])
+    },
+  )
+
   test('is refused by its hook before what is in the way of a delete', async () => {
     const { send, make } = open(
       {

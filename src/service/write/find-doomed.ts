@@ -82,13 +82,22 @@ interface Referrers {
   readonly refuse: (failure: WriteFailure) => void
 }
 
-/** Plans the steps, behind those that delete, that require that nothing refers to what was deleted. */
-export function planReferrers({ referrers }: ServicePlan, doomed: Doomed): Referrers {
+/**
+ * Plans the steps, behind those that delete, that require that nothing refers to what was deleted. To what stands there again
+ * others may refer, but for those that would have kept it from being deleted.
+ */
+export function planReferrers(
+  { referrers }: ServicePlan,
+  doomed: Doomed,
+  isStanding: (collection: string, id: string) => boolean = () => false,
+): Referrers {
   const steps: WriteStep[] = []
   const restricts = new Set<number>()
   for (const [name, versions] of doomed) {
-    const ids = [...versions.keys()]
+    const all = [...versions.keys()]
+    const gone = all.filter((id) => !isStanding(name, id))
     for (const { collection: from, field, onDelete } of referrers.get(name) ?? []) {
+      const ids = onDelete === 'restrict' ? all : gone
       if (ids.length === 0) continue
       // The next attempt finds references that were added meanwhile.
       if (onDelete === 'restrict') restricts.add(steps.length)

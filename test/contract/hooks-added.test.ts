@@ -257,6 +257,40 @@ describe.each(storages)('in %s,', (_, create) => {
     expect((await send(`GET /things/${thing}`)).body).toMatchObject({ a: person, b })
   })
 
+  test('goes by documents as they are then, also where another write takes its unique value first', async () => {
+    const { send, make } = open(
+      {
+        collections: {
+          projects: { schema: { last: { type: 'integer', default: 0 } }, permissions },
+          issues: {
+            schema: { project: refersTo('projects', 'cascade'), number: { type: 'integer' } },
+            indexes: [{ fields: ['project', 'number'], unique: true }],
+            permissions,
+          },
+        },
+      },
+      {
+        issues: {
+          async before({ operation, after, api }) {
+            if (operation !== 'create' || after?.number !== undefined) return undefined
+            const path = `/projects/${after?.project}`
+            const { last } = await (await api(new Request(`http://a.test${path}`))).json()
+            const counted = { ...post(path, { last: last + 1 }), method: 'PATCH' }
+            return { set: { number: last + 1 }, also: [counted] }
+          },
+        },
+      },
+    )
+    const project = await make('POST /projects')
+    const all = await Promise.all(
+      Array.from({ length: 5 }, () => send('POST /issues', { body: { project } })),
+    )
+    expect(all.map(({ status }) => status)).toEqual(Array(5).fill(201))
+    expect(all.map(({ body }) => body.number).sort()).toEqual([1, 2, 3, 4, 5])
+    const taken = await send('POST /issues', { body: { project, number: 3 } })
+    expect([taken.status, taken.body.code]).toEqual([409, 'unique_violation'])
+  })
+
   test('that contradicts the request is a mistake of the hook, found at the first attempt', async () => {
     let asked = 0
     const { send, make } = open(

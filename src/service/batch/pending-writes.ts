@@ -89,6 +89,19 @@ export class PendingWrites {
     return written.length > 0
   }
 
+  /** Whether a document is no longer as the first step on it expects it: what was judged by it is judged anew. */
+  async isOvertaken(stored: FindStored): Promise<boolean> {
+    const seen = new Set<string>()
+    for (const step of this.#steps) {
+      const id = 'insert' in step ? step.insert._id : 'replace' in step ? step.replace._id : undefined
+      const key = `${step.in}/${id}`
+      if (id === undefined || seen.has(key)) continue
+      seen.add(key)
+      if ('replace' in step && (await stored(step.in, id))?._version !== step.version) return true
+    }
+    return false
+  }
+
   /** Whether the steps before a place remove the document that the step there requires. */
   #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
     const before = new PendingWrites()

@@ -34,7 +34,10 @@ export function runTogether<T>(
           broken = place
           return undefined
         }
-        if (await store.pending.breaks(failure.step, (collection, id) => call.store.own(collection).find(id)))
+        const find = (collection: string, id: string) => call.store.own(collection).find(id)
+        // Who came first has also changed what a hook went by.
+        if (failure.reason === 'unique' && (await store.pending.isOvertaken(find))) return undefined
+        if (await store.pending.breaks(failure.step, find))
           throw new Error(
             'options.hooks: what hooks add to a write contradicts it, so that it can never be made',
           )

@@ -21,6 +21,7 @@ import {
   createStage,
   HOUR,
   MINUTE,
+  SCHEMA,
   type Settings,
   storedUser,
 } from './support/verified-accounts.js'
@@ -266,6 +267,44 @@ describe.each(storages)('delivered tokens, in %s,', (_, create) => {
     expect(outcomeOf(await post('verify', { token, current: ann.password }))).toEqual(BAD)
     await post('change-secret', { current: ann.password, new: 'another secret' }, session)
     expect(outcomeOf(await post('verify', { token: other, current: 'another secret' }))).toEqual(BAD)
+  })
+
+  test('a new identifier that the configuration no longer takes is not put in', async () => {
+    for (const [changed, next] of [
+      [{ email: { ...SCHEMA.email, pattern: '^ann' } }, 'new@example.org'],
+      [{ email: { ...SCHEMA.email, lowercase: false } }, 'New@example.org'],
+      [{ email: { ...SCHEMA.email, immutable: true } }, 'new@example.org'],
+    ] as const) {
+      const isLoose = next !== next.toLowerCase()
+      const [before, after] = isLoose ? [changed, {}] : [{}, changed]
+      const adapter = create()
+      const former = createStage(configOf({ schema: before }), adapter)
+      const { token: session } = await former.register(ann)
+      await former.mail.take()
+      await former.post('change-identifier', { current: ann.password, new: next }, session)
+      const token = (await former.mail.take()).flatMap((one) => ('token' in one ? [one.token] : []))[0]
+      const stage = createStage(configOf({ schema: after }), adapter)
+      opened.push(stage.service)
+      expect(outcomeOf(await stage.post('verify', { token: `${token}`, current: ann.password }))).toEqual(BAD)
+      expect((await stage.post('login', ann)).status).toBe(200)
+    }
+  })
+
+  test('what an old secret has opened stays closed, though the host kept the accounts when it changed', async () => {
+    const adapter = create()
+    const stage = createStage(configOf(), adapter)
+    const { token: session, id } = await stage.register(ann)
+    await stage.mail.take()
+    await stage.post('request-reset', { email: ann.email })
+    const token = await stage.mail.token()
+    const options = { deliver: undefined, background: undefined, authenticate: () => ADMIN }
+    const hosted = createStage(configOf(), adapter, options)
+    opened.push(stage.service)
+    const body = { password: 'another secret' }
+    expect((await hosted.send(`PATCH /users/${id}`, { body })).status).toBe(200)
+    expect(outcomeOf(await stage.send('GET /auth/me', { token: session }))).toEqual([401, 'invalid_token'])
+    expect(outcomeOf(await stage.post('reset', { token, new: 'a third secret' }))).toEqual(BAD)
+    expect((await stage.post('login', { ...ann, ...body })).status).toBe(200)
   })
 
   test('deliveries are three an hour, and who asks learns nothing of it', async () => {

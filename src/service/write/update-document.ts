@@ -1,3 +1,4 @@
+import { createStamp } from '../../auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { runWithin } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
@@ -19,7 +20,7 @@ import {
 import { applyUpdate, type UpdateDraft, type Updated } from './rules/apply-update.js'
 import { chooseRule, type Ignoring } from './rules/choose-rule.js'
 import { conflictFor, faultSeen, type Seen } from './rules/veil.js'
-import { updateStoredDocument } from './stored-document.js'
+import { readStamp, updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, tellOneAgain, type Written, writeBefore } from './written.js'
 
 /** An update: its mode and its body. */
@@ -173,7 +174,10 @@ async function planReplacement(
 ): Promise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
   const taken = await attachment?.takeWithUpdate(call, stored, hashes)
-  const document = updateStoredDocument(stored, fields, now, { hashes, stamp: taken?.stamp })
+  // A host that keeps the accounts by now may not keep them for ever: what the old secret opened stays closed.
+  const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
+  const stamp = isFormer ? createStamp() : taken?.stamp
+  const document = updateStoredDocument(stored, fields, now, { hashes, stamp })
   const before = writeBefore(call, collection, stored)
   const done = prepareWritten(call, { collection, document, given, ignored, before })
   const { steps, agreements, refuse } = planReplace(call, collection, {

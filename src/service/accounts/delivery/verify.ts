@@ -1,5 +1,6 @@
 import { useUp } from '../../../auth/deliveries.js'
 import type { AuthPlan } from '../../../config/plan.js'
+import { normalise } from '../../../schema/normalise.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
@@ -9,6 +10,7 @@ import { readFields, readHash, readStamp, updateStoredDocument } from '../../wri
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
 import { identifierOf, verifySecret } from '../login.js'
 import { isVerified, verifiedFields } from '../verified.js'
+import { judgeIdentifier } from './change-identifier.js'
 import { type Delivered, findDelivered, invalidDelivered } from './tokens.js'
 
 /** A token, and the secret of the account for which it was delivered. */
@@ -58,6 +60,7 @@ async function planVerification(
   const now = call.service.clock()
   if (delivered.kind === 'verification' && isVerified(auth, user))
     return { steps: useUp(delivered), done: undefined }
+  if (delivered.kind === 'new-identifier' && !isFitting(auth, delivered.to)) throw invalidDelivered()
   const verified =
     delivered.kind === 'verification'
       ? verifiedFields(auth, user, now)
@@ -79,6 +82,10 @@ async function planVerification(
     },
   }
 }
+
+/** Whether the configuration, which may be another by now, still takes an identifier as it is. */
+const isFitting = (auth: AuthPlan, to: string): boolean =>
+  normalise(auth.identifier, to) === to && judgeIdentifier(auth, to).length === 0
 
 /** The fields of an account with another identifier, which is verified now. */
 const renamed = (

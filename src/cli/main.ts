@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import type { Arguments, ServeArguments } from './arguments/arguments.js'
 import { parseArguments, readWord } from './arguments/parse-arguments.js'
-import { describeUsage } from './arguments/usage.js'
+import { describeShape, describeUsage } from './arguments/usage.js'
 import { UsageError } from './arguments/usage-error.js'
 import { init } from './commands/init.js'
 import { createTerminal } from './terminal.js'
@@ -79,7 +79,7 @@ async function main(args: readonly string[]): Promise<void> {
     const isUsage = thrown instanceof UsageError
     complain(
       isUsage
-        ? `${thrown.message}\n\n${describeUsage(readWord(args))}`
+        ? `${thrown.message}\n\n${describeShape(readWord(args))}`
         : (await import('./explain.js')).explain(thrown),
     )
     process.exitCode = isUsage ? 2 : 1

@@ -3,7 +3,7 @@ import type { Deadline } from '../service/deadline.js'
 import type { Respond } from './answer.js'
 import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
-import { calledByNode, findNodeResponse } from './misuse.js'
+import { calledByNode, calledWithout, findNodeResponse, isRequest } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
 
 /** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
@@ -20,7 +20,7 @@ export const createFetchHandler =
       return new Response(null, { status })
     } catch (cause) {
       // The argument is not a request, or the runtime refuses the answer.
-      return toResponse(fail(cause), 'GET')
+      return toResponse(fail(isRequest(request) ? cause : calledWithout()), 'GET')
     }
   }
 

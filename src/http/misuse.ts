@@ -18,6 +18,16 @@ export const calledByNode = (): TypeError =>
     "the handler takes a web-standard Request and was called with node's request and response: write toNodeHandler(handler), of collection-service/node, in its place",
   )
 
+/** Whether what the handler was called with can be read as a request. */
+export const isRequest = (value: unknown): boolean =>
+  isHolder(value) && typeof value.url === 'string' && hasMethods(value.headers, 'get')
+
+/** The error that tells a host of a call with anything else. */
+export const calledWithout = (): TypeError =>
+  new TypeError(
+    'the handler takes a web-standard Request and was called with something else: in Hono, write handler(c.req.raw)',
+  )
+
 const isHolder = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null
 

@@ -139,7 +139,7 @@ export function readOperand(field: Field, operator: OperatorName, text: string):
       if (text !== 'true' && text !== 'false') throw new ConditionFault('wrong_type', 'must be true or false')
       return text === 'true'
     case 'list': {
-      const list = readJson(text)
+      const list = readJson(text, 'must be an array in JSON, like ["a","b"]')
       if (Array.isArray(list) && list.includes(0)) refuseUnderflows(text)
       return list
     }
@@ -175,10 +175,10 @@ function refuseUnderflows(text: string): void {
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g)) if (isUnderflow(number)) refuseUnderflow()
 }
 
-function readJson(text: string): unknown {
+function readJson(text: string, otherwise = 'begins like JSON but is not JSON'): unknown {
   try {
     // `JSON.parse` would ignore white space around a value.
     if (text === text.trim()) return JSON.parse(text)
   } catch {}
-  throw new ConditionFault('malformed', 'begins like JSON but is not JSON')
+  throw new ConditionFault('malformed', otherwise)
 }

@@ -175,6 +175,7 @@ test.each([
   ['a blank port', ['--port', ' ']],
   ['no port behind the option', ['--port']],
   ['no file behind the option', ['--seed']],
+  ['an origin without a scheme', ['--cors', 'localhost:5173']],
 ])('arguments that make no sense end with 2 and the usage: %s', async (_, args) => {
   const { code, stdout, stderr } = await run(...args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -111,6 +111,15 @@ test('what is installed is not asked for', async () => {
   ])
 })
 
+test('below the folder with the package, the JSON Schema is named where it lies', async () => {
+  const project = join(folder(), 'above')
+  await installInto(project)
+  await run('init', 'notes', join('above', 'below'))
+  const written = await readFile(join(project, 'below', 'config.json'), 'utf8')
+  const schema = await readFile(join(project, 'below', JSON.parse(written).$schema), 'utf8')
+  expect(JSON.parse(schema)).toHaveProperty('properties.collections')
+})
+
 test.each(FILES)('where there is a file %s it writes nothing, and says why', async (file) => {
   const name = `with-${file}`
   const project = join(folder(), name)

@@ -1,3 +1,4 @@
+import { isOrigin } from '../../config/options/origin.js'
 import { suggest } from '../../schema/names.js'
 import { UsageError } from './usage-error.js'
 
@@ -46,6 +47,7 @@ export const OPTIONS = {
   },
   cors: {
     of: ['serve'],
+    check: checkOrigin,
     isRepeatable: true,
     about: ['an origin whose pages may read answers, or *; may be repeated'],
   },
@@ -53,7 +55,7 @@ export const OPTIONS = {
     of: ['serve', 'explain'],
     about: [
       'documents to begin with: { "<collection>": [ ... ] };',
-      'skipped where a file or a database already holds documents',
+      'the server skips them where documents are stored already',
     ],
   },
   'no-page': {
@@ -70,13 +72,16 @@ export const OPTIONS = {
   },
   data: {
     of: ['serve', 'grant', 'check'],
-    about: ['keeps documents in a file of SQLite, through better-sqlite3;', 'without it, in memory'],
+    about: [
+      'a file of SQLite, through better-sqlite3;',
+      'a server without storage keeps documents in memory',
+    ],
   },
   database: {
     of: ['serve', 'grant', 'check'],
     check: checkUrl,
     about: [
-      'keeps documents in PostgreSQL, through pg:',
+      'a database of PostgreSQL, through pg:',
       'postgres://user@host/name; several hosts as a:5432,b:5432',
     ],
   },
@@ -153,6 +158,11 @@ function checkProcesses(value: string, name: string): void {
 }
 
 /** The message does not repeat the value, which may contain a password. */
+function checkOrigin(value: string, name: string): void {
+  if (value !== '*' && !isOrigin(value))
+    throw new UsageError(`${name} takes an origin like https://example.com, or *; found ${value}`)
+}
+
 function checkUrl(value: string, name: string): void {
   if (!/^postgres(?:ql)?:\/\//.test(value)) throw new UsageError(`${name} must begin with postgres://`)
 }

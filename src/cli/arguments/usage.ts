@@ -69,6 +69,10 @@ const describeOptions = (words: readonly Word[]): readonly string[] =>
     return words.some((word) => of.includes(word)) ? [describeLine(`--${name}`, about)] : []
   })
 
+/** The shape of a command line, and where it is described. */
+export const describeShape = (word: Word = 'serve'): string =>
+  `${WORDS[word].synopsis}\n\nWhat it takes: collection-service ${word === 'serve' ? '' : `${word} `}--help`
+
 /** Describes what one word takes, or the whole command. */
 export function describeUsage(word?: Word): string {
   const words = word === undefined ? WORD_NAMES : [word]

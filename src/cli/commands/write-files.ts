@@ -1,6 +1,7 @@
+import { realpathSync } from 'node:fs'
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { FileError } from '../read-json-file.js'
 
 /**
@@ -17,7 +18,7 @@ export async function writeFiles(
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file)
     // Also refuses a file that has appeared in the meantime.
-    await writeFile(path, text, { flag: 'wx' }).catch(refuse(path))
+    await writeFile(path, text.replace(SCHEMA, findSchema(folder)), { flag: 'wx' }).catch(refuse(path))
   }
 }
 
@@ -49,13 +50,25 @@ export const prepare = (folder: string): readonly string[] => [
   ...(isInstalled(folder) ? [] : ['npm install collection-service']),
 ]
 
+/** Where a configuration beside the installed package finds the JSON Schema, which editors complete by. */
+const SCHEMA = './node_modules/collection-service/dist/config.schema.json'
+
+/** Where one in a folder finds it: what programs there find may be installed further up. */
+function findSchema(folder: string): string {
+  const found = resolveFrom(folder, 'collection-service/config.schema.json')
+  if (found === undefined) return SCHEMA
+  const path = relative(realpathSync(folder), found).replaceAll('\\', '/')
+  return path.startsWith('.') ? path : `./${path}`
+}
+
 /** Whether programs in a folder find this package. */
-function isInstalled(folder: string): boolean {
+const isInstalled = (folder: string): boolean => resolveFrom(folder, 'collection-service') !== undefined
+
+function resolveFrom(folder: string, name: string): string | undefined {
   try {
-    createRequire(join(resolve(folder), 'config.json')).resolve('collection-service')
-    return true
+    return createRequire(join(resolve(folder), 'config.json')).resolve(name)
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -4,17 +4,9 @@ import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../.
 import { suggest } from '../../schema/names.js'
 import type { ServiceOptions } from '../../types.js'
 import { judgeConsumers } from './check-consumers.js'
+import { isOrigin } from './origin.js'
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-/** What browsers send as `Origin`: a scheme and a host in lower case, without a path; `null` for what has none. */
-const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^/?#@\sA-Z*]+)$/
-
-/** Whether browsers send it as it is: of the web, without a port that goes without saying, and with a host in ASCII. */
-function isOrigin(value: unknown): boolean {
-  if (typeof value !== 'string' || !ORIGIN.test(value)) return false
-  return !/^https?:/.test(value) || (URL.canParse(value) && new URL(value).origin === value)
-}
-
 const isOriginList = (value: unknown): boolean => Array.isArray(value) && value.every(isOrigin)
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
@@ -98,7 +90,12 @@ export function findIdle(options: ServiceOptions, hasAccounts: boolean): readonl
 const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
   hasMethods(adapter, ADAPTER_METHODS)
     ? []
-    : [{ path: 'adapter', message: `must be an object with ${ADAPTER_METHODS.join(', ')}` }]
+    : [
+        {
+          path: 'adapter',
+          message: `must be an object with ${ADAPTER_METHODS.join(', ')}; options come behind it`,
+        },
+      ]
 
 /** The faults of hooks: each is for a collection, and has the members of a hook. */
 function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {

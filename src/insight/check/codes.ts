@@ -29,7 +29,10 @@ export const CODES = {
     level: 'warning',
     mend: 'Demand a claim of theirs in "check", or a reference with a "match".',
   },
-  unbounded_claim: { level: 'warning', mend: 'Add a unique index over the subject and what is taken.' },
+  unbounded_claim: {
+    level: 'warning',
+    mend: 'Let its subject create it for itself alone, or add a unique index over the subject, beside fields of few values at most.',
+  },
   unverified_identifier: { level: 'warning', mend: 'Set auth.requireVerified.' },
   reusable_id: { level: 'warning', mend: 'Make the field a reference.' },
   never_matches: { level: 'warning', mend: 'Correct the condition, or leave the rule out.' },

@@ -11,7 +11,12 @@ import { isVerified, verifiedFields } from './verified.js'
 /** Finds the accounts of a configuration that can be verified. Throws `ConfigError` where none can. */
 export function findVerifiable({ auth }: ServicePlan): AuthPlan {
   if (auth?.verified) return auth
-  throw new ConfigError([{ path: '/auth/verifiedField', message: 'names no field to hold when' }])
+  throw new ConfigError([
+    {
+      path: '/auth/verifiedField',
+      message: 'is needed for that: it names the field that says since when an account is verified',
+    },
+  ])
 }
 
 /**

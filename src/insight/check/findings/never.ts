@@ -20,7 +20,7 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
         note(
           'impossible_role',
           pointer,
-          `nobody can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
+          `${canSignIn ? 'nobody who signs in' : 'nobody'} can have the role ${subject}: ${noRole(reason, plan.collections.get('users')?.roleField)}`,
         )
       else
         note(

@@ -121,5 +121,16 @@ function readAnswer({ answer: { status, body, ignored }, judgements }: Explanati
 }
 
 function fail(what: string, explanation: Explanation): never {
-  throw new Error(`It was expected that this is ${what}.\n\n${printExplanation(explanation)}`)
+  throw new Error(
+    [`It was expected that this is ${what}.${hint(what, explanation)}`, printExplanation(explanation)].join(
+      '\n\n',
+    ),
+  )
+}
+
+/** What is easily overlooked in a test. */
+function hint(what: string, { answer: { status }, missing }: Explanation): string {
+  if (status === 404 && !missing) return ' There is no such document among "documents".'
+  const isOther = what === 'denied' && status >= 400 && ![401, 403, 404].includes(status)
+  return isOther ? ` A ${status} denies nothing: the request is refused for another reason.` : ''
 }

@@ -13,9 +13,9 @@ import { createScope } from './scope.js'
 
 /**
  * Finds what is wrong with a configuration, and what is legal and almost surely wrong (CONTRACT.md §8, "Check").
- * Throws `ConfigError` for wrong options, and for nothing else; nothing is opened or started. `findings` are in the order
- * of the configuration, those at one place in that of their level. Those that its `$ignore` names are left out; an error
- * cannot be silenced.
+ * Throws `ConfigError` for wrong options, and for nothing else; nothing is opened or started. Findings are in the order
+ * of the configuration, those at one place in that of their level; errors of an object in that in which they were found.
+ * Those that its `$ignore` names are left out; an error cannot be silenced.
  *
  * @param config the configuration, or its text: then each finding has a line and a column
  *
@@ -37,7 +37,7 @@ export function checkConfig(config: unknown, options: InsightOptions = {}): read
   }
   const value: unknown = JSON.parse(text)
   const locate = locatePointers(text)
-  return findAll(value, options).map((finding) => ({ ...finding, ...locate(finding.pointer) }))
+  return sort(findAll(value, options), value).map((finding) => ({ ...finding, ...locate(finding.pointer) }))
 }
 
 const create = (

@@ -100,3 +100,19 @@ test('a failure says what would have helped', async () => {
     '/collections/articles/permissions/*/create',
   )
 })
+
+test.each([
+  [
+    'without the document, allowed',
+    expectAllowed,
+    'PATCH',
+    `/articles/${DRAFT}`,
+    'no such document among "documents"',
+  ],
+  ['with a body that is wrong, denied', expectDenied, 'POST', '/articles', 'A 400 denies nothing'],
+] as const)(
+  '%s is not expected rightly, and the message says why',
+  async (_, expecting, method, path, said) => {
+    await expect(expecting(articles, editor, method, path, { body: { title: 5 } })).rejects.toThrow(said)
+  },
+)

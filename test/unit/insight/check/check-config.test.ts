@@ -117,6 +117,17 @@ test('findings are in the order of the configuration', () => {
   ])
 })
 
+test('errors of a text are in its order, whatever finds them first', () => {
+  const text = JSON.stringify(
+    { limits: { bulk: 0 }, collections: { notes: { schema: { a: { type: 'string', a: 1 } }, b: 1 } }, c: 1 },
+    null,
+    1,
+  )
+  const lines = checkConfig(text).map(({ line }) => line)
+  expect(lines.length).toBeGreaterThan(2)
+  expect(lines).toEqual([...lines].sort((a = 0, b = 0) => a - b))
+})
+
 test.each<[what: string, value: unknown]>([
   ['nothing', undefined],
   ['null', null],

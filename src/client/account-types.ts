@@ -19,6 +19,12 @@ export type Identified<M> =
     ? { readonly [name in N]: string }
     : { readonly [name: string]: string }
 
+/** What signs in. */
+export type Credentials<M> =
+  Account<M> extends { readonly identifier: infer N extends string; readonly secret: infer S extends string }
+    ? { readonly [name in N | S]: string }
+    : Partial<Part<M, 'create'>>
+
 /**
  * What a registration gives: with `requireVerified` nothing, for the account counts only once its owner has
  * verified it.
@@ -51,7 +57,7 @@ export interface AuthClient<M> {
   /** Creates an account and signs in; with `requireVerified` it signs in nobody, and gives nothing. */
   register(body: Part<M, 'create'>, options?: CallOptions): Promise<Registered<M>>
   /** Signs in by identifier and secret. */
-  login(body: Partial<Part<M, 'create'>>, options?: CallOptions): Promise<SignedIn<Part<M, 'document'>>>
+  login(body: Credentials<M>, options?: CallOptions): Promise<SignedIn<Part<M, 'document'>>>
   /** Ends this session and forgets its token. */
   logout(options?: CallOptions): Promise<void>
   /** Ends every session of this user, and forgets the token. */

@@ -102,6 +102,9 @@ type HashOf<S> = {
   [K in NameOf<S>]: S[K] extends { readonly type: 'hash' } ? K : never
 }[NameOf<S>]
 
+/** The secret that a configuration names, else the one hash of `users`. */
+type SecretOf<C, S> = C extends { readonly auth: { readonly secret: infer K extends string } } ? K : HashOf<S>
+
 /** Where there are accounts, `createdBy` leads to them (CONTRACT.md §2, "Expand"). */
 type CreatedBy<C> = C extends { readonly collections: { readonly users: { readonly schema: infer S } } }
   ? [IdentifierOf<C, S>] extends [never]
@@ -125,6 +128,7 @@ type AccountOf<C, K, U> = K extends 'users'
       : {
           readonly account: {
             readonly identifier: IdentifierOf<C, S>
+            readonly secret: SecretOf<C, S>
             readonly requireVerified: RequireVerified<C>
           }
         }

@@ -315,7 +315,11 @@ export function ask(): void {
   // @ts-expect-error The password is missing.
   void client.auth.register({ email: 'a' })
   // @ts-expect-error There is no such field.
-  void client.auth.login({ mail: 'a' })
+  void client.auth.login({ mail: 'a', password: 'b' })
+  // @ts-expect-error The secret is missing.
+  void client.auth.login({ email: 'a' })
+  // @ts-expect-error Nothing else signs in.
+  void client.auth.login({ email: 'a', password: 'b', role: 'editor' })
   // @ts-expect-error That is not the identifier.
   void client.auth.requestReset({ role: 'editor' })
   // @ts-expect-error The identifier is missing.

@@ -127,15 +127,19 @@ function printCollection(
 /** How accounts are addressed, where `users` has a unique string. */
 function describeAccount(
   { schema }: CollectionConfig,
-  { identifier, requireVerified = false }: AuthConfig = {},
+  { identifier, secret, requireVerified = false }: AuthConfig = {},
 ): readonly Property[] {
-  const unique = Object.entries<FieldDefinition>(schema).flatMap(([name, definition]) =>
-    definition.type === 'string' && definition.unique ? [name] : [],
-  )
-  const names = identifier === undefined ? unique : [identifier]
-  if (names.length === 0) return []
+  const find = (named: string | null | undefined, fits: (definition: FieldDefinition) => unknown) => {
+    const all = Object.entries<FieldDefinition>(schema).filter(([, definition]) => fits(definition))
+    return named === undefined || named === null ? all.map(([name]) => name) : [named]
+  }
+  const identifiers = find(identifier, (one) => one.type === 'string' && one.unique)
+  const secrets = find(secret, ({ type }) => type === 'hash')
+  if (identifiers.length === 0) return []
+  const print = (names: readonly string[]): string => names.map(printText).join(' | ')
   const properties = [
-    { name: 'identifier', isOptional: false, type: names.map(printText).join(' | ') },
+    { name: 'identifier', isOptional: false, type: print(identifiers) },
+    ...(secrets.length > 0 ? [{ name: 'secret', isOptional: false, type: print(secrets) }] : []),
     { name: 'requireVerified', isOptional: false, type: String(requireVerified) },
   ]
   return [{ name: 'account', isOptional: false, type: printObject(properties, '    ') }]

@@ -14,6 +14,7 @@ import type { PlannedWrite } from '../../src/service/hooks.js'
 import type { Store } from '../../src/service/store.js'
 import type * as CreateBulk from '../../src/service/write/create-bulk.js'
 import type * as References from '../../src/service/write/references.js'
+import type * as UnsetReferences from '../../src/service/write/unset-references.js'
 import type * as Written from '../../src/service/write/written.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
 import { HOOKED_WRITES } from '../support/hooked-writes.js'
@@ -163,6 +164,22 @@ const mutants: readonly Mutant[] = [
       PendingWrites: class extends Real {
         override find(): undefined {
           return undefined
+        }
+      },
+    })),
+  ],
+  [
+    'what goes with a delete goes, wherever a hook has led it',
+    `${SERVICE}/write/unset-references.js`,
+    replacing<typeof UnsetReferences>(() => ({ goesWithDoomed: () => true })),
+  ],
+  [
+    'a conflict is answered, though it was judged by what is overtaken',
+    `${SERVICE}/batch/pending-writes.js`,
+    replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
+      PendingWrites: class extends Real {
+        override isOvertaken(): Promise<boolean> {
+          return Promise.resolve(false)
         }
       },
     })),

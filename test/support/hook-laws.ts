@@ -301,6 +301,39 @@ export const HOOK_LAWS: readonly Law[] = [
     },
   ],
   [
+    'of a delete leads elsewhere what would go with it',
+    async (open) => {
+      const service = await open(
+        {
+          posts: ({ after }) =>
+            after ? undefined : { also: [patch(`/comments/${idOf(11)}`, { post: idOf(2) })] },
+        },
+        { posts: [POST, { ...POST, _id: idOf(2) }], comments: COMMENTS },
+      )
+      expect((await service.send(`DELETE ${ONE}`, as())).status).toBe(204)
+      expect(await dumpOf(service, 'comments')).toMatchObject([{ post: idOf(2) }])
+    },
+  ],
+  [
+    'goes by documents as they are, also where another write takes a unique value first',
+    async (open) => {
+      const number = async (change: HookChange): Promise<HookResult | undefined> => {
+        if (change.operation !== 'create' || change.after?.title === 'Count') return undefined
+        const { note = '' } = await (await ask(change, ONE)).json()
+        return { set: { slug: `${note}1` }, also: [patch(ONE, { note: `${note}1` })] }
+      }
+      const service = await open({ posts: number }, { posts: [POST] })
+      const all = await Promise.all(
+        ['A', 'B', 'C'].map((title) => service.send('POST /posts', as({ title }))),
+      )
+      expect(all.map(({ status, body }) => `${status} ${body.slug}`).sort()).toEqual([
+        '201 1',
+        '201 11',
+        '201 111',
+      ])
+    },
+  ],
+  [
     'is asked about documents that lose a reference, as they are by then',
     async (open) => {
       const heard: unknown[] = []

@@ -47,11 +47,17 @@ const planOf = (...indexes: readonly IndexPlan[]): readonly CollectionPlan[] => 
   { name: 'others', indexes: [{ fields: [n], unique: false }] },
 ]
 const bare = planOf()
-const more = planOf(
-  { fields: [s], unique: true },
+const sought = [
   { fields: [n], unique: false },
   { fields: [n, s], unique: false },
-)
+]
+const more = planOf({ fields: [s], unique: true }, ...sought)
+/** The same, but nothing is unique. */
+const loose = planOf({ fields: [s], unique: false }, ...sought)
+
+/** A text that hardly gets shorter where it is compressed. */
+const long = (seed: number, length = 3000): string =>
+  Array.from({ length }, (_, i) => String.fromCharCode(33 + ((i * i * seed + i * 7919) % 900))).join('')
 
 const range = (length: number): readonly number[] => Array.from({ length }, (_, i) => i)
 
@@ -59,9 +65,9 @@ const openMany = (plans: readonly CollectionPlan[]): Promise<unknown> =>
   Promise.all(range(MANY).map(async () => connect().open(plans)))
 
 /** A store with documents, and who serves it. */
-async function openFilled(): Promise<StorageAdapter> {
+async function openFilled(plans = bare): Promise<StorageAdapter> {
   const adapter = connect()
-  await adapter.open(bare)
+  await adapter.open(plans)
   await client.query(
     `INSERT INTO ${schema}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 's', 's' || i, 'n', i) FROM generate_series(1, ${SIZE}) AS i`,
   )
@@ -133,7 +139,7 @@ test(`${MANY} that start at once add indexes to ${SIZE} documents while another 
 
 describe('an index that is being built', () => {
   test('makes nobody wait who writes, and its values count as soon as they bind', async () => {
-    const serving = await openFilled()
+    const serving = await openFilled(loose)
     const old = new pg.Client({ connectionString: postgres.url })
     await old.connect()
     // Who has seen the documents before is waited for.
@@ -169,6 +175,17 @@ describe('an index that is being built', () => {
     await client.query(`DELETE FROM ${schema}.things WHERE _id = 'twin'`)
     await connect().open(more)
     await expectOneSet(4)
+  })
+
+  test('over texts that are too long leaves nothing unique', async () => {
+    const serving = await openFilled()
+    await serving.write([{ in: 'things', insert: { _id: 'long', _version: 1, s: long(31), n: -1 } }], {})
+    const twice = planOf({ fields: [n], unique: true }, { fields: [s], unique: true })
+    await expect(connect().open(twice)).rejects.toThrow(
+      'documents of things hold texts in s that are too long',
+    )
+    const twin = { _id: 'twin', _version: 1, s: 'new', n: -1 }
+    expect(await serving.write([{ in: 'things', insert: twin }], {})).toEqual({ ok: true, removed: 0 })
   })
 
   test('was left behind by somebody who died: it is made anew', async () => {
@@ -207,8 +224,6 @@ test('without migrate, what is said of tables that are there can be run while ot
 })
 
 describe('an index that no plan of this process asks for', () => {
-  const long = (seed: number, length = 3000): string =>
-    Array.from({ length }, (_, i) => String.fromCharCode(33 + ((i * i * seed + i * 7919) % 900))).join('')
   const insert = (_id: string, s: string) => [{ in: 'things', insert: { _id, _version: 1, s, n: 7 } }]
   const twin = { ok: false, step: 0, reason: 'unique', fields: ['s'] }
   const done = { ok: true, removed: 0 }

@@ -49,17 +49,20 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
     ...(options.documents === undefined ? {} : { seed: options.documents }),
     async open(plans) {
       logPlans.add(plans)
+      const inForce: (() => void)[] = []
       for (const { name, indexes, elements = [] } of plans) {
         const rows = collections.get(name)?.rows ?? createRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
         // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
-          if (unique) rows.addUnique(fields)
+          if (unique) inForce.push(rows.prepareUnique(fields))
           rows.addSorted(fields)
         }
         for (const field of elements) rows.addElements(field)
       }
+      // All or none: a start that fails must not bind those that went before it.
+      for (const put of inForce) put()
     },
     list: (name, query) => listDocuments(find(name), query),
     async *stream(name, query) {

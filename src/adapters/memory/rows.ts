@@ -21,8 +21,11 @@ export interface Rows {
   remove(id: string): void
   /** Puts in order what has come to one of the indexes, if it is much: no write pays for all of them. */
   tidy(): void
-  /** Adds an index over the present documents, unless it exists. Throws where they are not unique. */
-  addUnique(fields: readonly FieldRef[]): void
+  /**
+   * Makes an index over the present documents, and returns what puts it in force, unless it is by then. Throws where they
+   * are not unique.
+   */
+  prepareUnique(fields: readonly FieldRef[]): () => void
   addSorted(fields: readonly FieldRef[]): void
   addElements(field: FieldRef): void
 }
@@ -93,8 +96,9 @@ export function createRows(database: Loki, name: string): Rows {
     tidy() {
       for (const index of sorted) if (index.rows.tidy()) return
     },
-    addUnique(fields) {
-      if (unique.some((index) => isSame(index.fields, fields))) return
+    prepareUnique(fields) {
+      const isThere = (): boolean => unique.some((index) => isSame(index.fields, fields))
+      if (isThere()) return () => {}
       const index = createUniqueIndex(fields)
       for (const { document } of collection.data) {
         if (index.findConflict(document) !== undefined) {
@@ -103,7 +107,9 @@ export function createRows(database: Loki, name: string): Rows {
         }
         index.add(document)
       }
-      unique.push(index)
+      return () => {
+        if (!isThere()) unique.push(index)
+      }
     },
     addSorted(fields) {
       if (sorted.some((index) => isSame(index.fields, fields))) return

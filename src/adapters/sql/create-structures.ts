@@ -59,7 +59,7 @@ export function* readUnique(
 /**
  * The error of a new unique index over documents that are not unique. It names the fields, never the values.
  */
-function notUnique({ collection, unique }: Structure): Error {
+export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
   return new Error(`documents of ${collection} have the same ${names}, which must be unique`)
 }

@@ -55,6 +55,12 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
 export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
   wanted.filter(({ name }) => !present.has(name))
 
+/** Whether a structure is a table, or belongs to one that is missing too. */
+export const isOfNewTable = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
+  const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
+  return ({ collection }) => tables.has(collection)
+}
+
 const createLog = (sql: string, place: number): Structure => {
   const name = nameOf(`log ${place}`, LOG, [])
   return { name, collection: LOG, fields: [], unique: null, sql }

@@ -1,7 +1,7 @@
 import type { CollectionPlan } from '../../../storage.js'
 import { createStructures, noteStructure } from '../../sql/create-structures.js'
 import { quoteName, type Value } from '../../sql/dialect.js'
-import { isIndex, lacking, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
+import { isOfNewTable, lacking, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
 import { namesOf, warnOfLeft } from '../../sql/warn-of-left.js'
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
@@ -34,15 +34,12 @@ export async function createMissing(
   const lapses = findLapses(present)
   if (missing.length === 0 && lapses.length === 0) return
   if (!migrate) throw new Error(describeMissing(place, missing, lapses))
-  if (lapses.length > 0 || missing.some(isNew(missing)))
+  const isNew = isOfNewTable(missing)
+  // First what can fail for the documents that are there: a start that fails then leaves no new table, with what it binds.
+  if (!missing.every(isNew)) await buildIndexes(use, place, wanted)
+  if (lapses.length > 0 || missing.some(isNew))
     await use(({ run }) => createNew(run, place, wanted, findLapses), {})
   await buildIndexes(use, place, wanted)
-}
-
-/** Whether a structure is a table, or belongs to one that is missing too. */
-const isNew = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
-  const tables = new Set(missing.filter((one) => !isIndex(one)).map(({ collection }) => collection))
-  return ({ collection }) => tables.has(collection)
 }
 
 /** Ends logs, and creates what is missing but for indexes of tables that are there. */
@@ -59,7 +56,7 @@ const createNew = (
     const present = namesOf(await readRecorded(run, place, wanted))
     for (const statement of findLapses(present)) await run(statement)
     const missing = lacking(wanted, present)
-    await drive(run, createStructures(place.engine, missing.filter(isNew(missing))))
+    await drive(run, createStructures(place.engine, missing.filter(isOfNewTable(missing))))
   })
 
 const createSchema = ({ schema }: Place): string => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
@@ -83,7 +80,7 @@ async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
 /** The SQL that a role with the rights has to run. */
 function describeMissing(place: Place, missing: readonly Structure[], lapses: readonly string[]): string {
   const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
-  const belongsToNew = isNew(missing)
+  const belongsToNew = isOfNewTable(missing)
   const statements = missing.flatMap((structure) => [
     belongsToNew(structure) ? structure.sql : concurrently(structure),
     noteStructure(place.engine.dialect, structure, quote),

@@ -1,33 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { createMemoryAdapter, type FieldDefinition, type StorageAdapter } from '../../src/index.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import type { FieldDefinition } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
-import { closeAfterEach } from '../support/storages.js'
+import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
 /** A start that fails makes nothing unique (CONTRACT.md §7, "Storage"). */
-
-const postgres = usePostgres()
-
-/** By engine: what opens the same storage again and again. */
-const ENGINES: { readonly [name: string]: () => () => StorageAdapter } = {
-  memory: () => {
-    const adapter = createMemoryAdapter()
-    return () => adapter
-  },
-  SQLite: () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'collection-service-failed-')), 'notes.db')
-    return () => createSqliteAdapter({ file })
-  },
-  PostgreSQL: () => {
-    const schema = newSchema()
-    return () => createPostgresAdapter({ connectionString: postgres.url, schema })
-  },
-}
 
 const text: FieldDefinition = { type: 'string' }
 const unique: FieldDefinition = { type: 'string', unique: true }
@@ -36,73 +12,76 @@ type Schemas = Readonly<Record<string, Readonly<Record<string, FieldDefinition>>
 
 const TWINS = ['x', 'x'].map((b, i) => ({ a: `${i + 1}`, b }))
 
-describe.each(Object.keys(ENGINES))('a start over documents that are not unique in %s', (engine) => {
-  const opened = closeAfterEach()
+describe.each(useLastingStorages())(
+  'a start over documents that are not unique in %s',
+  (_, createLasting) => {
+    const opened = closeAfterEach()
 
-  const createStarts = () => {
-    const create = ENGINES[engine]?.() ?? expect.fail('an engine')
-    return (schemas: Schemas) => {
-      const collections = Object.fromEntries(
-        Object.entries(schemas).map(([name, schema]) => [name, { schema, permissions: { '*': true } }]),
+    const createStarts = () => {
+      const create = createLasting()
+      return (schemas: Schemas) => {
+        const collections = Object.fromEntries(
+          Object.entries(schemas).map(([name, schema]) => [name, { schema, permissions: { '*': true } }]),
+        )
+        const service = createTestService({ collections }, { adapter: create() })
+        opened.push(service)
+        return service
+      }
+    }
+
+    test.each<[string, Schemas, Schemas, string]>([
+      ['of one collection', { notes: { a: text, b: text } }, { notes: { a: unique, b: unique } }, 'notes'],
+      [
+        'of two collections',
+        { first: { a: text }, notes: { a: text, b: text } },
+        { first: { a: unique }, notes: { a: text, b: unique } },
+        'first',
+      ],
+      [
+        'beside a new collection',
+        { notes: { a: text, b: text } },
+        { fresh: { a: unique }, notes: { a: text, b: unique } },
+        'fresh',
+      ],
+    ])('%s leaves nothing in force', async (_name, before, wanted, into) => {
+      const start = createStarts()
+      const former = start(before)
+      for (const body of TWINS) {
+        const sent = await former.send('POST /notes', { body })
+        expect(sent.status).toBe(201)
+      }
+      await former.handler.close()
+      const refused = start(wanted)
+      await expect(refused.handler.ready()).rejects.toMatchObject({
+        message: expect.stringContaining('documents of notes have the same b'),
+      })
+      await refused.handler.close()
+
+      const loose = Object.fromEntries(
+        Object.entries(wanted).map(([name, schema]) => [
+          name,
+          Object.fromEntries(Object.keys(schema).map((field) => [field, text])),
+        ]),
       )
-      const service = createTestService({ collections }, { adapter: create() })
-      opened.push(service)
-      return service
-    }
-  }
-
-  test.each<[string, Schemas, Schemas, string]>([
-    ['of one collection', { notes: { a: text, b: text } }, { notes: { a: unique, b: unique } }, 'notes'],
-    [
-      'of two collections',
-      { first: { a: text }, notes: { a: text, b: text } },
-      { first: { a: unique }, notes: { a: text, b: unique } },
-      'first',
-    ],
-    [
-      'beside a new collection',
-      { notes: { a: text, b: text } },
-      { fresh: { a: unique }, notes: { a: text, b: unique } },
-      'fresh',
-    ],
-  ])('%s leaves nothing in force', async (_, before, wanted, into) => {
-    const start = createStarts()
-    const former = start(before)
-    for (const body of TWINS) {
-      const sent = await former.send('POST /notes', { body })
-      expect(sent.status).toBe(201)
-    }
-    await former.handler.close()
-    const refused = start(wanted)
-    await expect(refused.handler.ready()).rejects.toMatchObject({
-      message: expect.stringContaining('documents of notes have the same b'),
+      const again = start(loose)
+      for (const a of ['1', '1']) {
+        const sent = await again.send(`POST /${into}`, { body: { a } })
+        expect(sent.status).toBe(201)
+      }
     })
-    await refused.handler.close()
 
-    const loose = Object.fromEntries(
-      Object.entries(wanted).map(([name, schema]) => [
-        name,
-        Object.fromEntries(Object.keys(schema).map((field) => [field, text])),
-      ]),
-    )
-    const again = start(loose)
-    for (const a of ['1', '1']) {
-      const sent = await again.send(`POST /${into}`, { body: { a } })
-      expect(sent.status).toBe(201)
-    }
-  })
-
-  test('is made good by what makes them unique', async () => {
-    const start = createStarts()
-    const former = start({ notes: { a: text, b: text } })
-    const [, second] = await Promise.all(TWINS.map((body) => former.send('POST /notes', { body })))
-    const wanted = { notes: { a: unique, b: unique } }
-    await expect(start(wanted).handler.ready()).rejects.toThrow()
-    await former.send(`PATCH /notes/${second?.body._id}`, { body: { b: 'y' } })
-    const service = start(wanted)
-    for (const body of [{ a: '1' }, { b: 'y' }]) {
-      const sent = await service.send('POST /notes', { body })
-      expect(sent.status).toBe(409)
-    }
-  })
-})
+    test('is made good by what makes them unique', async () => {
+      const start = createStarts()
+      const former = start({ notes: { a: text, b: text } })
+      const [, second] = await Promise.all(TWINS.map((body) => former.send('POST /notes', { body })))
+      const wanted = { notes: { a: unique, b: unique } }
+      await expect(start(wanted).handler.ready()).rejects.toThrow()
+      await former.send(`PATCH /notes/${second?.body._id}`, { body: { b: 'y' } })
+      const service = start(wanted)
+      for (const body of [{ a: '1' }, { b: 'y' }]) {
+        const sent = await service.send('POST /notes', { body })
+        expect(sent.status).toBe(409)
+      }
+    })
+  },
+)

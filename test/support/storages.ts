@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
@@ -15,6 +18,37 @@ export function useStorages(): readonly Storage[] {
     ['memory', () => createMemoryAdapter()],
     ['SQLite', () => createSqliteAdapter({ file: ':memory:' })],
     ['PostgreSQL', () => createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })],
+  ]
+}
+
+/** A kind of storage, and how one is made that can be opened again and again, each time by a new adapter or by its own. */
+export type LastingStorage = readonly [name: string, create: () => () => StorageAdapter]
+
+/** Every kind of storage, for tests of what one start leaves to the next. */
+export function useLastingStorages(): readonly LastingStorage[] {
+  const postgres = usePostgres()
+  return [
+    [
+      'memory',
+      () => {
+        const adapter = createMemoryAdapter()
+        return () => adapter
+      },
+    ],
+    [
+      'SQLite',
+      () => {
+        const file = join(mkdtempSync(join(tmpdir(), 'collection-service-lasting-')), 'data.db')
+        return () => createSqliteAdapter({ file })
+      },
+    ],
+    [
+      'PostgreSQL',
+      () => {
+        const schema = newSchema()
+        return () => createPostgresAdapter({ connectionString: postgres.url, schema })
+      },
+    ],
   ]
 }
 

@@ -82,6 +82,10 @@ export const invalidFor = (
   return invalid(at === '' ? known : known.map((fault) => ({ ...fault, path: at + fault.path })))
 }
 
+/** Whether documents may hold a property: what an earlier configuration has made unique need not be declared any more. */
+const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
+  additionalProperties || fields.some((field) => field.name === name)
+
 /** The error of a value that is taken. `at` is the place of the document in the body. */
 export function conflictFor(
   asker: Asker,
@@ -90,6 +94,6 @@ export function conflictFor(
   at?: string,
 ): ServiceError {
   const isKnown = knows(asker, collection)
-  const known = fields.filter((field) => isKnown(field))
+  const known = fields.filter((field) => isKnown(field) && mayHold(collection, field))
   return conflict(known, at, known.length < fields.length ? UNNAMED : undefined)
 }

@@ -10,6 +10,8 @@ export interface Expansion {
   readonly path: string
   /** The collection of those documents. */
   readonly target: string
+  /** Whether an array of references is declared there. A stored value of another type stays as it is. */
+  readonly isList: boolean
   /** What is expanded in them, in the order of their fields. */
   readonly onward: readonly Expansion[]
 }
@@ -76,7 +78,7 @@ function findReference(
     const path = parts.slice(0, length).join('.')
     const field = readable?.find(path)
     const target = field && following.targetOf(field)
-    if (target !== undefined) return { path, target }
+    if (target !== undefined) return { path, target, isList: field?.type === 'array' }
   }
   return undefined
 }

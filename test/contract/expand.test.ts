@@ -135,6 +135,24 @@ describe.each(storages)('expand, in %s,', (_, create) => {
     expect((await service.send('GET /posts')).body).toEqual([whole])
   })
 
+  test.each([
+    ['author', 'readers', 'o.r', 'o.many'],
+    ['author.friend', 'readers.friend', 'o.r', 'o.many.friend'],
+  ])('leaves a stored value of another type as it is: %s, %s, %s, %s', async (...paths) => {
+    const other = { author: [P1, P3], readers: P1, o: { r: [P3], x: 'x', many: P3 } }
+    const service = await open(collections, { ...stored, posts: [other, ...stored.posts] }, create())
+    const { body: plain } = await service.send(`GET ${ONE}`)
+    expect(plain).toMatchObject(other)
+    const query = `expand=${JSON.stringify(paths)}`
+    const sent = await service.send(`GET ${ONE}?${query}`)
+    expect(sent.body).toEqual(plain)
+    for (const path of [`/posts?${query}`, `/posts?limit=2000&${query}`]) {
+      const [first, second] = (await service.send(`GET ${path}`)).body
+      expect(first, path).toEqual(plain)
+      expect(second.readers[0], path).toMatchObject({ _id: P1, name: 'ann' })
+    }
+  })
+
   test('shows a document as this caller may read it', async () => {
     const service = await open(collections, stored, create())
     const expanded = async (caller: Caller | null) =>

@@ -173,6 +173,7 @@ export interface OracleExpand {
 interface Step {
   readonly path: string
   readonly target: string
+  readonly isList: boolean
   readonly onward: readonly Step[]
 }
 
@@ -192,10 +193,11 @@ function followAll({ paths, collection, caller, others }: OracleExpand, level = 
   }
   const steps = [...behind].map(([path, rests]): Step | undefined => {
     const target = targetOf(fields, path, others) ?? ''
+    const isList = definitionOf(fields, path)?.type === 'array'
     const next = others.collections[target]?.collection
-    if (rests.length === 0) return { path, target, onward: [] }
+    if (rests.length === 0) return { path, target, isList, onward: [] }
     const onward = next && followAll({ paths: rests, collection: next, caller, others }, level + 1)
-    return onward && { path, target, onward }
+    return onward && { path, target, isList, onward }
   })
   const place = ({ path }: Step): number => Object.keys(fields).indexOf(topOf(path))
   const known = steps.filter((step) => step !== undefined)
@@ -230,8 +232,9 @@ export function expandView(shown: Json, expand: OracleExpand): Json {
   for (let level: Place[] = [root]; level.length > 0; ) {
     const next: Place[] = []
     for (const { view, steps, room: around } of level) {
-      for (const { path, target, onward } of steps) {
+      for (const { path, target, isList, onward } of steps) {
         const value = valueAt(view, path)
+        if (Array.isArray(value) !== isList) continue
         const room = around ?? (Array.isArray(value) ? { left: others.expanded ?? 100 } : undefined)
         const replace = (id: unknown): unknown => {
           const found = targets.get(target)?.get(id)

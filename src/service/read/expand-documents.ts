@@ -10,7 +10,14 @@ import { createLookAhead } from './look-ahead.js'
 import { PIECE } from './text-stream.js'
 
 /** The properties of a document that are expanded, as a whole or in part. */
-export type Expansions<T> = Map<string, Expansions<T> | T>
+export type Expansions<T> = Map<string, Expansions<T> | Texts<T>>
+
+/** The texts of what one property names. */
+interface Texts<T> {
+  readonly texts: T
+  /** Whether an array of references is declared there. */
+  readonly isList: boolean
+}
 
 /** How many expansions there is still room for. */
 interface Room {
@@ -39,11 +46,13 @@ export function createExpandingPrinter(
   const limit = call.service.plan.limits.expanded
   return async function* (documents) {
     const expansions: Expansions<ExpandedTexts> = new Map()
-    for (const { path, target } of expand) {
+    for (const { path, target, isList } of expand) {
       const learning = call.learnToRead({ name: target })
       if (learning) await learning
       const access = call.access({ name: target })
-      if (access) place(expansions, path.split('.'), createExpandedTexts(call.store.read(access), access))
+      if (!access) continue
+      const texts = createExpandedTexts(call.store.read(access), access)
+      place(expansions, path.split('.'), { texts, isList })
     }
     const parts = createLookAhead(writeAll(documents, expansions, limit))
     let text = ''
@@ -72,7 +81,11 @@ export function fill({ id, room }: Slot<unknown>, texts: Pick<ExpandedTexts, 'ge
 }
 
 /** Puts the texts of an expansion in its place. */
-export function place<T>(expansions: Expansions<T>, [name = '', ...rest]: readonly string[], texts: T): void {
+export function place<T>(
+  expansions: Expansions<T>,
+  [name = '', ...rest]: readonly string[],
+  texts: Texts<T>,
+): void {
   if (rest.length === 0) {
     expansions.set(name, texts)
     return
@@ -112,12 +125,11 @@ function* writeObject<T>(
       yield text
       yield* writeObject(inner, expansion, limit)
       text = ''
-    } else if (expansion === undefined || expansion instanceof Map) text += JSON.stringify(inner)
-    else {
+    } else if (expansion && !(expansion instanceof Map) && expansion.isList === Array.isArray(inner)) {
       yield text
-      yield* writeReferences(inner, expansion, limit)
+      yield* writeReferences(inner, expansion.texts, limit)
       text = ''
-    }
+    } else text += JSON.stringify(inner)
   }
   yield `${text}}`
 }

@@ -13,18 +13,24 @@ export interface Room {
   left: number
 }
 
-/** A reference that is expanded, and how a document is read there. */
+/** A reference that is expanded, and how it is read from a document: `undefined` where something else is stored. */
 export interface Branch extends Pick<Expansion, 'path' | 'target'> {
   readonly read: (document: JsonObject) => unknown
   readonly onward: readonly Branch[]
 }
 
 export const compileBranches = (expansions: readonly Expansion[]): readonly Branch[] =>
-  expansions.map(({ path, target, onward }) => ({
-    ...{ path, target },
-    read: compilePath(path),
-    onward: compileBranches(onward),
-  }))
+  expansions.map(({ path, target, isList, onward }) => {
+    const read = compilePath(path)
+    return {
+      ...{ path, target },
+      read: (document) => {
+        const value = read(document)
+        return Array.isArray(value) === isList ? value : undefined
+      },
+      onward: compileBranches(onward),
+    }
+  })
 
 /** A document that is written: one of the answer, or one that stands in place of its `_id`. */
 export interface Place {

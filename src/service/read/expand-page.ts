@@ -83,10 +83,10 @@ const UNSORTED: readonly never[] = Object.freeze([])
 function write(call: Call, { query, documents, selected }: Expanding): MaybePromise<KeptPage | undefined> {
   const shelves: Shelf[] = []
   const expansions: Expansions<Shelf> = new Map()
-  for (const { path, target } of query.expand) {
+  for (const { path, target, isList } of query.expand) {
     const shelf: Shelf = { target, ids: new Set(), texts: new Map() }
     shelves.push(shelf)
-    place(expansions, path.split('.'), shelf)
+    place(expansions, path.split('.'), { texts: shelf, isList })
   }
   const parts: Part<Shelf>[] = []
   let length = 0

@@ -8,6 +8,12 @@ const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
 export const isBusy = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(thrown))
 
 /**
+ * Whether a commit failed before it was made: others use the file, or there was no room for what makes it one, which SQLite
+ * writes last.
+ */
+export const isBeforeCommit = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|FULL)/.test(codeOf(thrown))
+
+/**
  * An empty name, because SQLite does not tell the index, if a unique one or a primary key refused;
  * `undefined` for any other error.
  */

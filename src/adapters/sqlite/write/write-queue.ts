@@ -3,7 +3,7 @@ import { SLICE, type Slice, type Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
 import type { Connection } from '../connection/connection.js'
-import { explain, isBusy, unavailable } from '../faults.js'
+import { explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
 import type { LogWriter } from '../log/log-writer.js'
 import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
@@ -172,18 +172,20 @@ function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice)
   log.end(isCommitted)
 }
 
-/** If this fails too, the rollback is repeated before the next transaction. */
-function tryRollback(connection: Connection): void {
+/** Whether nothing is left of the transaction. If not, the rollback is repeated before the next. */
+function tryRollback(connection: Connection): boolean {
   try {
     if (connection.isInTransaction) connection.execute('ROLLBACK')
   } catch {}
+  return !connection.isInTransaction
 }
 
-/** A commit that fails may still have reached the disk. */
+/** A commit that fails may still have reached the disk, unless it failed before its last write there, and is taken back. */
 function commit(connection: Connection): void {
   try {
     connection.execute('COMMIT')
   } catch (cause) {
+    if (isBeforeCommit(cause) && tryRollback(connection)) throw cause
     throw new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
   }
 }

@@ -60,6 +60,7 @@ class LongestFirst extends BaseSequencer {
 const ALONE = [
   'test/adapters/postgres.test.ts',
   'test/adapters/sqlite.test.ts',
+  'test/durability/postgres-silence.test.ts',
   'test/mutants/*.test.ts',
   'test/security/stored-hashes.test.ts',
   'test/unit/http/kept-work.test.ts',

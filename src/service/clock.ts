@@ -1,13 +1,15 @@
 import { formatTimestamp } from '../fields/timestamp.js'
 import type { Clock } from '../permissions/caller.js'
+import { ignoreFailure } from '../promises.js'
 
 /** A host's clock. Throws for all but numbers: a `Date` would be compared and added up as something else. */
 export const readClock =
   (now: () => unknown): (() => number) =>
   () => {
     const present = now()
-    if (typeof present !== 'number') throw new TypeError('options.now must return milliseconds')
-    return present
+    if (typeof present === 'number') return present
+    ignoreFailure(present)
+    throw new TypeError('options.now must return milliseconds')
   }
 
 /** Creates a clock that gives `now`, in milliseconds since 1970, in stored form. */

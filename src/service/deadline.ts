@@ -5,6 +5,8 @@ export type Wait = 'body' | 'deliver' | 'hash' | 'hook' | 'host' | 'read' | 'wri
 export interface Deadline {
   /** Aborts when the client disconnects or the time is over. Created when first needed. */
   readonly signal: AbortSignal
+  /** Whether the signal never comes: storage has none, and knows that nobody but itself ends what it does. */
+  readonly isUnhurried?: boolean
   /** Calls `listener` when the signal would abort; returns a function that stops that. It costs less. */
   onOver(listener: () => void): () => void
   /** Is called before each wait. Throws when the time is over, so that abandoned work does not continue. */
@@ -17,6 +19,7 @@ export const UNHURRIED: Deadline = {
   get signal() {
     return new AbortController().signal
   },
+  isUnhurried: true,
   onOver: () => () => {},
   enter() {},
 }

@@ -217,12 +217,12 @@ const DEADLINE = Symbol('deadline')
  * the request, until they clean up everything.
  */
 class Asked {
-  declare readonly signal: AbortSignal
+  declare readonly signal?: AbortSignal
   readonly [DEADLINE]: Deadline
 
   constructor(deadline: Deadline) {
     this[DEADLINE] = deadline
-    Object.defineProperty(this, 'signal', SIGNAL)
+    if (!deadline.isUnhurried) Object.defineProperty(this, 'signal', SIGNAL)
   }
 }
 

@@ -137,8 +137,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       const closing = connecting
       connecting = undefined
       connections = undefined
-      await log.settle()
-      await (await closing)?.close()
+      await (await closing)?.close(log.settle())
     },
   }
 }

@@ -1,10 +1,18 @@
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 
+/** A connection of a service, and that to the server behind it. */
+interface Pair {
+  isSilent: boolean
+}
+
 /** Something between a service and its server that can swallow what is sent, as a cut cable does: nobody is told. */
 export async function startProxy(to: string) {
   const { port } = new URL(to)
   const sockets = new Set<Socket>()
+  const pairs = new Set<Pair>()
   let swallows = false
+  let last: RegExp | undefined
+  let left = 0
   const server = createServer((near) => {
     // What comes while it swallows is never connected to anything.
     if (swallows) {
@@ -13,6 +21,8 @@ export async function startProxy(to: string) {
       return
     }
     const far = connectTo(Number(port), '127.0.0.1')
+    const pair: Pair = { isSilent: false }
+    pairs.add(pair)
     for (const [from, next] of [
       [near, far],
       [far, near],
@@ -20,12 +30,17 @@ export async function startProxy(to: string) {
       sockets.add(from)
       let isDead = false
       from.on('data', (data) => {
+        if (from === near && last?.test(data.toString('latin1')) && --left === 0) {
+          last = undefined
+          pair.isSilent = true
+        }
         isDead ||= swallows
         // One that has lost something never works again.
-        if (!isDead) next.write(data)
+        if (!isDead && !pair.isSilent) next.write(data)
       })
       from.on('error', () => {})
       from.on('close', () => {
+        pairs.delete(pair)
         if (!swallows) next.destroy()
       })
     }
@@ -38,6 +53,19 @@ export async function startProxy(to: string) {
     url: url.href,
     swallow(whether: boolean) {
       swallows = whether
+    },
+    /** Swallows from now on what the connections that are there send and are sent; new ones work. */
+    silence() {
+      for (const pair of pairs) pair.isSilent = true
+    },
+    /** The same of the next connection that sends such a text, or of one behind it, with that text. */
+    silenceAt(text: RegExp, times = 1) {
+      last = text
+      left = times
+    },
+    /** Whether this has not happened yet. */
+    get isAwaited() {
+      return last !== undefined
     },
     /** Resets every connection. */
     reset() {

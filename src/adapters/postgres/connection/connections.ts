@@ -5,13 +5,18 @@ import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
 import { createSessions, type Session } from './session.js'
 import { isEnd } from './transaction.js'
-import type { Waiting, Watch } from './watch.js'
+import { LEAVE, SILENCE, type Waiting, type Watch } from './watch.js'
 
 /** Whom work is for. */
 export interface Caller {
   /** When it aborts, work is given up: what only reads is cancelled. It may be costly to get. */
   readonly signal?: AbortSignal | undefined
+  /** Whether the signal need not come, however long work takes. Default: whether there is none. */
+  readonly isUnhurried?: boolean
 }
+
+/** Whether nobody but the adapter ends what a caller waits for. */
+export const isUnhurried = (caller: Caller): boolean => caller.isUnhurried ?? !caller.signal
 
 /** How work uses its connection. */
 export interface Manner {
@@ -22,31 +27,42 @@ export interface Manner {
    * transaction, and gives its connection back then.
    */
   readonly writes?: boolean
+  /** What may take as long as the server is at it, as the building of an index. */
+  readonly mayOutlast?: boolean
 }
 
 /** The connections to one database. */
 export interface Connections {
   /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
   use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
-  close(): Promise<void>
+  /** Closes them once `last` is over. What is not over soon is given up. */
+  close(last?: Promise<unknown>): Promise<void>
 }
 
 /** Creates the connections of a pool. */
 export function createConnections(source: PoolSource, watch: Watch): Connections {
   const outlast = createOutlast(source.pool)
   const queue = createQueue(source, createSessions(source), watch.hurry)
-  const useOnce: Connections['use'] = (work, caller, { mayBeLong = false, writes = false } = {}) =>
+  /** What has waited long: it is given up at the end. */
+  const late = new Set<() => void>()
+  let isLeaving = false
+  const useOnce: Connections['use'] = (work, caller, manner = {}) =>
     new Promise((resolve, reject) => {
+      const { mayBeLong = false, writes = false, mayOutlast = false } = manner
       let session: Session | undefined
       let working: Promise<unknown> | undefined
       let signal: AbortSignal | undefined
+      let isGivenUp = false
+      let looking: ReturnType<typeof setTimeout> | undefined
       const forget = (): void => {
-        if (signal) signal.removeEventListener('abort', giveUp)
-        else watch.delete(job)
+        watch.delete(job)
+        late.delete(giveUp)
+        signal?.removeEventListener('abort', giveUp)
+        clear(looking)
       }
       const end = (given: Session): void => {
         // What was given up gives its session back when it has ended, and nothing can still be cancelled.
-        if (signal?.aborted) return
+        if (isGivenUp) return
         session = undefined
         forget()
         queue.done(job, given)
@@ -56,7 +72,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         writes,
         start(given) {
           session = given
-          working = work(writes ? endingWith(given, () => signal?.aborted === true) : given)
+          working = work(writes ? endingWith(given, () => isGivenUp) : given)
           working.then(
             (value) => {
               end(given)
@@ -74,14 +90,33 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         },
         onLongWait() {
           source.hosts?.doubt()
+          late.add(giveUp)
           signal = caller.signal
-          if (signal?.aborted) giveUp()
-          else signal?.addEventListener('abort', giveUp, { once: true })
+          if (isLeaving || signal?.aborted) return giveUp()
+          signal?.addEventListener('abort', giveUp, { once: true })
+          if (isUnhurried(caller)) lookLater()
         },
       }
+      const lookLater = (): void => {
+        const [given, sent] = [session, session?.sent]
+        const look = async (): Promise<void> => {
+          const isSilent = (): boolean =>
+            late.has(giveUp) &&
+            (given === undefined ? !session : given.sent === sent && given.answered !== sent)
+          const goesOn = async (): Promise<boolean> =>
+            mayOutlast && given !== undefined && (await outlast.goesOn(given.client)) !== false
+          if (isSilent() && !(await goesOn()) && isSilent()) giveUp()
+          else if (late.has(giveUp)) lookLater()
+        }
+        looking = later(() => void look(), SILENCE)
+        looking.unref()
+      }
       const giveUp = (): void => {
+        forget()
+        isGivenUp = true
+        const reason = signal?.aborted ? signal.reason : new Error('nothing was heard of it')
         const isUnsent = queue.leave(job) || !session || !working
-        reject(writes && !isUnsent ? outcomeUnknown(signal?.reason) : unavailable(signal?.reason))
+        reject(writes && !isUnsent ? outcomeUnknown(reason) : unavailable(reason))
         if (isUnsent || !session || !working) return
         const given = session
         const ending = (writes ? outlast.wait : cancelRead)(given.client, working)
@@ -95,9 +130,15 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
     })
   return {
     use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
-    close() {
+    async close(last) {
       outlast.stop()
-      return source.end()
+      const leave = (): void => {
+        isLeaving = true
+        for (const giveUp of late) giveUp()
+      }
+      later(leave, LEAVE).unref()
+      await last
+      await source.end()
     },
   }
 }
@@ -147,3 +188,6 @@ async function retry<T>(attempt: () => Promise<T>, caller: Caller): Promise<T> {
     }
   }
 }
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const [later, clear] = [setTimeout, clearTimeout]

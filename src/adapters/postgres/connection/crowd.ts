@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../errors.js'
-import type { Caller } from './connections.js'
+import { type Caller, isUnhurried } from './connections.js'
 
 /** One of a crowd. */
 export interface CrowdMember {
@@ -28,6 +28,11 @@ export class Crowd implements Caller {
     this.#controller ??= new AbortController()
     if (this.#gone.size === this.#members.length) this.#controller.abort()
     return this.#controller.signal
+  }
+
+  /** It is enough that one of them has no end of its own. */
+  get isUnhurried(): boolean {
+    return this.#members.some(({ caller }) => isUnhurried(caller))
   }
 
   /** Begins to listen to the signals of all. */

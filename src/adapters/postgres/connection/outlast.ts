@@ -9,6 +9,8 @@ const LOOK = 1000
 export interface Outlast {
   /** Waits until a write that was given up has ended. Returns false where nobody can say that it goes on. */
   wait(client: PostgresClient, writing: Promise<unknown>): Promise<boolean>
+  /** Whether the server is busy with what a client has sent; `undefined` where nobody can say. */
+  goesOn(client: PostgresClient): Promise<boolean | undefined>
   /** Waits for nothing any more. */
   stop(): void
 }
@@ -21,7 +23,7 @@ export interface Outlast {
 export function createOutlast(pool: PostgresPool): Outlast {
   // One at a time: where all connections are held, the first that is dropped makes room for this question.
   let turn: Promise<unknown> = Promise.resolve()
-  const inTurn = (look: () => Promise<boolean>): Promise<boolean> => {
+  const inTurn = <T>(look: () => Promise<T>): Promise<T> => {
     const looking = turn.then(look)
     turn = looking
     return looking
@@ -38,31 +40,36 @@ export function createOutlast(pool: PostgresPool): Outlast {
       }
       const ended = writing.then(over, over)
       const hasMore = async (): Promise<boolean> =>
-        !stopping.signal.aborted && (isOver || (await goesOn(pool, client)))
+        !stopping.signal.aborted && (isOver || (await goesOn(pool, client)) === true)
       do await Promise.race([ended, stopped, new Promise((resolve) => later(resolve, LOOK).unref())])
       while (!isOver && (await inTurn(hasMore)))
       return isOver
     },
+    goesOn: (client) => inTurn(() => goesOn(pool, client)),
     stop: () => stopping.abort(),
   }
 }
 
-/** Whether the server is busy with what a client has sent. */
-async function goesOn(pool: PostgresPool, client: PostgresClient): Promise<boolean> {
-  const { processID } = client as { readonly processID?: number | null }
-  if (typeof processID !== 'number') return false
-  const asking = ask(pool, processID).catch(() => false)
-  return (await withinGrace(asking)) === true
+const processOf = (client: PostgresClient): number | null | undefined =>
+  (client as { readonly processID?: number | null }).processID
+
+async function goesOn(pool: PostgresPool, client: PostgresClient): Promise<boolean | undefined> {
+  const process = processOf(client)
+  if (typeof process !== 'number') return undefined
+  return withinGrace(ask(pool, process).catch(() => undefined))
 }
 
-async function ask(pool: PostgresPool, processID: number): Promise<boolean> {
+async function ask(pool: PostgresPool, process: number): Promise<boolean | undefined> {
   const other = await pool.connect()
   other.on('error', ignore)
-  const text = `SELECT count(*)::int AS total FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
-  const answer = await withinGrace(other.query({ text, values: [processID] })).catch(() => undefined)
+  const text = `SELECT count(*)::int AS total, pg_backend_pid() AS own FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
+  const answer = await withinGrace(other.query({ text, values: [process] })).catch(() => undefined)
   other.removeListener('error', ignore)
   other.release(answer === undefined)
-  return toRows(answer).rows[0]?.total === 1
+  const [found] = toRows(answer).rows
+  if (found?.total === 1) return true
+  // A pooler in between gives processes numbers of its own, which the server does not know.
+  return found && found.own === processOf(other) ? false : undefined
 }
 
 // Read at start: a fake clock of a test must not stop what others wait for.

@@ -26,6 +26,9 @@ export interface Session {
   readonly write: (text: string, values: readonly Value[], patience?: number) => Promise<RowsRead>
   /** Whether the connection cannot be used again. */
   isLost: boolean
+  /** How many statements were sent, and how many of them had an answer: of what waits for one, that is all that is heard. */
+  sent: number
+  answered: number
   /** Is called when the connection breaks. */
   readonly lose: () => void
   /** Is called with what the server says beside its answers. */
@@ -107,10 +110,13 @@ export function createSessions(source: PoolSource): Sessions {
           ...(name ? { name } : {}),
         }
         let answer: unknown
+        session.sent += 1
         try {
           answer = await client.query(query)
         } catch (cause) {
           throw failed(cause)
+        } finally {
+          session.answered = session.sent
         }
         if (isUnconfirmed) throw unconfirmed()
         return toRows(answer)
@@ -122,7 +128,9 @@ export function createSessions(source: PoolSource): Sessions {
       const sendOwn = (...parts: readonly Part[]): Promise<RowsRead> =>
         new Promise((resolve, reject) => {
           if (session.isLost) throw new UnsentStatement()
+          session.sent += 1
           const query = new RowQuery(parts, (thrown, read) => {
+            session.answered = session.sent
             if (!read) reject(failed(thrown))
             else if (isUnconfirmed) reject(unconfirmed())
             else resolve(read)
@@ -140,6 +148,8 @@ export function createSessions(source: PoolSource): Sessions {
       const session: Session = {
         client,
         isLost: false,
+        sent: 0,
+        answered: 0,
         lose,
         hear,
         run: send,

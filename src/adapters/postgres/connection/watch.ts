@@ -14,6 +14,15 @@ export interface Watch {
   hurry(): void
 }
 
+/**
+ * Milliseconds without an answer to a statement, after which what nobody else ends is given up: more than a statement may
+ * take that bounds itself (`BOUND_STATEMENT`).
+ */
+export const SILENCE = 65_000
+
+/** Milliseconds for which connections in use are waited for at the end. */
+export const LEAVE = 5000
+
 /** Milliseconds between two looks: what is still there at the second one has waited long. */
 const PAUSE = 100
 

@@ -112,6 +112,8 @@ FROM ${heads}`
 
   return async (after, query) => {
     const given = after === null ? undefined : parsePosition(after, isPlace)
+    // Who reads on for ever says when to stop, and no more.
+    const caller = { signal: query.signal, isUnhurried: true }
     const { read, start, gap } = await use(async (session) => {
       if (after === null) {
         while (await head.advance(session.run, true));
@@ -129,7 +131,7 @@ FROM ${heads}`
       if (!isKnown) start = await findStart(session, read, given)
       if (read.isFresh || !isKnown) read = await readPage(session, start, query)
       return { read, start, gap: !isKnown || start < read.dropped }
-    }, query)
+    }, caller)
     return toPage(read, start, gap, query)
   }
 }

@@ -38,7 +38,7 @@ export async function createMissing(
   // First what can fail for the documents that are there: a start that fails then leaves no new table, with what it binds.
   if (!missing.every(isNew)) await buildIndexes(use, place, wanted)
   if (lapses.length > 0 || missing.some(isNew))
-    await use(({ run }) => createNew(run, place, wanted, findLapses), {})
+    await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayOutlast: true })
   await buildIndexes(use, place, wanted)
 }
 

@@ -27,7 +27,7 @@ export async function workInTurn(
       const wasHeld = isHeld
       isHeld = await use(({ run }) => lease.take(run), {})
       // What was found before it was taken may be done by now.
-      if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true })
+      if (isHeld && wasHeld) await use(({ run }) => next(run), {}, { mayBeLong: true, mayOutlast: true })
       else if (!isHeld) await new Promise((resolve) => later(resolve, LOOK))
     }
   } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPace } from '../../src/service/pace.js'
+import { createEachPace, createPace } from '../../src/service/pace.js'
 import { runSliced, SLICE, type Slice, type Sliced, stepsTaken, takeFirstSlice } from '../../src/slices.js'
 
 /** Work of so many slices, which notes whose slice ran. */
@@ -94,6 +94,28 @@ describe('work in slices', () => {
     })
     pace(30)
     expect(stepsTaken() - before).toBe(100)
+  })
+
+  test('several who count what others take meanwhile do not count it for each other without end', async () => {
+    const before = stepsTaken()
+    const paces = Array.from({ length: 4 }, () => createEachPace())
+    for (let i = 0; i < 200; i++) for (const pace of paces) await pace(10)
+    expect(stepsTaken() - before).toBe(200 * 4 * 10)
+  })
+
+  test('for many in turn, what each takes at once is counted, and the next waits when a slice is used up', async () => {
+    const pace = createEachPace()
+    const pauses: boolean[] = []
+    for (let i = 0; i < 100; i++) {
+      runSliced(function* (slice) {
+        slice.left -= 9000
+        if (slice.left <= 0) yield
+      })
+      const pause = pace(1000)
+      pauses.push(pause !== undefined)
+      await pause
+    }
+    expect(pauses.filter(Boolean).length).toBe(1 + Math.floor((100 * 10_000 - SLICE / 4) / SLICE))
   })
 
   test('who has had least comes first: short work is done long before the endless', async () => {

@@ -68,7 +68,7 @@ async function judgeAll(
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
     }
-    const pause = pace(STEPS_AN_OPERATION + stepsTaken() - before + store.takeWork() / BYTES_A_STEP)
+    const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP, stepsTaken() - before)
     if (pause) await pause
   }
   return plan(store, answers, { absences: store.absences, agreements: store.pending.agreements })

@@ -93,7 +93,7 @@ export function compileAutomaton(pattern: Pattern): Automaton {
 }
 
 /** The cost of building the step from one position to another. */
-const EFFORT_PER_PAIR = 200
+const EFFORT_PER_PAIR = 600
 
 /** For each context, by its bit: the positions at which a match may end there, if any. */
 const findFinals = (ends: readonly Contexts[], width: number): readonly (Int32Array | undefined)[] =>

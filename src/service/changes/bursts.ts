@@ -1,4 +1,5 @@
 import type { ChangePage } from '../../storage.js'
+import { createEachPace } from '../pace.js'
 import { PAGE } from './log/log-reader.js'
 import { changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
 import { Look } from './standing/look.js'
@@ -57,6 +58,9 @@ interface Ahead {
 /** The milliseconds by which the storage's clock may be further than changes have shown. */
 const SLACK = 100
 
+/** The steps of looking at a page for one subscriber, beside those that this counts itself. */
+const STEPS_A_LOOK = 50
+
 /**
  * Reads on to the end of the log, or to what was written when this had begun, by the storage's clock: somebody may write
  * as fast as it is read.
@@ -71,9 +75,14 @@ async function lookAhead(
   let page = first
   let { length } = first.changes
   let isEnd = false
+  const pace = createEachPace()
   while (looks.length > 0) {
     const ofUsers = changesOfUsers(telling.service, page.changes)
-    for (const look of looks) await look.read(telling, page, ofUsers)
+    for (const look of looks) {
+      await look.read(telling, page, ofUsers)
+      const pause = pace(STEPS_A_LOOK)
+      if (pause) await pause
+    }
     if ((page.changes.at(-1)?.time ?? 0) > until) break
     // Also behind the last page: since that was read, somebody may have become another, and what they were before again.
     const next = await telling.log(page.position, PAGE)

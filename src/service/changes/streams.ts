@@ -4,6 +4,7 @@ import type { KnownCaller } from '../../permissions/caller.js'
 import type { ChangePage } from '../../storage.js'
 import { resumeSession } from '../accounts/sessions.js'
 import type { Service } from '../call.js'
+import { createEachPace } from '../pace.js'
 import type { TextStream } from '../read/text-stream.js'
 import type { ReadLog, Store } from '../store.js'
 import { Bursts } from './bursts.js'
@@ -15,7 +16,7 @@ import { createPatience, type Outbox } from './outbox.js'
 import { createPlaces } from './places.js'
 import { createSealedIds } from './sealed-ids.js'
 import { checkStanding, checkStandings, NO_CLUES, OVER, type Verdict } from './standing/check-standings.js'
-import { Subscriber } from './subscriber.js'
+import { type Outcome, Subscriber } from './subscriber.js'
 import { END, type Telling, writeReset } from './tell.js'
 import { type Subscription, watchList } from './watched-list.js'
 
@@ -71,8 +72,7 @@ export function createChangeStreams(service: Service, changes: ReadLog, store: S
     }
     const part = bursts.cut(page)
     const outcomes = await bursts.tell(told, joined, part)
-    const patience = createPatience()
-    await Promise.all(Array.from(outcomes, ([subscriber, outcome]) => subscriber.tell(outcome, patience)))
+    await tellAll(outcomes)
     return part.position
   }
   const fail = (): void => {
@@ -193,6 +193,25 @@ const beginAgain = (verdict: Verdict, subscriber: Subscriber): Verdict =>
 
 const beginAnew = async (told: Telling, { outbox, list }: Subscriber, position: string): Promise<void> =>
   outbox.send(await writeReset(told, list, position))
+
+/** The steps of handing one event to one client, with what the reading of its stream does at once. */
+const STEPS_A_TEXT = 200
+
+/** Tells all, each as its client takes it: who takes time holds up nobody but the next page. */
+async function tellAll(outcomes: ReadonlyMap<Subscriber, Outcome>): Promise<void> {
+  const patience = createPatience()
+  const pace = createEachPace()
+  const telling: Promise<void>[] = []
+  for (const [subscriber, outcome] of outcomes) {
+    const told = subscriber.tell(outcome, patience)
+    // What fails is thrown below, not before the others are told.
+    told.catch(() => {})
+    telling.push(told)
+    const pause = pace(STEPS_A_TEXT * (outcome.kind === 'on' ? outcome.texts.length : 1))
+    if (pause) await pause
+  }
+  await Promise.all(telling)
+}
 
 /** Ticks until the result is called. A stream must not keep the process alive. */
 function startTicking(tick: (count: number) => void): () => void {

@@ -1,10 +1,17 @@
 import type { Bytes } from '../../json/bytes.js'
 import { runSliced } from '../../slices.js'
 import type { Change } from '../../storage.js'
+import { createEachPace } from '../pace.js'
 import { type EventName, writeFrame } from './frames.js'
 import { judgeChanges, type ListEvent, timeOf } from './judge-changes.js'
 import type { SealedIds } from './sealed-ids.js'
-import { type Clues, changesOfUsers, checkStandings, type IsKnown } from './standing/check-standings.js'
+import {
+  type Clues,
+  changesOfUsers,
+  checkStandings,
+  type IsKnown,
+  type Verdict,
+} from './standing/check-standings.js'
 import { Look } from './standing/look.js'
 import type { Sources } from './standing/watched-claims.js'
 import type { Outcome, Subscriber } from './subscriber.js'
@@ -21,6 +28,10 @@ export interface Part {
   /** Behind all of them. */
   readonly position: string
 }
+
+/** The steps of looking at a subscriber, and of one whose list is judged first, beside what that counts itself. */
+const STEPS_A_SUBSCRIBER = 30
+const STEPS_A_LIST = 200
 
 const encoder = new TextEncoder()
 
@@ -60,6 +71,8 @@ export async function tellChanges(
   const events = new Map<string, readonly ListEvent[]>()
   const ofUsers = changesOfUsers(service, part.changes)
   const asked = new Map<Subscriber, Clues>()
+  // Each list ends within its own first slice, as a rule: it is all of them that may be long.
+  const pace = createEachPace()
   for (const subscriber of subscribers) {
     const { list } = subscriber
     const known = events.get(list.key)
@@ -68,17 +81,27 @@ export async function tellChanges(
     const look = new Look(subscriber)
     await look.read(telling, part, ofUsers)
     if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
+    const pause = pace(known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST)
+    if (pause) await pause
   }
   const verdicts = await checkStandings(telling, asked, isKnown)
-  const kept = createTexts(telling, part, events)
-  const outcomes = Array.from(asked.keys(), async (subscriber): Promise<[Subscriber, Outcome]> => {
+  const texts = await writeTexts(telling, { asked: asked.keys(), verdicts, events })
+  const resets = new Map<string, Bytes>()
+  const outcomes = new Map<Subscriber, Outcome>()
+  for (const subscriber of asked.keys()) {
     const verdict = verdicts.get(subscriber)
-    if (verdict?.kind === 'over') return [subscriber, { kind: 'over', text: END }]
-    if (verdict?.kind !== 'another')
-      return [subscriber, { kind: 'on', texts: await kept.events(subscriber.list), as: verdict?.as }]
-    return [subscriber, { kind: 'anew', ...verdict.as, text: await kept.reset(verdict.as.list) }]
-  })
-  return new Map(await Promise.all(outcomes))
+    if (verdict?.kind === 'over') outcomes.set(subscriber, { kind: 'over', text: END })
+    else if (verdict?.kind === 'another') {
+      const { list } = verdict.as
+      const text = resets.get(list.key) ?? (await writeReset(telling, list, part.position))
+      resets.set(list.key, text)
+      outcomes.set(subscriber, { kind: 'anew', ...verdict.as, text })
+    } else {
+      const { key } = subscriber.list
+      outcomes.set(subscriber, { kind: 'on', texts: texts.get(key) ?? [], as: verdict?.as })
+    }
+  }
+  return outcomes
 }
 
 /** Those of a list that depends on the time are judged one by one. */
@@ -97,32 +120,56 @@ async function judge(
   return events
 }
 
-/** Writes the texts of each list once, when they are first asked for. */
-function createTexts(
-  telling: Telling,
-  { position }: Part,
-  events: ReadonlyMap<string, readonly ListEvent[]>,
-) {
-  const texts = new Map<string, Promise<readonly Bytes[]>>()
-  const resets = new Map<string, Promise<Bytes>>()
-  return {
-    events(list: WatchedList): Promise<readonly Bytes[]> {
-      const known = texts.get(list.key)
-      if (known) return known
-      const written = Promise.all(
-        (events.get(list.key) ?? []).map(({ name, data, change }) =>
-          writeEvent(telling, list, { name, data, position: change.position, time: timeIn(telling, change) }),
-        ),
-      )
-      texts.set(list.key, written)
-      return written
-    },
-    reset(list: WatchedList): Promise<Bytes> {
-      const known = resets.get(list.key) ?? writeReset(telling, list, position)
-      resets.set(list.key, known)
-      return known
-    },
+/** What was found out before texts are written. */
+interface Found {
+  readonly asked: Iterable<Subscriber>
+  readonly verdicts: ReadonlyMap<Subscriber, Verdict>
+  /** The events of each list, by its key. */
+  readonly events: ReadonlyMap<string, readonly ListEvent[]>
+}
+
+/**
+ * Writes the texts of the lists of those who go on, once for each list, and gives them by its key. All events of all
+ * lists at once would hold up others for seconds.
+ */
+async function writeTexts(telling: Telling, found: Found): Promise<ReadonlyMap<string, readonly Bytes[]>> {
+  const texts = new Map<string, Bytes[]>()
+  for (const group of inGroups(eventsToTell(found))) {
+    const writing = group.map(async ([list, { name, data, change }]) => {
+      const placed = { name, data, position: change.position, time: timeIn(telling, change) }
+      return { key: list.key, text: await writeEvent(telling, list, placed) }
+    })
+    for (const { key, text } of await Promise.all(writing)) {
+      const known = texts.get(key)
+      if (known) known.push(text)
+      else texts.set(key, [text])
+    }
   }
+  return texts
+}
+
+function* eventsToTell({ asked, verdicts, events }: Found): Generator<readonly [WatchedList, ListEvent]> {
+  const seen = new Set<string>()
+  for (const subscriber of asked) {
+    const { list } = subscriber
+    const kind = verdicts.get(subscriber)?.kind
+    if (kind === 'over' || kind === 'another' || seen.has(list.key)) continue
+    seen.add(list.key)
+    for (const event of events.get(list.key) ?? []) yield [list, event]
+  }
+}
+
+/** The events whose ids are sealed together, some milliseconds of work: the runtime seals them aside, and then has a turn. */
+const SEALED_TOGETHER = 64
+
+function* inGroups<T>(all: Iterable<T>): Generator<readonly T[]> {
+  let group: T[] = []
+  for (const one of all) {
+    if (group.push(one) < SEALED_TOGETHER) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
 }
 
 /** When a change was made, by the service's clock: the storage has its own. */

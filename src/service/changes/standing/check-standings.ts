@@ -5,6 +5,7 @@ import type { Change, StoredDocument } from '../../../storage.js'
 import { callerOf } from '../../accounts/account.js'
 import { resumeSessions } from '../../accounts/sessions.js'
 import type { Service } from '../../call.js'
+import { createEachPace } from '../../pace.js'
 import type { Standing, Subscriber } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
 import type { Asking, ClaimHistory } from './claim-history.js'
@@ -88,6 +89,9 @@ export function hasChanged(
   return changes.some(({ before, after }) => !isSame(before) || !isSame(after))
 }
 
+/** The steps of finding out what a subscriber is now, beside those that this counts itself. */
+const STEPS_A_STANDING = 1000
+
 /**
  * Finds out what some subscribers are now, behind all that was read of the log, so that nothing is judged by rights
  * of before (CONTRACT.md §9, "Standing").
@@ -102,6 +106,7 @@ export async function checkStandings(
   const ids = new Set([...asked.keys()].flatMap(({ subscription }) => subscription.session?.id ?? []))
   const sessions = accounts && ids.size > 0 ? await resumeSessions(service, store, accounts, [...ids]) : null
   const verdicts = new Map<Subscriber, Verdict>()
+  const pace = createEachPace()
   for (const [subscriber, clues] of asked) {
     const { caller, subscription, list } = subscriber
     const known = isKnown(subscriber) ? list.claims : []
@@ -115,6 +120,8 @@ export async function checkStandings(
     } else {
       verdicts.set(subscriber, await checkStanding(sources, subscriber, clues, { caller, known }))
     }
+    const pause = pace(STEPS_A_STANDING)
+    if (pause) await pause
   }
   return verdicts
 }

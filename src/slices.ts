@@ -40,8 +40,12 @@ export const endless = (): Slice => ({ left: Number.POSITIVE_INFINITY })
 /** Runs work to its end at once; for the same cases as `endless`. */
 export const runAtOnce = <T>(start: (slice: Slice) => Sliced<T>): T => start(endless()).next().value as T
 
+/** A text with more characters may have little else than short values, and then costs several times as much to write. */
+const LONG_TEXT = 64 * 1024
+
 /** The steps of writing so many characters of JSON. */
-export const stepsToWrite = (characters: number): number => 10 + characters / 16
+export const stepsToWrite = (characters: number): number =>
+  10 + (characters > LONG_TEXT ? characters / 4 : characters / 16)
 
 /** Work that waits for its turn. */
 interface Waiting {

@@ -5,11 +5,10 @@ import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { Readable, ReadableNames } from '../query/reading.js'
 import type { Slice } from '../slices.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
-import type { Document } from '../types.js'
 import { includesProperty, type PropertySet, type Rule } from './grants.js'
 import type { KeptText } from './kept-texts.js'
 import { createRestriction, type Restrict } from './restriction.js'
-import type { FindView, View } from './views.js'
+import type { FindView, Show, View } from './views.js'
 
 /** The parts of a collection that an access needs. */
 export interface AccessibleCollection {
@@ -30,8 +29,8 @@ export interface ReadAccess extends Readable {
   readonly restrict: Restrict
   /** Whether the caller may read this document at all. */
   isReadable(document: StoredDocument): boolean
-  /** A readable document with the fields that the caller may read, in the order of CONTRACT.md §1. */
-  show(document: StoredDocument): Document
+  /** A readable document with the fields that the caller may read, or the wanted ones, in the order of CONTRACT.md §1. */
+  readonly show: Show
   /** The same as JSON text. */
   write(document: StoredDocument): string
   /**
@@ -95,7 +94,7 @@ export function compileAccess(
       return shown.length === rules.length ? filter : guardFilter(shown, filter)
     },
     paths: names.paths,
-    show: (document) => viewOf(document).show(document),
+    show: (document, wanted) => viewOf(document).show(document, wanted),
     write: (document) => JSON.stringify(viewOf(document).show(document)),
     keep: (document, slice) => viewOf(document).keep(document, slice),
     isShown: (document, name) => name === '_id' || viewOf(document).includes(name),

@@ -16,7 +16,13 @@ export interface ShownCollection {
   readonly additionalProperties: boolean
 }
 
-type Show = (document: StoredDocument) => Document
+/** Shows a document, or those of its properties whose names are wanted, with `_id`. */
+export type Show = (document: StoredDocument, wanted?: Names) => Document
+
+/** Names of properties. */
+interface Names {
+  has(name: string): boolean
+}
 
 /** What the rules that match a document show of it. */
 export interface View {
@@ -59,21 +65,23 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
   const declared = collection.fields.filter((field) => field.type !== 'hash' && isShown(field.name))
   const system = SYSTEM_FIELD_PLANS.map(({ name }) => name).filter((name) => name !== '_id' && isShown(name))
   const known = new Set(collection.fields.map(({ name }) => name))
-  return (document) => {
+  return (document, wanted) => {
     // The names were checked, so none is `__proto__`: assignment defines an own property.
     const shown: { _id: string; [name: string]: unknown } = { _id: document._id }
     for (const field of declared) {
-      if (!Object.hasOwn(document, field.name)) continue
+      if (!Object.hasOwn(document, field.name) || wanted?.has(field.name) === false) continue
       const value = document[field.name]
       shown[field.name] = typeof value === 'object' ? showValue(field, value) : value
     }
     if (collection.additionalProperties) {
       for (const name of Object.keys(document).sort(compareText)) {
         const isOurs = name.startsWith('_') || isSystemField(name) || known.has(name)
-        if (!isOurs && isShown(name)) shown[name] = orderNames(document[name])
+        if (!isOurs && isShown(name) && wanted?.has(name) !== false) shown[name] = orderNames(document[name])
       }
     }
-    for (const name of system) if (Object.hasOwn(document, name)) shown[name] = document[name]
+    for (const name of system) {
+      if (Object.hasOwn(document, name) && wanted?.has(name) !== false) shown[name] = document[name]
+    }
     return shown
   }
 }

@@ -6,6 +6,7 @@ import type { LinkedQuery } from '../../query/query-reader.js'
 import { runWithin, type Slice, type Sliced, stepsToWrite } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
+import { boundBytes } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import type { KeptPage } from '../kept-pages.js'
 import { createPace } from '../pace.js'
@@ -25,7 +26,7 @@ export type PrintDocuments = (documents: readonly StoredDocument[]) => AsyncGene
 
 /** The selected part of a document, before anything is expanded. */
 const select = (document: StoredDocument, { access, query: { projection } }: Reading): JsonObject =>
-  projection ? project(access.show(document), projection) : access.show(document)
+  projection ? project(access.show(document, projection), projection) : access.show(document)
 
 /** The text of a document without expansion. */
 export const printOne = (document: StoredDocument, reading: Reading): string =>
@@ -48,14 +49,14 @@ export function createPrinter(
     let text = ''
     for (const [i, document] of documents.entries()) {
       const own = isOnce ? JSON.stringify(select(document, reading)) : printOne(document, reading)
+      const pause = pace(stepsToWrite(own.length))
+      if (pause) await pause
       if (text !== '' && text.length + own.length > PIECE) {
-        await pace(stepsToWrite(text.length))
         yield text
         text = ''
       }
       text += i === 0 ? own : `,${own}`
     }
-    await pace(stepsToWrite(text.length))
     if (text !== '') yield text
   }
 }
@@ -83,13 +84,15 @@ export function printShort(
     return expandPage(call, { query, documents, selected })
   }
   const [first] = documents
+  if (first === undefined) return '[]'
   const join = () => runWithin(call, (slice) => joinTexts(documents, reading, slice))
-  if (first === undefined || query.projection !== null || !Object.isFrozen(first)) return join()
+  if (query.projection !== null || !Object.isFrozen(first)) return join()
   const known = pages.find(query, documents)
   if (known) return known
   return whenReady(
     runWithin(call, (slice) => joinKept(documents, access, slice)),
     (json) => {
+      if (json === LONG) return undefined
       if (!json) return join()
       const page = { documents: [...documents], json }
       pages.keep(query, page)
@@ -101,6 +104,12 @@ export function printShort(
 /** The documents that are printed at once, which is cheaper than one by one. */
 const TOGETHER = 32
 
+/** Fewer at once where they may have so many bytes: each of a few may take longer than all of many. */
+const ENOUGH = 512 * 1024
+
+/** The bytes, counted roughly, of large documents that are copied and written in about one step. */
+const BYTES_A_STEP = 24
+
 const encoder = new TextEncoder()
 
 /** The text of a few documents; of more the bytes, for a long text costs as much again to join as to write. */
@@ -109,33 +118,47 @@ function* joinTexts(
   reading: Reading,
   slice: Slice,
 ): Sliced<string | Bytes | undefined> {
-  const print = (some: readonly StoredDocument[]): string => {
-    const text = JSON.stringify(some.map((document) => select(document, reading)))
-    slice.left -= stepsToWrite(text.length)
-    return text
-  }
-  if (documents.length <= TOGETHER) {
-    const text = print(documents)
-    return text.length > MAX_SHORT ? undefined : text
-  }
   const parts: Bytes[] = []
   let length = 1
-  for (let i = 0; i < documents.length; i += TOGETHER) {
+  for (let from = 0; from < documents.length; ) {
     if (slice.left <= 0) yield
-    const part = encoder.encode(print(documents.slice(i, i + TOGETHER))).subarray(1, -1)
+    const { shown, bytes } = showTogether(documents, from, reading)
+    from += shown.length
+    const text = JSON.stringify(shown)
+    slice.left -= bytes < ENOUGH ? stepsToWrite(text.length) : bytes / BYTES_A_STEP
+    if (shown.length === documents.length) return text.length > MAX_SHORT ? undefined : text
+    const part = encoder.encode(text).subarray(1, -1)
     length += 1 + part.length
-    if (length > MAX_SHORT) return undefined
     parts.push(part)
+    if (length <= MAX_SHORT) continue
+    // What comes next writes all of them anew.
+    if (slice.left <= 0) yield
+    return undefined
   }
   return joinArray(parts, length)
 }
 
-/** The same of kept texts, which are only copied. */
+/** The next documents that are written at once, as they are shown, with the most bytes that they can have. */
+function showTogether(documents: readonly StoredDocument[], from: number, reading: Reading) {
+  const shown: JsonObject[] = []
+  let bytes = 0
+  for (const document of documents.slice(from, from + TOGETHER)) {
+    const one = select(document, reading)
+    bytes += boundBytes(one)
+    shown.push(one)
+    if (bytes >= ENOUGH) break
+  }
+  return { shown, bytes }
+}
+
+const LONG = Symbol('longer than a short array')
+
+/** The same of kept texts, which are only copied; `undefined` where one of them cannot be kept. */
 function* joinKept(
   documents: readonly StoredDocument[],
   { keep }: ReadAccess,
   slice: Slice,
-): Sliced<Bytes | undefined> {
+): Sliced<Bytes | typeof LONG | undefined> {
   const parts: Bytes[] = []
   let length = 1
   for (const document of documents) {
@@ -143,8 +166,11 @@ function* joinKept(
     const text = keep(document, slice)
     if (!text) return undefined
     length += 1 + text.bytes.length
-    if (length > MAX_SHORT) return undefined
     parts.push(text.bytes)
+    if (length <= MAX_SHORT) continue
+    // What comes next writes all of them anew.
+    if (slice.left <= 0) yield
+    return LONG
   }
   return joinArray(parts, length)
 }

@@ -55,3 +55,14 @@ test('of more sets than can be kept, those that are used stay', () => {
   find(chosen(2))
   expect(made()).toBe(4096)
 })
+
+test('what is not wanted is not read, however large it may be; nothing else is shown for being wanted', () => {
+  const { find } = count()
+  const large = {
+    ...document,
+    get p1(): never {
+      throw new Error('it was read')
+    },
+  }
+  expect(find(chosen(0b11)).show(large, new Set(['p0', 'p2']))).toEqual({ _id: 'a', p0: 0 })
+})

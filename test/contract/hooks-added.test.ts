@@ -257,6 +257,59 @@ describe.each(storages)('in %s,', (_, create) => {
     expect((await send(`GET /things/${thing}`)).body).toMatchObject({ a: person, b })
   })
 
+  test('to a delete spares what goes with a document that it leads elsewhere, and with that alone', async () => {
+    const { send, make } = open(
+      {
+        collections: {
+          // In this order tasks are looked at before what they hang on.
+          tasks: {
+            schema: {
+              project: refersTo('projects', 'cascade'),
+              milestone: refersTo('milestones', 'cascade'),
+            },
+            permissions,
+          },
+          milestones: {
+            schema: { project: refersTo('projects', 'cascade'), self: refersTo('milestones', 'cascade') },
+            permissions,
+          },
+          projects: { schema: {}, permissions },
+        },
+      },
+      {
+        projects: {
+          async before({ operation, before, api }) {
+            if (operation !== 'delete') return undefined
+            const path = `http://a.test/milestones?q[project]=${before?._id}`
+            const found = await (await api(new Request(path))).json()
+            return {
+              also: found.map(({ _id }: { _id: string }) => ({
+                ...post(`/milestones/${_id}`, { project: other }),
+                method: 'PATCH',
+              })),
+            }
+          },
+        },
+      },
+    )
+    const [project, other] = [await make('POST /projects'), await make('POST /projects')]
+    const milestone = await make('POST /milestones', { project })
+    await send(`PATCH /milestones/${milestone}`, { body: { self: milestone } })
+    const circle = await make('POST /milestones', { project, self: milestone })
+    await send(`PATCH /milestones/${milestone}`, { body: { self: circle } })
+    const below = await make('POST /tasks', { milestone })
+    const [own, both] = [
+      await make('POST /tasks', { project }),
+      await make('POST /tasks', { project, milestone }),
+    ]
+    expect((await send(`DELETE /projects/${project}`)).status).toBe(204)
+    const statuses = []
+    for (const path of [`milestones/${milestone}`, `milestones/${circle}`, `tasks/${below}`])
+      statuses.push((await send(`GET /${path}`)).status)
+    for (const id of [own, both]) statuses.push((await send(`GET /tasks/${id}`)).status)
+    expect(statuses).toEqual([200, 200, 200, 404, 404])
+  })
+
   test('goes by documents as they are then, also where another write takes its unique value first', async () => {
     const { send, make } = open(
       {

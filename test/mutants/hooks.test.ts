@@ -13,8 +13,8 @@ import type * as AskHook from '../../src/service/hooks.js'
 import type { PlannedWrite } from '../../src/service/hooks.js'
 import type { Store } from '../../src/service/store.js'
 import type * as CreateBulk from '../../src/service/write/create-bulk.js'
+import type * as FindDoomed from '../../src/service/write/find-doomed.js'
 import type * as References from '../../src/service/write/references.js'
-import type * as UnsetReferences from '../../src/service/write/unset-references.js'
 import type * as Written from '../../src/service/write/written.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
 import { HOOKED_WRITES } from '../support/hooked-writes.js'
@@ -170,8 +170,10 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what goes with a delete goes, wherever a hook has led it',
-    `${SERVICE}/write/unset-references.js`,
-    replacing<typeof UnsetReferences>(() => ({ goesWithDoomed: () => true })),
+    `${SERVICE}/write/find-doomed.js`,
+    replacing<typeof FindDoomed>(({ keyOf }) => ({
+      findGoing: async (_, __, left) => new Set(left.map(keyOf)),
+    })),
   ],
   [
     'a conflict is answered, though it was judged by what is overtaken',

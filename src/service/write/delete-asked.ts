@@ -3,10 +3,19 @@ import { isId } from '../../filter/filter.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { askHook } from '../hooks.js'
-import { createCount, findDoomed, planReferrers, requireFound, takeWithDelete } from './find-doomed.js'
+import {
+  type Candidate,
+  createCount,
+  findDoomed,
+  findGoing,
+  keyOf,
+  planReferrers,
+  requireFound,
+  takeWithDelete,
+} from './find-doomed.js'
 import { findTarget, type Target } from './find-target.js'
 import { readFields, updateStoredDocument } from './stored-document.js'
-import { type Doomed, findUnset, goesWithDoomed, type Holder, withoutDoomed } from './unset-references.js'
+import { type Doomed, findUnset, type Holder, withoutDoomed } from './unset-references.js'
 import { askUpdateHook, planReplace } from './update-document.js'
 
 /**
@@ -18,7 +27,7 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
   const { store, service } = call
   const { collection } = target
   const count = createCount(call)
-  const doomed = await store.write(async () => {
+  const { doomed, isLed } = await store.write(async () => {
     const { stored } = await findTarget(call, target)
     const asked = await askHook(call, { collection, before: stored, after: null })
     const done = await findDoomed(call, { collection, stored, count })
@@ -28,17 +37,15 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
       { in: collection.name, remove: isId(stored._id) },
       ...takeWithDelete(service, collection.name, [stored._id]),
     ]
-    return { steps, done, behind: asked?.behind }
+    return { steps, done: { doomed: done, isLed: asked?.behind !== undefined }, behind: asked?.behind }
   })
-  const gone = new Map(Array.from(doomed, ([name, versions]) => [name, new Map(versions)]))
-  for (const [name, versions] of doomed) {
-    const below = service.plan.collections.get(name)
-    if (!below) continue
-    for (const id of [...versions.keys()].sort()) {
-      const isTarget = name === collection.name && id === target.id
-      if (!isTarget && !(await deleteBelow(call, below, id, gone))) gone.get(name)?.delete(id)
-    }
-  }
+  const kept = await deleteAllBelow(call, target, doomed, isLed)
+  const gone = new Map(
+    Array.from(doomed, ([name, versions]) => [
+      name,
+      new Map([...versions].filter(([id]) => !kept.has(`${name}/${id}`))),
+    ]),
+  )
   const holders: Holder[] = []
   for await (const holder of findUnset(call, gone, count)) holders.push(holder)
   await store.write(() => ({
@@ -65,17 +72,42 @@ async function findStanding({ store }: Call, gone: Doomed): Promise<ReadonlySet<
 }
 
 /**
- * Deletes a document with others, and says whether it is gone: a hook may have deleted it before, or led it elsewhere.
+ * Deletes what goes with a document, in the order of `_id`, and gives what hooks have led elsewhere: it stays, with all that
+ * goes with it alone. `isLed`: whether a hook has added anything so far.
  */
-const deleteBelow = (call: Call, collection: Collection, id: string, gone: Doomed): MaybePromise<boolean> =>
+async function deleteAllBelow(
+  call: Call,
+  target: Target,
+  doomed: Doomed,
+  isLed: boolean,
+): Promise<ReadonlySet<string>> {
+  const all = [...doomed].flatMap(([name, versions]): Candidate[] => {
+    const collection = call.service.plan.collections.get(name)
+    return collection ? [...versions.keys()].sort().map((id) => ({ collection, id })) : []
+  })
+  const gone = new Set([keyOf(target)])
+  const left = all.filter((one) => !gone.has(keyOf(one)))
+  let going = new Set(all.map(keyOf)) as ReadonlySet<string>
+  let isStale = isLed
+  for (const [i, one] of left.entries()) {
+    if (isStale) going = await findGoing(call, gone, left.slice(i))
+    isStale = false
+    if (!going.has(keyOf(one))) continue
+    isStale = await deleteBelow(call, one)
+    gone.add(keyOf(one))
+  }
+  return new Set(left.map(keyOf).filter((key) => !gone.has(key)))
+}
+
+/** Deletes a document with others, and says whether its hook added anything. A hook may have deleted it before. */
+const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<boolean> =>
   call.store.write(async () => {
     const { name } = collection
     const stored = await call.store.own(name).find(id)
-    if (!stored) return { steps: [], done: true }
-    if (!goesWithDoomed(collection, readFields(stored), gone)) return { steps: [], done: false }
+    if (!stored) return { steps: [], done: false }
     const asked = await askHook(call, { collection, before: stored, after: null })
     const steps = [{ in: name, remove: isId(id) }, ...takeWithDelete(call.service, name, [id])]
-    return { steps, done: true, behind: asked?.behind }
+    return { steps, done: asked?.behind !== undefined, behind: asked?.behind }
   })
 
 /** Takes the references to what was deleted from a document; a hook may have changed it before. */

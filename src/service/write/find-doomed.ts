@@ -1,8 +1,10 @@
 import type { Collection, Referrer, ServicePlan } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
+import { collectReferences } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Call, Service } from '../call.js'
+import { createPace } from '../pace.js'
 import { inUse } from '../refusals.js'
 import type { WriteFailure } from '../store.js'
 import { type Doomed, MAX_CASCADE, readAll } from './unset-references.js'
@@ -69,6 +71,53 @@ const referrersOf = (
 
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
+
+/** A document that may go with another. */
+export interface Candidate {
+  readonly collection: Collection
+  readonly id: string
+}
+
+export const keyOf = ({ collection: { name }, id }: Candidate): string => `${name}/${id}`
+
+/** The steps of looking at a document again. */
+const STEPS_A_LOOK = 200
+
+/**
+ * Those of some documents that refer with `cascade`, over each other, to one of `gone`, as they are by now. One that is not
+ * there any more went before.
+ */
+export async function findGoing(
+  call: Call,
+  gone: ReadonlySet<string>,
+  left: readonly Candidate[],
+): Promise<ReadonlySet<string>> {
+  const pace = createPace(() => call.deadline.signal)
+  const referrers = new Map<string, string[]>()
+  const going = new Set<string>()
+  const reached = [...gone]
+  for (const candidate of left) {
+    const key = keyOf(candidate)
+    const { name, fields } = candidate.collection
+    const stored = await call.store.own(name).find(candidate.id)
+    if (!stored) reached.push(key)
+    for (const { field, collection, id } of collectReferences(fields, stored ?? {})) {
+      if (!('onDelete' in field.definition) || field.definition.onDelete !== 'cascade') continue
+      const target = `${collection}/${id}`
+      const known = referrers.get(target)
+      if (known) known.push(key)
+      else referrers.set(target, [key])
+    }
+    const pause = pace(STEPS_A_LOOK)
+    if (pause) await pause
+  }
+  for (let key = reached.pop(); key !== undefined; key = reached.pop()) {
+    if (going.has(key)) continue
+    going.add(key)
+    reached.push(...(referrers.get(key) ?? []))
+  }
+  return going
+}
 
 /** The steps that require documents in the versions in which they were found. */
 export const requireFound = (found: Doomed): readonly WriteStep[] =>

@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { type Filter, or } from '../../filter/filter.js'
 import { isObject } from '../../json/own-properties.js'
-import { collectReferences, holdsReference } from '../../schema/references.js'
+import { holdsReference } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { boundBytes, createByteBudget } from '../byte-budget.js'
@@ -85,13 +85,6 @@ export async function* findUnset(
 /** The fields of a document without its references to what will be deleted. */
 export const withoutDoomed = ({ fields }: Collection, values: JsonObject, doomed: Doomed): JsonObject =>
   withoutReferences(fields, values, (collection, id) => isDoomed(doomed, collection, id))
-
-/** Whether a document refers with `cascade` to what will be deleted. */
-export const goesWithDoomed = ({ fields }: Collection, values: JsonObject, doomed: Doomed): boolean =>
-  collectReferences(fields, values).some(
-    ({ field: { definition }, collection, id }) =>
-      'onDelete' in definition && definition.onDelete === 'cascade' && isDoomed(doomed, collection, id),
-  )
 
 const isDoomed = (doomed: Doomed, collection: string, id: unknown): boolean =>
   typeof id === 'string' && doomed.get(collection)?.has(id) === true

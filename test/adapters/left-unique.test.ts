@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { FieldRef } from '../../src/filter/filter.js'
 import type { CollectionPlan } from '../../src/storage.js'
-import { createTestService } from '../support/service.js'
+import { createTestService, faultsOf } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
 /** What a configuration no longer makes unique (CONTRACT.md §7, "Storage"). */
@@ -49,6 +49,8 @@ describe.each(lasting.filter(([name]) => name !== 'memory'))(
       ])
       expect((await open(planOf(), [])).warned).toHaveLength(2)
       expect((await open(planOf(['a'], ['a', 'b']), [])).warned).toEqual([])
+      // Another order of the fields binds as much.
+      expect((await open(planOf(['a'], ['b', 'a']), [])).warned).toEqual([])
       // Of other collections it says nothing.
       expect((await open([{ name: 'others', indexes: [] }], [])).warned).toEqual([])
     })
@@ -92,5 +94,28 @@ describe.each(lasting)('a conflict in what is left unique in %s', (_, createLast
     const paths = sent.body.errors.map(({ path }: { readonly path: string }) => path)
     expect(paths.filter((path: string) => path !== '').sort()).toEqual(named.map((name) => `/${name}`))
     expect(sent.text.includes('team')).toBe(additionalProperties)
+  })
+
+  test('names a system field that its caller may read', async () => {
+    const config = {
+      collections: {
+        notes: {
+          schema: { slug: { type: 'string' } },
+          indexes: [{ fields: ['createdBy', 'slug'], unique: true }],
+          permissions: { user: { read: true, create: true } },
+        },
+      },
+    } as const
+    const service = createTestService(config, {
+      adapter: createLasting()(),
+      authenticate: () => ({ id: 'ann' }),
+    })
+    opened.push(service)
+    const body = { slug: 'x' }
+    await service.send('POST /notes', { body })
+    expect(Object.keys(faultsOf(await service.send('POST /notes', { body }))).sort()).toEqual([
+      '/createdBy',
+      '/slug',
+    ])
   })
 })

@@ -19,10 +19,13 @@ export const namesOf = (recorded: readonly Recorded[]): ReadonlySet<string> =>
  */
 export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Recorded[]): void {
   const names = new Set(wanted.flatMap(({ name }) => [name, nameWhileBuilt(name)]))
+  // The same fields in another order, or of another type, bind as much.
+  const asked = new Set(wanted.map(({ collection, unique }) => keyOf(collection, unique ?? [])))
   const collections = new Set(wanted.filter((one) => !isIndex(one)).map(({ collection }) => collection))
   for (const { name, collection, bound } of recorded) {
     const fields = JSON.parse(bound) as readonly FieldRef[] | null
-    if (!fields || names.has(name) || !collections.has(collection)) continue
+    if (!fields || names.has(name) || !collections.has(collection) || asked.has(keyOf(collection, fields)))
+      continue
     const paths = fields.map(({ path }) => path).join(' and ')
     process.emitWarning(
       `documents of ${collection} must still differ in ${paths}, which another configuration asked for and this one does not; that ends when the index ${name} is dropped, with its line in _structures`,
@@ -30,3 +33,6 @@ export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Reco
     )
   }
 }
+
+const keyOf = (collection: string, fields: readonly FieldRef[]): string =>
+  JSON.stringify([collection, ...fields.map(({ path }) => path).sort()])

@@ -3,6 +3,7 @@ import type { Fault, ServiceError } from '../../../errors.js'
 import { readPointer, toPointerPart, toPointerParts } from '../../../json/pointer.js'
 import { includesProperty } from '../../../permissions/grants.js'
 import { acceptsProperty } from '../../../permissions/write-rules.js'
+import { isSystemField } from '../../../schema/names.js'
 import type { Reference } from '../../../schema/references.js'
 import type { JsonObject } from '../../../types.js'
 import { findRights, ruleToRegister } from '../../authorize.js'
@@ -84,7 +85,7 @@ export const invalidFor = (
 
 /** Whether documents may hold a property: what an earlier configuration has made unique need not be declared any more. */
 const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
-  additionalProperties || fields.some((field) => field.name === name)
+  additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
 
 /** The error of a value that is taken. `at` is the place of the document in the body. */
 export function conflictFor(

@@ -55,12 +55,12 @@ export function createRows(database: Loki, name: string): Rows {
 
   const enter = (row: Row): void => {
     for (const index of unique) index.add(row.document)
-    for (const index of sorted) index.rows.insert(row)
+    for (const index of sorted) index.documents.insert(row.document)
     for (const index of elements) index.add(row)
   }
   const leave = (row: Row): void => {
     for (const index of unique) index.remove(row.document)
-    for (const index of sorted) index.rows.remove(row)
+    for (const index of sorted) index.documents.remove(row.document)
     for (const index of elements) index.remove(row)
   }
   return {
@@ -81,7 +81,7 @@ export function createRows(database: Loki, name: string): Rows {
     replace(document) {
       const row = known.get(document._id)
       if (!row) return
-      // An index finds a row by the row's values, so the row leaves it before they change.
+      // An index finds a document by its values, so the old one leaves it before the new one comes.
       leave(row)
       row.document = document
       enter(row)
@@ -94,7 +94,7 @@ export function createRows(database: Loki, name: string): Rows {
       known.delete(id)
     },
     tidy() {
-      for (const index of sorted) if (index.rows.tidy()) return
+      for (const index of sorted) if (index.documents.tidy()) return
     },
     prepareUnique(fields) {
       const isThere = (): boolean => unique.some((index) => isSame(index.fields, fields))
@@ -114,8 +114,8 @@ export function createRows(database: Loki, name: string): Rows {
     addSorted(fields) {
       if (sorted.some((index) => isSame(index.fields, fields))) return
       const index = createSortedIndex(fields)
-      for (const row of collection.data) index.rows.insert(row)
-      index.rows.tidy()
+      for (const { document } of collection.data) index.documents.insert(document)
+      index.documents.tidy()
       sorted.push(index)
     },
     addElements(field) {

@@ -82,7 +82,7 @@ export const candidatesIn = (index: SortedIndex, { first, end, isBackwards }: Ra
     const rest = isBackwards
       ? { first, end: end - skip, isBackwards }
       : { first: first + skip, end, isBackwards }
-    index.rows.walk(rest, ({ document }) => visit(document))
+    index.documents.walk(rest, visit)
   },
   copyFrom: (place) => walkCopy(index.copyDocuments(), { first, end, isBackwards }, place),
 })

@@ -8,8 +8,8 @@ export function createKeptScans<Scan>({ byId }: Rows): (plan: () => Scan) => () 
   const scans = new Map<() => Scan, Scan>()
   let version = 0
   return (plan) => () => {
-    if (version !== byId.rows.version || scans.size === MAX_SCANS) scans.clear()
-    version = byId.rows.version
+    if (version !== byId.documents.version || scans.size === MAX_SCANS) scans.clear()
+    version = byId.documents.version
     const scan = scans.get(plan) ?? plan()
     scans.set(plan, scan)
     return scan

@@ -66,7 +66,7 @@ const operandsOf = (condition: Filter): readonly Ordered[] =>
 const boundOf = (condition: Filter): Ordered => ('value' in condition ? condition.value : undefined)
 
 function compileRanges(
-  { rows }: SortedIndex,
+  { documents }: SortedIndex,
   { fixing, lower, upper, order }: IndexUse,
 ): () => readonly Range[] {
   const isBackwards = order?.[0]?.descending === true
@@ -84,8 +84,8 @@ function compileRanges(
   }))
   return () =>
     bounds.map(({ start, stop }) => ({
-      first: start.length === 0 ? 0 : rows.rank(start, isBehindStart),
-      end: stop.length === 0 ? rows.length : rows.rank(stop, isBehindStop),
+      first: start.length === 0 ? 0 : documents.rank(start, isBehindStart),
+      end: stop.length === 0 ? documents.length : documents.rank(stop, isBehindStop),
       isBackwards,
     }))
 }

@@ -19,7 +19,7 @@ const rows = Array.from({ length: 30 }, (_, i) => {
   return { _id, document: { _id, _version: 1 } }
 })
 const index = createSortedIndex([])
-for (const row of rows) index.rows.insert(row)
+for (const { document } of rows) index.documents.insert(document)
 
 const walkAll = (candidates: Candidates, skip: number, most: number): readonly string[] => {
   const seen: string[] = []

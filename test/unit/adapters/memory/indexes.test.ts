@@ -93,7 +93,7 @@ describe('a sorted list', () => {
       } as unknown as StoredDocument)
     rows.addSorted([{ path: 'n', type: 'integer', each: false }])
     expect(reads).toBe(2000)
-    expect(rows.sorted.at(-1)?.rows.rank([-500], false)).toBe(1499)
+    expect(rows.sorted.at(-1)?.documents.rank([-500], false)).toBe(1499)
     expect(reads).toBe(2000)
   })
 

@@ -3,6 +3,7 @@ import { isId } from '../../filter/filter.js'
 import type { MaybePromise } from '../../types.js'
 import type { Call } from '../call.js'
 import { askHook } from '../hooks.js'
+import { createPace } from '../pace.js'
 import {
   type Candidate,
   createCount,
@@ -87,10 +88,12 @@ async function deleteAllBelow(
   })
   const gone = new Set([keyOf(target)])
   const left = all.filter((one) => !gone.has(keyOf(one)))
-  let going = new Set(all.map(keyOf)) as ReadonlySet<string>
+  let going: ReadonlySet<string> = new Set(all.map(keyOf))
+  // One for all looks: each alone may be short.
+  const pace = createPace(() => call.deadline.signal)
   let isStale = isLed
   for (const [i, one] of left.entries()) {
-    if (isStale) going = await findGoing(call, gone, left.slice(i))
+    if (isStale) going = await findGoing(call.store, gone, left.slice(i), pace)
     isStale = false
     if (!going.has(keyOf(one))) continue
     isStale = await deleteBelow(call, one)

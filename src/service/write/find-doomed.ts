@@ -4,9 +4,9 @@ import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.j
 import { collectReferences } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Call, Service } from '../call.js'
-import { createPace } from '../pace.js'
+import type { Pace } from '../pace.js'
 import { inUse } from '../refusals.js'
-import type { WriteFailure } from '../store.js'
+import type { Store, WriteFailure } from '../store.js'
 import { type Doomed, MAX_CASCADE, readAll } from './unset-references.js'
 
 /** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */
@@ -88,18 +88,18 @@ const STEPS_A_LOOK = 200
  * there any more went before.
  */
 export async function findGoing(
-  call: Call,
+  store: Store,
   gone: ReadonlySet<string>,
   left: readonly Candidate[],
+  pace: Pace,
 ): Promise<ReadonlySet<string>> {
-  const pace = createPace(() => call.deadline.signal)
   const referrers = new Map<string, string[]>()
   const going = new Set<string>()
   const reached = [...gone]
   for (const candidate of left) {
     const key = keyOf(candidate)
     const { name, fields } = candidate.collection
-    const stored = await call.store.own(name).find(candidate.id)
+    const stored = await store.own(name).find(candidate.id)
     if (!stored) reached.push(key)
     for (const { field, collection, id } of collectReferences(fields, stored ?? {})) {
       if (!('onDelete' in field.definition) || field.definition.onDelete !== 'cascade') continue

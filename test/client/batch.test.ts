@@ -189,11 +189,11 @@ describe('a document of a batch', () => {
     const second = await notes.update(first, { views: 1 })
     expect(seen.at(-1)?.headers.has('if-match')).toBe(true)
     for (const stale of [
-      client.batch((b) => [b.notes.update(first, { views: 2 })]),
-      client.batch((b) => [b.notes.replace(first, { title: 'Two' })]),
-      client.batch((b) => [b.notes.delete(first)]),
+      () => client.batch((b) => [b.notes.update(first, { views: 2 })]),
+      () => client.batch((b) => [b.notes.replace(first, { title: 'Two' })]),
+      () => client.batch((b) => [b.notes.delete(first)]),
     ])
-      expect(await caught(stale)).toMatchObject({ code: 'precondition_failed', operation: 0 })
+      expect(await caught(stale())).toMatchObject({ code: 'precondition_failed', operation: 0 })
     const [third] = await client.batch((b) => [b.notes.update(second, { views: 3 })])
     const [read, replaced] = await client.batch((b) => [
       b.notes.get(third),

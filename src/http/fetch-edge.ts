@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.js'
 import type { Deadline } from '../service/deadline.js'
+import { endOfTurn } from '../slices.js'
 import type { Respond } from './answer.js'
 import { type Answer, type IncomingRequest, isStream } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
@@ -12,7 +13,11 @@ export const createFetchHandler =
   async (request: Request, second?: unknown): Promise<Response> => {
     try {
       const response = second === undefined ? undefined : findNodeResponse(request, second)
-      if (!response) return toResponse(await respond(fromRequest(request)), request.method)
+      if (!response) {
+        const answer = await respond(fromRequest(request))
+        await endOfTurn()
+        return toResponse(answer, request.method)
+      }
       const { status, headers, body } = fail(calledByNode())
       // Otherwise the client would wait for ever.
       response.writeHead(status, headers)

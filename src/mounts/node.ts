@@ -5,6 +5,7 @@ import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
 import { isPromise } from '../promises.js'
+import { endOfTurn } from '../slices.js'
 import type { Handler, MaybePromise } from '../types.js'
 import { endBehind, leavesBodyUnread } from './end-behind.js'
 import { addToLists } from './list-headers.js'
@@ -50,7 +51,9 @@ export function toNodeHandler(handler: Handler): NodeHandler {
     response.on('error', ignore)
     try {
       const answered = respond(new NodeRequest(request, response))
-      send(response, isPromise(answered) ? await answered : answered, request.method === 'HEAD')
+      const answer = isPromise(answered) ? await answered : answered
+      await endOfTurn()
+      send(response, answer, request.method === 'HEAD')
     } catch {
       giveUp(response)
     }

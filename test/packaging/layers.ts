@@ -66,7 +66,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'service',
   ],
   adapters: ['json', 'errors', 'options', 'slices', 'promises', 'filter', 'storage'],
-  mounts: ['json', 'errors', 'options', 'types', 'promises', 'auth', 'http'],
+  mounts: ['json', 'errors', 'options', 'types', 'slices', 'promises', 'auth', 'http'],
   'create-collection-service': [
     'errors',
     'types',

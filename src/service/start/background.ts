@@ -1,4 +1,5 @@
 import { createOrder } from '../../promises.js'
+import { endOfTurn } from '../../slices.js'
 import type { Logger } from '../../types/host.js'
 import type { Background, BackgroundScope } from '../call.js'
 
@@ -64,5 +65,11 @@ function leaveLine(lines: Map<string, number>, line: string): void {
   else lines.delete(line)
 }
 
-/** The answer goes out first: how long it takes must not depend on what comes behind it. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+/**
+ * The answer goes out first: how long it takes must not depend on what comes behind it. It leaves at the end of a
+ * turn of the event loop, before which the timer may fire.
+ */
+async function nextTurn(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  await endOfTurn()
+}

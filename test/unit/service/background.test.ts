@@ -27,7 +27,8 @@ test('the works of a line run one after another; beyond four they are left out i
   const seen: string[] = []
   const work = (name: string) => async (): Promise<void> => {
     seen.push(`${name} begins`)
-    await new Promise((resolve) => setImmediate(resolve))
+    // Longer than it takes the timers of all lines to fire.
+    await new Promise((resolve) => setTimeout(resolve, 20))
     seen.push(`${name} ends`)
     if (name === 'a1') throw new Error('lost')
   }

@@ -1,7 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ServiceError } from '../errors.js'
 import { type Answer, type IncomingRequest, isStream, type Text } from '../http/answer.js'
-import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
 import { isPromise } from '../promises.js'
@@ -9,7 +7,8 @@ import { endOfTurn } from '../slices.js'
 import type { Handler, MaybePromise } from '../types.js'
 import { endBehind, leavesBodyUnread } from './end-behind.js'
 import { addToLists } from './list-headers.js'
-import { type ParsedRequest, readParsedBody } from './parsed-body.js'
+import { readMessageBody, type Time } from './message-body.js'
+import type { ParsedRequest } from './parsed-body.js'
 import { readHeader } from './read-header.js'
 import { sendPieces } from './send-pieces.js'
 
@@ -50,6 +49,8 @@ export function toNodeHandler(handler: Handler): NodeHandler {
     // Without a listener, a broken connection would end the process.
     response.on('error', ignore)
     try {
+      // By then there is what came in the packet of the head: a body that is whole needs no wait, and no timer.
+      if (request.headers?.['content-length'] !== undefined) await undefined
       const answered = respond(new NodeRequest(request, response))
       const answer = isPromise(answered) ? await answered : answered
       await endOfTurn()
@@ -159,51 +160,6 @@ const originals = new WeakMap<Request, IncomingMessage>()
  */
 export const nodeRequest = <T extends IncomingMessage = IncomingMessage>(request: Request): T | undefined =>
   originals.get(request) as T | undefined
-
-type Time = Parameters<IncomingRequest['readBody']>[1]
-
-function readMessageBody(request: FrameworkRequest, limit: number, time: Time): MaybePromise<Uint8Array> {
-  const parsed = readParsedBody(request)
-  if (parsed) {
-    if (parsed.length > limit) throw tooLarge(limit)
-    return parsed
-  }
-  if (request.readableEnded)
-    throw new TypeError(
-      "the host has read the body of this request and has not handed it over: set node's request.body to it first",
-    )
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
-  return collectMessage(request, limit, time)
-}
-
-function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const body = createBodyBytes()
-    let isOver = false
-    const end = (error: () => ServiceError): void => {
-      if (isOver) return
-      isOver = true
-      reject(error())
-    }
-    const onBroken = (): void => end(tooSlow)
-    // The listeners may stay when the body is there: they go with the request.
-    request
-      .on('data', (chunk: Uint8Array) => {
-        if (isOver) return
-        if (body.length + chunk.length <= limit) return body.add(chunk)
-        request.pause()
-        end(() => tooLarge(limit))
-      })
-      .on('end', () => {
-        if (!isOver) resolve(body.join())
-        isOver = true
-      })
-      .on('error', onBroken)
-      .on('close', onBroken)
-    time.onOver(onBroken)
-    if (request.destroyed) onBroken()
-  })
-}
 
 function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
   if (response.headersSent || response.destroyed) {

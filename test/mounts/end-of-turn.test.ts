@@ -63,5 +63,7 @@ test('a fake clock that was there first is not asked', async () => {
   vi.resetModules()
   vi.useFakeTimers()
   const { endOfTurn } = await import('../../src/slices.js').finally(() => vi.useRealTimers())
+  // What is imported next has no part in this.
+  vi.resetModules()
   expect(endOfTurn()).toBeUndefined()
 })

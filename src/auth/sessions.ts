@@ -44,7 +44,7 @@ export function issueSession(
   const token = createToken()
   const [createdAt = LAST_TIME, expiresAt = LAST_TIME] = [now, now + lifetime].map(formatTimestamp)
   const marks = { _id: digestToken(token), _version: drawFirstVersion() }
-  const insert: StoredDocument = { ...marks, user: userId, stamp, createdAt, expiresAt }
+  const insert: StoredDocument = { user: userId, stamp, createdAt, expiresAt, ...marks }
   return { issued: { token, expiresAt }, step: { in: SESSIONS, insert } }
 }
 

@@ -93,11 +93,11 @@ export function checkCaller(caller: unknown): KnownCaller | null {
   // Each property is read once: a getter could give another value after the check.
   const { id, roles, ...fields } = caller
   if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
-  if (roles === undefined) return fromHost({ ...fields, id })
+  if (roles === undefined) return fromHost({ id, ...fields })
   if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
     throw new TypeError(`the "roles" of a caller must be an array, each of them ${STORABLE}`)
   }
-  return fromHost({ ...fields, id, roles: [...roles] })
+  return fromHost({ id, roles: [...roles], ...fields })
 }
 
 const STORABLE = 'a string without NUL and lone surrogates'

@@ -188,7 +188,7 @@ function readTree(pairs: readonly string[]): RawQuery {
     throw new ServiceError('invalid_query', 'The query string has too many parameters.', { cause })
   }
   const { q = {}, sort = {}, ...rest } = tree
-  const query: RawQuery = { ...readFilter(q), sort: new Map(Object.entries(sort)), ...rest }
+  const query: RawQuery = { sort: new Map(Object.entries(sort)), ...readFilter(q), ...rest }
   if (countValues(query) !== pairs.length) {
     throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')
   }

@@ -99,10 +99,8 @@ function permitToCreate(call: Call, collection: Collection, isBarred: boolean): 
   if (isClosed) throw registrationClosed()
   if (rules.length === 0) throw denied(call.caller)
   if (isBarred) throw idGiven()
-  return {
-    ...{ collection, rules, session: call.session },
-    again: (own) => permitToCreate(own, collection, isBarred),
-  }
+  const again: Permit['again'] = (own) => permitToCreate(own, collection, isBarred)
+  return { collection, rules, session: call.session, again }
 }
 
 const NO_RULES: readonly Rule[] = []
@@ -116,10 +114,8 @@ export function authorizeWrite(call: Call, collection: Collection, operation: 'u
   const rules = selectWriteRules(collection.permissions[operation], caller)
   trace(call, collection, operation, rules)
   if (rules.length === 0 && caller === null) throw denied(caller)
-  return {
-    ...{ collection, rules, session: call.session },
-    again: (own) => authorizeWrite(own, collection, operation),
-  }
+  const again: Permit['again'] = (own) => authorizeWrite(own, collection, operation)
+  return { collection, rules, session: call.session, again }
 }
 
 /**

@@ -71,7 +71,7 @@ export function createStatements(dialect: SqlDialect): Statements {
       const where = condition.sql === 'TRUE' ? '' : ` WHERE ${condition.sql}`
       return write(`FROM ${dialect.table(collection)}${where}`, bind, isExact)
     })
-    return { ...statement, isExact }
+    return { isExact, ...statement }
   }
   const select = (
     columns: string,

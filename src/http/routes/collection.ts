@@ -42,13 +42,13 @@ function headPage(
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers
   const base = `${prefix}/${name}`
-  if (kept?.link?.prefix === base) return { ...headers, link: kept.link.header }
+  if (kept?.link?.prefix === base) return { link: kept.link.header, ...headers }
   const { queryBytes } = call.service.plan.limits
   const after = `after=${writeCursor(sort, next.last, next.passed)}`
   const place = others.length + after.length <= queryBytes ? after : `skip=${next.passed}`
   const link = `<${base}?${others}${place}>; rel="next"`
   if (kept) kept.link = { prefix: base, header: link }
-  return { ...headers, link }
+  return { link, ...headers }
 }
 
 /** `GET /:collection/count`. */

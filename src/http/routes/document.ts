@@ -66,7 +66,7 @@ export const remove: DocumentEndpoint = {
     if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
     const isExpected = readExpectation(exchange)
     exchange.refuseQuery()
-    await deleteDocument(call, { ...permit, id, isExpected })
+    await deleteDocument(call, { id, isExpected, ...permit })
     return NOTHING
   },
 }
@@ -81,7 +81,7 @@ async function update(
   if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
   const isExpected = readExpectation(exchange)
   const body = await exchange.readBody()
-  return answerWritten(await updateDocument(call, { ...permit, id, isExpected }, { mode, body }))
+  return answerWritten(await updateDocument(call, { id, isExpected, ...permit }, { mode, body }))
 }
 
 /**

@@ -26,7 +26,7 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
 export function showAccount(call: Call, auth: AuthPlan, user: StoredDocument): MaybePromise<Document> {
   const { service, deadline, store, binding } = call
   const parts = { deadline, store, session: undefined, now: binding.now }
-  const own = createCall(service, { ...parts, caller: callerOf(auth, user) })
+  const own = createCall(service, { caller: callerOf(auth, user), ...parts })
   const learning = own.learnToRead(auth.users)
   return learning ? learning.then(() => showTo(own, auth, user)) : showTo(own, auth, user)
 }

@@ -63,7 +63,7 @@ export class BatchReader implements Reader {
       return found.slice(0, query.limit ?? undefined)
     }
     if (this.#isAside) return this.#readBase().list(query)
-    return this.#store.list(collection, { ...others, filter: this.#allowed.restrict(asked) })
+    return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })
   }
 
   /** Finds documents until they have so many bytes, counted roughly; of the others it gives the ids. */

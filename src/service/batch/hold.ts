@@ -24,7 +24,7 @@ export function createHold(sort: readonly OrderKey[], bytes = Number.POSITIVE_IN
         return document
       }
       const { _id, _version } = document
-      const stub = { ...pickOwn(document, ordering), _id, _version }
+      const stub = Object.assign({}, pickOwn(document, ordering), { _id, _version })
       cut.add(stub)
       return stub
     },

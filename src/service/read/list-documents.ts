@@ -31,7 +31,7 @@ export function listDocuments(call: Call, reading: Reading): MaybePromise<Page> 
   const { access, query } = reading
   if (!query.isTotalAsked) return listPage(call, reading)
   return whenReady(countDocuments(call, access, query.filter), (total) =>
-    whenReady(listPage(call, reading), (page) => ({ ...page, total })),
+    whenReady(listPage(call, reading), (page) => ({ total, ...page })),
   )
 }
 
@@ -45,7 +45,7 @@ function listPage(call: Call, reading: Reading): MaybePromise<Page> {
     const next = page.last && { next: { last: page.last, passed } }
     const printing = page.rest.length === 0 ? printShort(call, page.documents, reading) : undefined
     return whenReady(printing, (short) => {
-      if (short !== undefined) return { ...hold(short), ...next }
+      if (short !== undefined) return Object.assign(hold(short), next)
       const json = write(call, reading, false, (current) =>
         readPageBatches(current.store.read(access), query, page),
       )

@@ -136,9 +136,9 @@ export const readPage = (reader: Reader, walk: Walk, limit: number): MaybePromis
     const documents = hasNext ? found.documents.slice(0, limit) : found.documents
     const rest = found.rest.slice(0, limit - documents.length)
     const page = { documents, rest, size: documents.length + rest.length }
-    if (!hasNext) return { ...page, last: undefined }
-    if (rest.length === 0) return { ...page, last: documents.at(-1) }
-    return findLast(reader, walk.filter, rest).then((last) => ({ ...page, last: last ?? documents.at(-1) }))
+    if (!hasNext) return { last: undefined, ...page }
+    if (rest.length === 0) return { last: documents.at(-1), ...page }
+    return findLast(reader, walk.filter, rest).then((last) => ({ last: last ?? documents.at(-1), ...page }))
   })
 
 /** The last of some ids whose document still exists and still matches. */

@@ -53,7 +53,7 @@ async function planUpdate(
 ): Promise<Attempt<Written>> {
   const found = await findTarget(call, target)
   const { now } = call.binding
-  const updated = await judgeChange(call, target, { ...change, found, now })
+  const updated = await judgeChange(call, target, { found, now, ...change })
   const { stored, access } = found
   if (!updated.writes)
     return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored: updated.ignored } }
@@ -61,7 +61,7 @@ async function planUpdate(
   const settled = asking && (await asking)
   const { secrets } = updated
   const hashes = secrets.size > 0 ? await hashSecrets(call, secrets, hashed) : NO_HASHES
-  return planReplacement(call, target, { ...updated, ...settled, found, hashes, now })
+  return planReplacement(call, target, { found, hashes, now, ...updated, ...settled })
 }
 
 /** Asks the hook of a collection about the next version of a document. `now` is in stored form. */
@@ -144,7 +144,7 @@ async function judgeChange(
       judgeMatching(
         call,
         collection,
-        { before: stored, after: { ...after, _id: stored._id }, renewed: unseen },
+        { before: stored, after: { _id: stored._id, ...after }, renewed: unseen },
         { referable, tells, describe: (reference) => faultSeen(reference, { given, isShown }) },
       ),
     isShown,

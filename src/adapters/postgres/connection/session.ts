@@ -122,7 +122,8 @@ export function createSessions(source: PoolSource): Sessions {
         return toRows(answer)
       }
       const partOf = (text: string, values: readonly Value[] = []): Part => ({
-        ...{ text, values },
+        text,
+        values,
         name: prepared.nameOf(client, text) ?? '',
       })
       const sendOwn = (...parts: readonly Part[]): Promise<RowsRead> =>

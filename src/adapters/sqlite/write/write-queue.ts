@@ -119,7 +119,7 @@ export function createWriteQueue(
   return {
     write: (write) =>
       new Promise((resolve, reject) => {
-        waiting.push({ ...write, since: performance.now(), resolve, reject })
+        waiting.push({ since: performance.now(), resolve, reject, ...write })
         schedule()
       }),
     watch: () => watches.begin(running.map(({ steps }) => steps)),

@@ -67,7 +67,8 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   }
   const set = bindSet(rule, call)
   if (!set) return { kind: 'refused' }
-  const given: JsonObject = { ...cutUndeclared(collection, kept.body), ...set }
+  const body = cutUndeclared(collection, kept.body)
+  const given: JsonObject = rule.set.size > 0 ? { ...body, ...set } : body
   const update: Update = {
     mode,
     named: normaliseUpdate(collection.fields, mode, given),
@@ -78,7 +79,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const unseen = findUnseen(collection, given, update, draft)
   const next = { after, unseen }
   const sieve = new Sieve(call, trial)
-  const faults = yield* judgeUpdate(collection, given, update, { ...draft, next, tells: sieve.tells })
+  const faults = yield* judgeUpdate(collection, given, update, { next, tells: sieve.tells, ...draft })
   const unfitting = sieve.judge(faults)
   if (unfitting) return unfitting
 
@@ -87,7 +88,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const written = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
   const fields = call.service.attachments.get(collection.name)?.settle(stored, written, unseen) ?? written
   const { _id, createdAt, createdBy } = stored
-  const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
+  const document = { _id, createdAt, createdBy, updatedAt: now, ...fields }
   if (!call.judge.admits(rule, document)) return { kind: 'refused' }
   return { kind: 'fits', writes, fields, secrets, given, unseen }
 }

@@ -9,6 +9,7 @@ import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js
 import { and, everything, type FieldRef, type Filter, ID, isId } from '../../src/filter/filter.js'
 import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { createMemoryAdapter } from '../../src/index.js'
+import { START } from '../../src/service/read/read-batches.js'
 import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 
@@ -81,6 +82,15 @@ describe('what was read', () => {
     expect(await find(0)).toBe(first)
     expect((await list({ filter: contains('text 0') }))[0]).toBe(first)
     expect(isFrozen(first)).toBe(true)
+  })
+
+  test('is not read again in as many documents as a list without a limit begins with', async () => {
+    const more = Array.from({ length: START + 10 }, (_, i) => insert(documentOf(10 + i, 10 + i)))
+    for (let i = 0; i < more.length; i += 500) await adapter.write(more.slice(i, i + 500), {})
+    const found = await list({ limit: START, bytes: 2 ** 20 })
+    expect(found).toHaveLength(START)
+    const again = await list({ limit: START, bytes: 2 ** 20 })
+    expect(again.every((one, i) => one === found[i])).toBe(true)
   })
 
   test('is another after it was replaced, gone after it was removed, back after it came back', async () => {

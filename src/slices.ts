@@ -182,7 +182,7 @@ const { setImmediate: given } = globalThis as {
   readonly setImmediate?: ((run: () => void) => unknown) & { readonly clock?: unknown }
 }
 
-// The runtime's own functions, read at start: a fake clock of a test must not stop work under way. One that was
-// there first has a `clock`: no request may wait for somebody to turn its hands.
+// The runtime's own functions, read at start: a fake clock of a test must not stop work under way. One of vitest or
+// jest that was there first has a `clock`: no request may wait for somebody to turn its hands.
 const soon = given && !given.clock ? given : undefined
 const later = setTimeout

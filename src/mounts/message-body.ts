@@ -25,12 +25,16 @@ export function readMessageBody(request: ParsedRequest, limit: number, time: Tim
 
 /** A body that is there already; `null` where some of it is still to come. */
 function readWhole(request: IncomingMessage, length: number): Uint8Array | null {
-  if (length === 0 || request.readableLength !== length) return null
-  const whole = request.read()
+  if (length === 0 || request.readableFlowing || request.readableLength !== length) return null
+  const whole = toBytes(request, request.read())
   // Otherwise the request would never end.
   request.resume()
   return whole
 }
+
+/** What a stream gives, which is text where somebody has set its encoding. */
+const toBytes = (request: IncomingMessage, given: Uint8Array | string): Uint8Array =>
+  typeof given === 'string' ? Buffer.from(given, request.readableEncoding ?? 'utf8') : given
 
 function collectMessage(request: IncomingMessage, limit: number, time: Time): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -44,8 +48,9 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
     const onBroken = (): void => end(tooSlow)
     // The listeners may stay when the body is there: they go with the request.
     request
-      .on('data', (chunk: Uint8Array) => {
+      .on('data', (given: Uint8Array | string) => {
         if (isOver) return
+        const chunk = toBytes(request, given)
         if (body.length + chunk.length <= limit) return body.add(chunk)
         request.pause()
         end(() => tooLarge(limit))
@@ -56,6 +61,8 @@ function collectMessage(request: IncomingMessage, limit: number, time: Time): Pr
       })
       .on('error', onBroken)
       .on('close', onBroken)
+      // It may be paused, by the mount or by somebody before it.
+      .resume()
     time.onOver(onBroken)
     if (request.destroyed) onBroken()
   })

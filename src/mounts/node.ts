@@ -49,12 +49,17 @@ export function toNodeHandler(handler: Handler): NodeHandler {
     // Without a listener, a broken connection would end the process.
     response.on('error', ignore)
     try {
-      // By then there is what came in the packet of the head: a body that is whole needs no wait, and no timer.
-      if (request.headers?.['content-length'] !== undefined) await undefined
-      const answered = respond(new NodeRequest(request, response))
+      if (request.headers?.['content-length'] !== undefined && request.readableFlowing === null) {
+        // Who listens meanwhile must not begin what we then miss.
+        request.pause()
+        // By then there is what came in the packet of the head: a body that is whole needs no wait, and no timer.
+        await undefined
+      }
+      const incoming = new NodeRequest(request, response)
+      const answered = respond(incoming)
       const answer = isPromise(answered) ? await answered : answered
       await endOfTurn()
-      send(response, answer, request.method === 'HEAD')
+      send(response, answer, request.method === 'HEAD', incoming.isWhole)
     } catch {
       giveUp(response)
     }
@@ -70,6 +75,8 @@ class NodeRequest implements IncomingRequest {
   readonly method: string
   readonly target: string
   readonly mountPath: string
+  /** Whether its whole body was there when it was asked for. */
+  isWhole = false
 
   constructor(request: FrameworkRequest, response: ServerResponse) {
     this.#request = request
@@ -89,7 +96,9 @@ class NodeRequest implements IncomingRequest {
   }
 
   readBody(limit: number, time: Time): MaybePromise<Uint8Array> {
-    return readMessageBody(this.#request, limit, time)
+    const body = readMessageBody(this.#request, limit, time)
+    this.isWhole = !isPromise(body)
+    return body
   }
 
   onGone(listener: () => void): () => void {
@@ -161,7 +170,12 @@ const originals = new WeakMap<Request, IncomingMessage>()
 export const nodeRequest = <T extends IncomingMessage = IncomingMessage>(request: Request): T | undefined =>
   originals.get(request) as T | undefined
 
-function send(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): void {
+function send(
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+  isHead: boolean,
+  isRead: boolean,
+): void {
   if (response.headersSent || response.destroyed) {
     if (isStream(body)) body.cancel()
     return
@@ -173,7 +187,7 @@ function send(response: ServerResponse, { status, headers, body }: Answer, isHea
   )
   if (typeof body === 'string') all['content-length'] = Buffer.byteLength(body)
   else if (body !== null && !isStream(body)) all['content-length'] = body.length
-  const isEarly = response.req !== undefined && leavesBodyUnread(response.req)
+  const isEarly = !isRead && response.req !== undefined && leavesBodyUnread(response.req)
   if (isEarly) all.connection = 'close'
   response.writeHead(status, all)
   if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)

@@ -1,7 +1,7 @@
 import { createRequest, createResponse, type MockResponse } from 'node-mocks-http'
 import { describe, expect, test, vi } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { seeded } from './support/node.js'
+import { JSON_BODY, seeded } from './support/node.js'
 
 interface Asked {
   /** How many answers have left. */
@@ -66,4 +66,26 @@ test('a fake clock that was there first is not asked', async () => {
   // What is imported next has no part in this.
   vi.resetModules()
   expect(endOfTurn()).toBeUndefined()
+})
+
+test.each([
+  ['a read', () => new Request('http://localhost/articles')],
+  [
+    'a create',
+    () =>
+      new Request('http://localhost/articles', {
+        method: 'POST',
+        body: '{"title":"Last"}',
+        headers: JSON_BODY,
+      }),
+  ],
+])('%s that is under way is answered before the service is closed', async (_, createRequest) => {
+  const { handler } = seeded()
+  await handler.ready()
+  const told: string[] = []
+  const answered = handler(createRequest()).then(({ status }) => told.push(`answered with ${status}`))
+  await handler.close()
+  told.push('closed')
+  await answered
+  expect(told).toEqual([expect.stringMatching(/^answered with 20/), 'closed'])
 })

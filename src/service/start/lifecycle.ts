@@ -1,6 +1,7 @@
 import { DELIVERIES_PLAN } from '../../auth/deliveries.js'
 import { LEDGERS_PLAN } from '../../auth/ledger.js'
 import { SESSIONS_PLAN } from '../../auth/sessions.js'
+import { endOfTurn } from '../../slices.js'
 import type { StorageAdapter } from '../../storage.js'
 import type { Service } from '../call.js'
 import { plansOf } from '../changes/log/log-plans.js'
@@ -78,7 +79,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     await ending
   }
   const closeStorage = async (): Promise<void> => {
-    // Every request is answered by then; work that never ends must not keep the process alive.
+    // Every request has its answer by then; work that never ends must not keep the process alive.
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, plan.limits.requestSeconds * 1000)
@@ -93,6 +94,9 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     })
     await Promise.race([answers.idle(), stuck])
     clearInterval(looking)
+    // The answers leave at the end of a turn; the one that was last may wait for the next one.
+    await endOfTurn()
+    await endOfTurn()
     if (opening) await adapter.close()
   }
   return {

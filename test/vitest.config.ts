@@ -56,12 +56,13 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Files that put other modules in the place of some: they load theirs alone. All others share what they load. */
+/** Files that put other modules in the place of some, or count what runs: they load theirs alone. All others share it. */
 const ALONE = [
   'test/adapters/postgres.test.ts',
   'test/adapters/sqlite.test.ts',
   'test/durability/postgres-silence.test.ts',
   'test/mutants/*.test.ts',
+  'test/packaging/way-of-a-request.test.ts',
   'test/security/stored-hashes.test.ts',
   'test/unit/http/kept-work.test.ts',
 ]

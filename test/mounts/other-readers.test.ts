@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { open, seeded, useListen } from './support/node.js'
+import { open, seeded, sendPackets, useListen } from './support/node.js'
 
 /** Others may read a request before the service does, or beside it. */
 
 const listen = useListen()
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 const BODY = Buffer.from(JSON.stringify({ title: 'Hellö' }))
 const headOf = (length: number): Buffer =>
@@ -72,17 +71,10 @@ async function exchange(read: Reader, packets: readonly Buffer[]): Promise<strin
   const serve = toNodeHandler(handler)
   const listener: RequestListener = (request, response) => read(request, () => void serve(request, response))
   const socket = await open(await listen(listener))
-  let text = ''
-  socket.setEncoding('utf8').on('data', (piece) => {
-    text += piece
-  })
-  for (const packet of packets) {
-    socket.write(packet)
-    await sleep(10)
-  }
-  while (!text.includes('\r\n\r\n')) await once(socket, 'data')
+  const received = await sendPackets(socket, packets)
+  while (!received().includes('\r\n\r\n')) await once(socket, 'data')
   socket.destroy()
-  return text
+  return received()
 }
 
 describe.each(READERS)('a request of which somebody %s', (_, read) => {

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { afterEach, expect, test, vi } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
-import { open, seeded, useListen } from './support/node.js'
+import { open, seeded, sendPackets, useListen } from './support/node.js'
 
 const listen = useListen()
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 const BODY = JSON.stringify({ title: 'Hello' })
 const HEAD = [
@@ -30,15 +29,9 @@ test.each<[string, readonly string[], { answers: number; timers: number }]>([
   await handler.ready()
   const socket = await open(await listen(toNodeHandler(handler)))
   const timed = vi.spyOn(globalThis, 'setTimeout')
-  let text = ''
-  socket.setEncoding('utf8').on('data', (piece) => {
-    text += piece
-  })
-  for (const packet of packets) {
-    socket.write(packet)
-    await sleep(50)
-  }
-  while (text.split('HTTP/1.1 201 Created').length <= expected.answers) await once(socket, 'data')
+  const received = await sendPackets(socket, packets)
+  while (received().split('HTTP/1.1 201 Created').length <= expected.answers) await once(socket, 'data')
+  const text = received()
   const timers = timed.mock.calls.filter(([, ms = 0]) => ms >= 1000).length
   expect({ answers: text.split(BODY.slice(1, -1)).length - 1, timers }).toEqual(expected)
   // The connection stays as it was.

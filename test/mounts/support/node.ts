@@ -111,6 +111,22 @@ export async function open(port: number, ...lines: string[]): Promise<Socket> {
   return socket
 }
 
+/** Sends packets, each of which is read by itself. Tells what has come back so far. */
+export async function sendPackets(
+  socket: Socket,
+  packets: readonly (string | Buffer)[],
+): Promise<() => string> {
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+  })
+  for (const packet of packets) {
+    socket.write(packet)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return () => text
+}
+
 /** What comes back until the other side hangs up. */
 export async function readAll(socket: Socket): Promise<{ status: number; text: string }> {
   const text = Buffer.concat(await socket.toArray()).toString('latin1')

@@ -59,7 +59,7 @@ export interface Way {
   readonly path: ReadPath
 }
 
-/** The most documents that a bounded read may look at: what a list without a limit begins with (CONTRACT.md §2). */
+/** The most documents that a bounded read may look at: what a list without a limit begins with. */
 export const MAX_BOUNDED = 1500
 
 /** From this number on, sorting costs more than a path in the requested order. */

@@ -5,6 +5,7 @@ import { createBodyBytes, tooLarge, tooSlow } from '../http/body-bytes.js'
 import type { MaybePromise } from '../types.js'
 import { type ParsedRequest, readParsedBody } from './parsed-body.js'
 
+/** The time in which a body has to arrive. */
 export type Time = Parameters<IncomingRequest['readBody']>[1]
 
 /** The bytes of a request's body, as its framework has read them, or from the stream. Throws `body_too_large`. */

@@ -144,7 +144,7 @@ async function judgeChange(
       judgeMatching(
         call,
         collection,
-        { before: stored, after: { _id: stored._id, ...after }, renewed: unseen },
+        { before: stored, after: { ...after, _id: stored._id }, renewed: unseen },
         { referable, tells, describe: (reference) => faultSeen(reference, { given, isShown }) },
       ),
     isShown,

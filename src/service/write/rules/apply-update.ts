@@ -88,7 +88,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const written = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
   const fields = call.service.attachments.get(collection.name)?.settle(stored, written, unseen) ?? written
   const { _id, createdAt, createdBy } = stored
-  const document = { _id, createdAt, createdBy, updatedAt: now, ...fields }
+  const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
   if (!call.judge.admits(rule, document)) return { kind: 'refused' }
   return { kind: 'fits', writes, fields, secrets, given, unseen }
 }

@@ -85,12 +85,22 @@ const common: Options = {
   define: { PACKAGE_VERSION: JSON.stringify(manifest.version) },
   // One copy of each module, whichever subpath asks for it.
   splitting: true,
+  // Each makes it smaller: the bundler, and the minifier after it.
+  esbuildOptions(options) {
+    options.minifySyntax = true
+  },
   treeshake: true,
   silent: true,
   // The package is downloaded more often than its bundles are read; maps without sources would be of no use to anybody.
   minify: 'terser',
+  // Functions that are used once stay where they are: in the place of its call, one would be made anew for each call. For
+  // a generator that takes 8 us, and with it all that it sees lives until the next full collection.
   // Of what is thrown and not caught, Node prints the line from which it came. A line that ends a statement needs no semicolon.
-  terserOptions: { ecma: 2020, compress: { passes: 3 }, format: { max_line_len: 800, semicolons: false } },
+  terserOptions: {
+    ecma: 2020,
+    compress: { passes: 3, reduce_funcs: false },
+    format: { max_line_len: 800, semicolons: false },
+  },
 }
 
 const modules: Options = {

@@ -58,10 +58,7 @@ export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
   if (count > MAX_KEPT) {
     return {
       add: (item) => void kept.push(item),
-      *finish(slice) {
-        const sorted = yield* mergeSort(kept, order, slice)
-        return count < sorted.length ? sorted.slice(0, count) : sorted
-      },
+      finish: (slice) => sortFirst(kept, order, count, slice),
     }
   }
   return {
@@ -72,11 +69,20 @@ export function createSorter<T>(order: Compare<T>, count: number): Sorter<T> {
       kept.splice(place, 0, item)
       if (kept.length > count) kept.pop()
     },
-    // biome-ignore lint/correctness/useYield: it is all in order already
-    *finish() {
-      return kept
-    },
+    finish: () => giveAll(kept),
   }
+}
+
+// These stand alone because a generator that is made for each list costs as much as a short list: see CONTRIBUTING.md.
+
+function* sortFirst<T>(items: T[], order: Compare<T>, count: number, slice: Slice): Sliced<readonly T[]> {
+  const sorted = yield* mergeSort(items, order, slice)
+  return count < sorted.length ? sorted.slice(0, count) : sorted
+}
+
+// biome-ignore lint/correctness/useYield: what is in order needs no steps
+function* giveAll<T>(items: readonly T[]): Sliced<readonly T[]> {
+  return items
 }
 
 /** The index at which an item belongs among sorted ones. */

@@ -18,6 +18,8 @@ export interface Page {
   /** The most bytes of text to read. */
   readonly bytes: number | undefined
   readonly mayBeLong: boolean
+  /** Whether it is read more than once. */
+  readonly isKept: boolean
   /** Writes the text with the columns of `asked` as values, where the page can be read for several at once. */
   readonly join?: (() => string) | undefined
 }
@@ -25,11 +27,14 @@ export interface Page {
 /** Reads a page with some values. */
 export type ReadPage = (values: readonly Value[], caller: Caller) => Promise<Texts>
 
-/** How many times larger the text of a document usually is, at most, than its stored form. */
-const COMPRESSION = 16
+/** The fewest bytes for each document of a page that is first tried as a whole. One that is kept can learn. */
+const MIN_SHARE = { once: 3200, kept: 256 }
 
-/** The bytes for each document of a page that is likely to fit as a whole. */
-const LIKELY_SHARE = 200 * COMPRESSION
+/** How many times larger than its share of the bytes a document of a page may be that fits as a whole. */
+const MAX_SHARES = 4
+
+/** How often a page that did not fit is not tried as a whole again. */
+const PAUSE = 15
 
 /** The most documents of a page that is read with others, its bytes, and those of a stored document. */
 const JOINED = { most: 32, bytes: 65_536, stored: 8192 }
@@ -80,6 +85,7 @@ function createReadAlone({
   values: { length },
   most,
   bytes,
+  isKept,
 }: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
   if (most <= 1 || bytes === undefined) {
     const all = writeAll(text)
@@ -88,14 +94,18 @@ function createReadAlone({
     })
   }
   // A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice.
-  const share = Math.floor(bytes / most)
-  const [whole, stored] = [1, 2].map((i) => `$${length + i}::float8`)
-  const list = share < LIKELY_SHARE ? undefined : writeList(text, `${whole}`, `${stored}`)
+  const share = bytes / most
+  const [whole, size] = [1, 2].map((i) => `$${length + i}::float8`)
+  const mayFit = share >= (isKept ? MIN_SHARE.kept : MIN_SHARE.once)
+  const list = mayFit ? writeList(text, `${whole}`, `${size}`) : undefined
   let first: string | undefined
+  let paused = 0
   return async ({ readRows }, values) => {
-    if (list !== undefined) {
-      const [[found] = []] = await readRows(list, [...values, bytes, share / COMPRESSION])
+    if (paused > 0) paused -= 1
+    else if (list !== undefined) {
+      const [[found] = []] = await readRows(list, [...values, bytes, MAX_SHARES * share])
       if (typeof found === 'string') return { texts: [found] }
+      paused = PAUSE
     }
     first ??= writeFirst(text, `${whole}`)
     return readFirst(readRows, first, [...values, bytes])

@@ -26,10 +26,12 @@ const LIST = `'[' || coalesce(string_agg(document, ','), '') || ']'`
 
 /**
  * Selects a page as the JSON of one list, which is cheaper than rows. NULL where it has more than `bytes` of
- * text, or a stored document of more than `stored`.
+ * text, or a document of more than `size`, as stored or as it is without compression: that is not converted.
  */
-export function writeList(page: string, bytes: string, stored: string): string {
-  const written = `SELECT CASE WHEN pg_column_size(document) <= ${stored} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
+export function writeList(page: string, bytes: string, size: string): string {
+  // A document that is joined to an empty one is the same, but without compression.
+  const isSmall = `pg_column_size(document) <= ${size} AND pg_column_size('{}'::jsonb || document) <= ${size}`
+  const written = `SELECT CASE WHEN ${isSmall} THEN document::text END AS document FROM (${page}) AS page OFFSET 0`
   const fits = `count(document) = count(*) AND coalesce(sum(octet_length(document)), 0) <= ${bytes}`
   return `SELECT CASE WHEN ${fits} THEN ${LIST} END AS documents FROM (${written}) AS written`
 }

@@ -43,7 +43,15 @@ export function createReads({
       const most = Math.min(countNamed(indexesOf(collection), filter), limit ?? Number.POSITIVE_INFINITY)
       const mayBeLong = isLong(collection, query)
       const join = isSimple ? () => joined.page(collection, query).text : undefined
-      const readPage = createPageReader(use, watch, { text, values, most, bytes, mayBeLong, join })
+      const readPage = createPageReader(use, watch, {
+        text,
+        values,
+        most,
+        bytes,
+        mayBeLong,
+        isKept: isSimple,
+        join,
+      })
       return { text, isExact, mayBeLong, readPage }
     },
   })

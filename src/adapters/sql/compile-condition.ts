@@ -113,7 +113,7 @@ function compileLeaf(leaf: Leaf, isNegated: boolean, compilation: Compilation): 
   if (leaf.kind === 'match') {
     const sql = skipPatterns
       ? undefined
-      : compileComparison(field, isNegated, dialect, (text) => dialect.match(text, leaf.pattern, bind))
+      : compileComparison(field, isNegated, dialect, (text) => dialect.match(text, leaf.pattern, bind, field))
     return sql === undefined ? { sql: 'TRUE', isExact: false } : { sql, isExact: true }
   }
   if (!canHold(field.type, leaf.value)) return isNegated ? TRUE : FALSE

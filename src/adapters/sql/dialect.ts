@@ -57,8 +57,11 @@ export interface SqlDialect {
   readonly isPresent: (path: string, kind: PresentKind) => string
   /** Whether any element of the array at a place satisfies a condition on its typed value: never NULL. */
   readonly hasElement: (field: FieldRef, condition: (value: string) => string) => string
-  /** Whether a text contains a match; `undefined` where the engine cannot express the same pattern. */
-  readonly match: (text: string, pattern: Pattern, bind: Bind) => string | undefined
+  /**
+   * Whether a text at a place, or of an element there, contains a match; `undefined` where the engine cannot express the
+   * same pattern.
+   */
+  readonly match: (text: string, pattern: Pattern, bind: Bind, field: FieldRef) => string | undefined
   /**
    * Whether a value is one of several of one type. They are one parameter, so their number does not change
    * the statement.

@@ -135,6 +135,25 @@ describe('what comes from the server', () => {
     expect(await watch(() => adapter.list('things', { ...query, limit: 51 }))).toHaveLength(1)
   })
 
+  test('is one statement for a page of many small documents; one that is too large is not tried each time', async () => {
+    const read = async (from: number, to: number): Promise<number> => {
+      const filter = and([
+        { kind: 'gte', field: n, value: from },
+        { kind: 'lt', field: n, value: to },
+      ])
+      const query = { filter, sort: byN, skip: 0, limit: 1501, bytes: 2 ** 20 }
+      const statements = await watch(async () => {
+        const listed = await adapter.list('things', query)
+        expect(listed).toEqual(documents.slice(from, to))
+      })
+      return statements.length
+    }
+    const [small, large] = [() => read(1, 3), () => read(3, 5)]
+    expect([await small(), await small(), await large()]).toEqual([1, 1, 2])
+    for (let i = 0; i < 15; i++) expect(await large()).toBe(1)
+    expect([await large(), await small()]).toEqual([2, 1])
+  })
+
   test('is never more than the bytes that were asked for, or one document', async () => {
     for (const bytes of [1, 100_000, 2 ** 20]) {
       const query = { filter: everything, sort: byN, skip: 0, limit: null, bytes }

@@ -36,8 +36,8 @@ const MAX_SHARES = 4
 /** How often a page that did not fit is not tried as a whole again. */
 const PAUSE = 15
 
-/** The most documents of a page that is read with others, its bytes, and those of a stored document. */
-const JOINED = { most: 32, bytes: 65_536, stored: 8192 }
+/** The most documents of a page that is read with others, its bytes, and those of one document. */
+const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 
 /** Creates what reads a page. Small pages that are asked for together are read together. */
 export function createPageReader(use: Connections['use'], watch: Watch, page: Page): ReadPage {
@@ -47,8 +47,8 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
     use((session) => readAlone(session, values), caller, { mayBeLong })
   if (!join || mayBeLong || most > JOINED.most) return alone
 
-  const { bytes, stored } = JOINED
-  const text = writeJoined(writeList(join(), String(bytes), String(Math.min(stored, bytes / most))), values)
+  const { bytes, size } = JOINED
+  const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
   return createBatch<readonly Value[], Texts>(watch, {
     leaving: unavailable,
     alone,

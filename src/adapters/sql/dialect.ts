@@ -32,6 +32,8 @@ export interface SqlDialect {
   readonly log: readonly string[]
   /** The beginning of the statement that makes the log another one. */
   readonly newLog: string
+  /** The columns of a document as it is stored. */
+  readonly stored: string
   /** Selects a document as JSON text. */
   readonly documentText: string
   /** Converts a parameter of JSON text to the type of the column `document`. */

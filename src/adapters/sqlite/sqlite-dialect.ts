@@ -77,6 +77,7 @@ export const sqliteDialect: SqlDialect = {
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },
   log: LOG_STRUCTURES,
   newLog: `UPDATE ${quoteName(LOG_HEAD)} SET log = ${NEW_NAME}`,
+  stored: '_id, document',
   documentText: 'document',
   toDocument: (text) => text,
   // No other connection writes meanwhile; but a statement cannot pause.

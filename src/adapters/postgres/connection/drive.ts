@@ -1,7 +1,7 @@
 import { runSliced } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { Answer, Asking, Question } from '../../sql/engine.js'
-import { findMatching } from '../../sql/judge-texts.js'
+import { findMatching } from '../../sql/read/judge-texts.js'
 
 /** Runs one statement. */
 type Run = (

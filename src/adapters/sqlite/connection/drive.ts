@@ -1,6 +1,6 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Answer, Asking, Question } from '../../sql/engine.js'
-import { findMatching } from '../../sql/judge-texts.js'
+import { findMatching } from '../../sql/read/judge-texts.js'
 import type { Connection } from './connection.js'
 
 /** The steps of a slice that a statement takes, or a changed row, and a returned row. */

@@ -1,7 +1,7 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
 import { parsePosition, printPosition } from '../../log/position.js'
-import { CHARACTERS } from '../../sql/judge-texts.js'
+import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { BEHIND, comparePlaces, isPlace, type Place, readHead } from './place.js'

@@ -2,7 +2,7 @@ import type { Filter } from '../../../filter/filter.js'
 import { compileJudge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
-import { parseDocument } from '../../sql/judge-texts.js'
+import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { byId, LOOK_UP } from './read-list.js'
 

@@ -1,7 +1,7 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
 import { quoteName } from '../../sql/dialect.js'
-import { parseDocument } from '../../sql/judge-texts.js'
+import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { sqliteDialect } from '../sqlite-dialect.js'

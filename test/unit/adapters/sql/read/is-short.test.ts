@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isShort } from '../../../../src/adapters/sql/is-short.js'
+import { isShort } from '../../../../../src/adapters/sql/read/is-short.js'
 import {
   and,
   everything,
@@ -9,9 +9,9 @@ import {
   not,
   nothing,
   or,
-} from '../../../../src/filter/filter.js'
-import { rangesAfter } from '../../../../src/query/paging/cursor.js'
-import type { IndexPlan, SortKey } from '../../../../src/storage.js'
+} from '../../../../../src/filter/filter.js'
+import { rangesAfter } from '../../../../../src/query/paging/cursor.js'
+import type { IndexPlan, SortKey } from '../../../../../src/storage.js'
 
 const ref = (path: string, type: FieldRef['type'] = 'string', each = false): FieldRef => ({
   path,

@@ -1,6 +1,6 @@
-import { compileJudge, type Judge } from '../../filter/matches.js'
-import { runSliced, type Slice, type Sliced } from '../../slices.js'
-import type { Listed, ListQuery, StoredDocument } from '../../storage.js'
+import { compileJudge, type Judge } from '../../../filter/matches.js'
+import { runSliced, type Slice, type Sliced } from '../../../slices.js'
+import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
 
 /** The documents of one batch. */
 const BATCH = 500

@@ -5,6 +5,7 @@ import type { Caller, Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isLost, unavailable } from '../faults.js'
+import { createReadKept, type ListSource, type ReadList } from './kept-lists.js'
 import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
 import type { Texts } from './parse-documents.js'
 
@@ -22,6 +23,8 @@ export interface Page {
   readonly isKept: boolean
   /** Writes the text with the columns of `asked` as values, where the page can be read for several at once. */
   readonly join?: (() => string) | undefined
+  /** Where its documents are kept. */
+  readonly source: ListSource
 }
 
 /** Reads a page with some values. */
@@ -80,36 +83,43 @@ function findDistinct(asked: readonly (readonly Value[])[]) {
   return { distinct, places }
 }
 
-function createReadAlone({
-  text,
-  values: { length },
-  most,
-  bytes,
-  isKept,
-}: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
+function createReadAlone(page: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {
+  const { text, values, most, bytes } = page
   if (most <= 1 || bytes === undefined) {
     const all = writeAll(text)
     return async ({ readRows }, values) => ({
       texts: (await readRows(all, values)).map(([document]) => String(document)),
     })
   }
-  // A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice.
-  const share = bytes / most
-  const [whole, size] = [1, 2].map((i) => `$${length + i}::float8`)
-  const mayFit = share >= (isKept ? MIN_SHARE.kept : MIN_SHARE.once)
-  const list = mayFit ? writeList(text, `${whole}`, `${size}`) : undefined
+  const place = `$${values.length + 1}::float8`
+  const readList = createReadList(page, bytes)
   let first: string | undefined
   let paused = 0
-  return async ({ readRows }, values) => {
+  return async (session, values) => {
     if (paused > 0) paused -= 1
-    else if (list !== undefined) {
-      const [[found] = []] = await readRows(list, [...values, bytes, MAX_SHARES * share])
-      if (typeof found === 'string') return { texts: [found] }
+    else {
+      const found = await readList?.(session, values)
+      if (found) return found
       paused = PAUSE
     }
-    first ??= writeFirst(text, `${whole}`)
-    return readFirst(readRows, first, [...values, bytes])
+    first ??= writeFirst(text, place)
+    return readFirst(session.readRows, first, [...values, bytes])
   }
+}
+
+/** A list is parsed at once: one MiB, the most that the service asks for, takes less than a slice. */
+function createReadList(page: Page, bytes: number): ReadList | undefined {
+  const { text, values, most, isKept, source } = page
+  const share = bytes / most
+  if (share < (isKept ? MIN_SHARE.kept : MIN_SHARE.once)) return undefined
+  const bounds = [bytes, MAX_SHARES * share] as const
+  const { length } = values
+  const list = writeList(text, `$${length + 1}::float8`, `$${length + 2}::float8`)
+  const readWhole: ReadList = async ({ readRows }, values) => {
+    const [[found] = []] = await readRows(list, [...values, ...bounds])
+    return typeof found === 'string' ? { texts: [found] } : undefined
+  }
+  return isKept && most > JOINED.most ? createReadKept(source, { page, bounds }, readWhole) : readWhole
 }
 
 /** Reads the first documents of a page. */

@@ -1,6 +1,6 @@
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { Listed, MaybePromise, StoredDocument } from '../../../storage.js'
-import { CHARACTERS } from '../../sql/judge-texts.js'
+import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Caller } from '../connection/connections.js'
 
 /** What a read brought: JSON texts, each of one document or a list of documents. */
@@ -8,6 +8,8 @@ export interface Texts {
   readonly texts: readonly string[]
   /** A list of the `_id`s of the documents beyond. */
   readonly rest?: string | null | undefined
+  /** Puts the documents among those that needed no reading. */
+  readonly join?: (read: readonly StoredDocument[], slice: Slice) => Sliced<readonly StoredDocument[]>
 }
 
 /** Parses the documents that a read brought. */
@@ -17,7 +19,12 @@ export const parseListed = (texts: Texts, caller: Caller): MaybePromise<Listed> 
     () => caller.signal,
   )
 
-function* parseAll({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
+function* parseAll({ texts, rest, join }: Texts, slice: Slice): Sliced<Listed> {
+  const read = yield* parseEach({ texts, rest }, slice)
+  return join ? yield* join(read, slice) : read
+}
+
+function* parseEach({ texts, rest }: Texts, slice: Slice): Sliced<Listed> {
   const documents: StoredDocument[] = []
   for (const text of texts) {
     const parsed = (yield* parseText(text, slice)) as StoredDocument | StoredDocument[]

@@ -1,14 +1,15 @@
 import type { IndexPlan, Listed, ListQuery, StorageAdapter, StoredDocument } from '../../../storage.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
-import { countNamed, isShort } from '../../sql/is-short.js'
+import { countNamed, isShort } from '../../sql/read/is-short.js'
+import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import { type CompileOptions, createStatements } from '../../sql/statements.js'
-import { type ListedIds, streamByIds } from '../../sql/stream-by-ids.js'
 import type { Connections, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
+import { createKeptDocuments } from './kept-lists.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, readFirst } from './page-reader.js'
 import { parseListed, type Texts } from './parse-documents.js'
@@ -34,6 +35,7 @@ export function createReads({
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joined = createStatements({ ...dialect, parameter: (place) => `asked.v${place}` })
+  const kept = createKeptDocuments()
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   const planPage = createPlans({
     indexesOf,
@@ -51,6 +53,7 @@ export function createReads({
         mayBeLong,
         isKept: isSimple,
         join,
+        source: { kept, collection, table: dialect.table(collection) },
       })
       return { text, isExact, mayBeLong, readPage }
     },

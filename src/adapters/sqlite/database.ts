@@ -18,6 +18,7 @@ import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
 import { createLogWriter } from './log/log-writer.js'
 import { type LogQuery, readChanges } from './log/read-changes.js'
+import { createKeptCounts } from './read/kept-counts.js'
 import { createKeptDocuments } from './read/kept-documents.js'
 import { listKept } from './read/list-kept.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
@@ -95,7 +96,12 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   const kept = createKeptDocuments(writer)
   const logPlans = createLogPlans()
   const bell = createBell(LOOK)
-  const queue = createWriteQueue(writer, createLogWriter(writer, logPlans, bell.ring), kept.forget)
+  const counts = createKeptCounts(writer)
+  const queue = createWriteQueue(writer, createLogWriter(writer, logPlans, bell.ring), {
+    begins: kept.forget,
+    tookEffect: counts.follow,
+    failed: counts.forgetAll,
+  })
   const indexes = new Map<string, readonly ReadIndex[]>()
   const finders = new Map<string, FindPath>()
 
@@ -129,6 +135,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
       await queue.drain()
       await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
       logPlans.add(plans)
+      counts.forgetAll()
       for (const plan of plans) {
         const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
@@ -141,12 +148,13 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
         (slice) => readBatch(shortConnection, rest, slice),
         () => query.signal,
       ),
-    count(collection, filter, query) {
-      const path = choose(collection, { filter, sort: [], limit: null })
-      const plan = { collection, path }
-      const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
-      return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
-    },
+    count: (collection, filter, query) =>
+      counts.count(collection, filter, () => {
+        const path = choose(collection, { filter, sort: [], limit: null })
+        const plan = { collection, path }
+        const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
+        return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
+      }),
     write: (steps, signal) =>
       writeSurveyed(
         {

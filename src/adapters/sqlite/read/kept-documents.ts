@@ -1,6 +1,7 @@
 import type { WriteStep } from '../../../storage.js'
 import { Generations, type Kept } from '../../sql/read/generations.js'
 import type { Connection } from '../connection/connection.js'
+import { readDataVersion } from '../connection/data-version.js'
 
 /**
  * Documents that were read. They stand as they are in the file: what this process writes is forgotten before it is
@@ -22,9 +23,7 @@ export interface KeptDocuments {
 
 /** Creates the documents that are kept of the file of a connection. */
 export function createKeptDocuments(connection: Connection): KeptDocuments {
-  // The number changes with each commit of another connection.
-  const readVersion = (): unknown => connection.first('PRAGMA data_version', [])
-  let version = readVersion()
+  let version = readDataVersion(connection)
   let documents = new Generations<Kept>()
 
   return {
@@ -48,7 +47,7 @@ export function createKeptDocuments(connection: Connection): KeptDocuments {
     },
     isCurrent() {
       const before = version
-      version = readVersion()
+      version = readDataVersion(connection)
       if (version === before) return true
       documents = new Generations()
       return false

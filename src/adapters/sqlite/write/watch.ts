@@ -1,5 +1,6 @@
 import type { WriteStep } from '../../../storage.js'
 import type { Connection } from '../connection/connection.js'
+import { readDataVersion } from '../connection/data-version.js'
 
 /**
  * Records what this process writes from a moment on. Writes of other processes are noticed, but not their
@@ -24,8 +25,6 @@ export interface Watches {
 /** Creates the watches of a connection. */
 export function createWatches(connection: Connection): Watches {
   const all = new Set<(steps: readonly WriteStep[]) => void>()
-  // The number changes with each commit of another connection.
-  const readVersion = (): unknown => connection.first('PRAGMA data_version', [])
   return {
     begin(running) {
       const ids = new Map<string, Set<string>>()
@@ -39,10 +38,10 @@ export function createWatches(connection: Connection): Watches {
       }
       for (const steps of running) note(steps)
       all.add(note)
-      const version = readVersion()
+      const version = readDataVersion(connection)
       return {
         written: (collection) => ids.get(collection) ?? [],
-        holds: () => readVersion() === version,
+        holds: () => readDataVersion(connection) === version,
         end: () => void all.delete(note),
       }
     },

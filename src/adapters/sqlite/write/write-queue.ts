@@ -29,6 +29,16 @@ export interface QueuedWrite {
   readonly verify: () => void
 }
 
+/** Hears of writes. */
+export interface WriteListener {
+  /** Of each, before its first step is applied. */
+  begins(steps: readonly WriteStep[]): void
+  /** Of all that have taken effect together. */
+  tookEffect(steps: readonly WriteStep[]): void
+  /** Some were not committed, or nobody knows. */
+  failed(): void
+}
+
 interface Waiting extends QueuedWrite {
   readonly since: number
   readonly resolve: (result: WriteResult) => void
@@ -45,11 +55,11 @@ const MAX_WAIT = 5000
 /** The longest pause between attempts, in milliseconds. */
 const PAUSE = 15
 
-/** Creates the queue of a connection. `onWrite` hears of the steps of each write before the first is applied. */
+/** Creates the queue of a connection. */
 export function createWriteQueue(
   connection: Connection,
   log: LogWriter,
-  onWrite: (steps: readonly WriteStep[]) => void,
+  listener: WriteListener,
 ): WriteQueue {
   let waiting: Waiting[] = []
   let running: readonly Waiting[] = []
@@ -91,10 +101,10 @@ export function createWriteQueue(
     running = takeShared(waiting)
     for (const { steps } of running) {
       watches.tell(steps)
-      onWrite(steps)
+      listener.begins(steps)
     }
     const slice: Slice = { left: SLICE }
-    goOn(commitShared({ connection, log }, running, slice), slice)
+    goOn(commitShared({ connection, log, listener }, running, slice), slice)
     return undefined
   }
 
@@ -149,11 +159,12 @@ type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown
 interface Target {
   readonly connection: Connection
   readonly log: LogWriter
+  readonly listener: WriteListener
 }
 
 /** Runs writes in the open transaction. No result is reported before all of them are on disk. */
 function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice): Sliced<void> {
-  const { connection, log } = target
+  const { connection, log, listener } = target
   let isCommitted = false
   try {
     const outcomes: Outcome[] = []
@@ -165,7 +176,9 @@ function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice)
       if ('thrown' in result) reject(result.thrown)
       else resolve(result)
     }
+    listener.tookEffect(outcomes.flatMap(([{ steps }, result]) => ('ok' in result && result.ok ? steps : [])))
   } catch (thrown) {
+    listener.failed()
     for (const { reject } of writes) reject(explain(thrown))
     tryRollback(connection)
   }

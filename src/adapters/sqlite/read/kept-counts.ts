@@ -1,0 +1,120 @@
+import type { Filter } from '../../../filter/filter.js'
+import { compileJudge, type Judge } from '../../../filter/matches.js'
+import { whenReady } from '../../../promises.js'
+import type { Slice } from '../../../slices.js'
+import type { MaybePromise, StoredDocument, WriteStep } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
+import { readDataVersion } from '../connection/data-version.js'
+
+/**
+ * Numbers of matches that were counted. They stand as they are in the file: documents that this process creates are
+ * counted as they come, and all is forgotten once it has changed or removed one, or another process has written.
+ */
+export interface KeptCounts {
+  /** The number that is kept, or that of `count`. */
+  count(collection: string, filter: Filter, count: () => MaybePromise<number>): MaybePromise<number>
+  /** Follows what has been written. */
+  follow(steps: readonly WriteStep[]): void
+  forgetAll(): void
+}
+
+interface Counted {
+  total: number
+  readonly judge: Judge
+  /** The documents that it may still be compared with until it is asked for again. */
+  left: number
+}
+
+/** The most counts that are kept of a collection. */
+const MAX_COUNTS = 512
+
+/** The most conditions of a filter whose count is kept, and the most characters of its JSON. */
+const MAX_CONDITIONS = 16
+const MAX_LENGTH = 2048
+
+/** The documents with which a count is compared after it was counted, and after it was of use. */
+const TRIALS = { new: 16, used: 128 }
+
+/** The steps of all comparisons with what takes effect together: about 2 ms. */
+const STEPS = 40_000
+
+/** Creates the counts that are kept of the file of a connection. */
+export function createKeptCounts(connection: Connection): KeptCounts {
+  const collections = new Map<string, Map<string, Counted>>()
+  let version = readDataVersion(connection)
+  /** Is another one behind each write that was noticed. */
+  let moment = 0
+
+  const forgetAll = (): void => {
+    moment += 1
+    collections.clear()
+  }
+  const noticeOthers = (): void => {
+    const before = version
+    version = readDataVersion(connection)
+    if (version !== before) forgetAll()
+  }
+  const keep = (collection: string, key: string, counted: Counted): void => {
+    const counts = collections.get(collection) ?? new Map<string, Counted>()
+    const [oldest] = counts.keys()
+    if (counts.size === MAX_COUNTS && oldest !== undefined) counts.delete(oldest)
+    collections.set(collection, counts.set(key, counted))
+  }
+  return {
+    count(collection, filter, count) {
+      const key = keyOf(filter)
+      if (key === undefined) return count()
+      noticeOthers()
+      const known = collections.get(collection)?.get(key)
+      if (known) {
+        known.left = TRIALS.used
+        return known.total
+      }
+      const before = moment
+      return whenReady(count(), (total) => {
+        // What was written meanwhile, it may lack.
+        if (moment === before) keep(collection, key, { total, judge: compileJudge(filter), left: TRIALS.new })
+        return total
+      })
+    },
+    follow(steps) {
+      moment += 1
+      const slice: Slice = { left: STEPS }
+      for (const step of steps) {
+        const counts = collections.get(step.in)
+        if (!counts) continue
+        if ('insert' in step) addTo(counts, step.insert, slice)
+        else if ('replace' in step || 'remove' in step) counts.clear()
+      }
+    },
+    forgetAll,
+  }
+}
+
+/** Compares a document with counts; those for which that would take too long are forgotten. */
+function addTo(counts: Map<string, Counted>, document: StoredDocument, slice: Slice): void {
+  for (const [key, counted] of counts) {
+    const isMatch = counted.left > 0 && slice.left > 0 ? counted.judge(document, slice) : undefined
+    counted.left -= 1
+    if (isMatch === undefined) counts.delete(key)
+    else if (isMatch) counted.total += 1
+  }
+}
+
+/** What tells a filter from others; `undefined` where it is large. */
+function keyOf(filter: Filter): string | undefined {
+  if (countConditions(filter) > MAX_CONDITIONS) return undefined
+  const key = JSON.stringify(filter)
+  return key.length > MAX_LENGTH ? undefined : key
+}
+
+function countConditions(filter: Filter): number {
+  if (filter.kind === 'not') return countConditions(filter.filter)
+  if (filter.kind !== 'and' && filter.kind !== 'or') return 1
+  let count = 0
+  for (const part of filter.filters) {
+    count += countConditions(part)
+    if (count > MAX_CONDITIONS) break
+  }
+  return count
+}

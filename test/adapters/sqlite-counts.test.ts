@@ -1,0 +1,264 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { and, everything, type FieldRef, type Filter, isId, not, or } from '../../src/filter/filter.js'
+import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
+import { createMemoryAdapter } from '../../src/index.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+
+/** What was counted is counted again only where it may be another number. */
+
+const ref = (path: string, type: FieldRef['type']): FieldRef => ({ path, type, each: false })
+const N = ref('n', 'number')
+const plans = [
+  { name: 'things', indexes: [{ fields: [N], unique: false }] },
+  { name: 'others', indexes: [] },
+]
+const documentOf = (i: number, n: number, version = 1): StoredDocument => ({
+  _id: `id-${i}`,
+  _version: version,
+  n,
+  text: `text ${n}`,
+})
+const insert = (document: StoredDocument): WriteStep => ({ in: 'things', insert: document })
+const remove = (filter: Filter): WriteStep => ({ in: 'things', remove: filter })
+const replace = (document: StoredDocument): WriteStep => ({
+  in: 'things',
+  replace: document,
+  version: document._version - 1,
+})
+const atLeast = (value: number): Filter => ({ kind: 'gte', field: N, value })
+const contains = (text: string): Filter => ({
+  kind: 'match',
+  field: ref('text', 'string'),
+  pattern: parsePattern(text, { ignoreCase: false }),
+})
+
+let folder = ''
+let file = ''
+let adapter: StorageAdapter
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'collection-service-counts-'))
+  file = join(folder, 'data.db')
+  adapter = createSqliteAdapter({ file })
+  await adapter.open(plans)
+  await adapter.write(
+    Array.from({ length: 10 }, (_, i) => insert(documentOf(i, i))),
+    {},
+  )
+})
+
+afterEach(async () => {
+  await adapter.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const count = async (filter: Filter, of = adapter) => of.count('things', filter, {})
+
+const { prototype } = new Database(':memory:').prepare('SELECT 1').constructor
+
+/** The number of matches, and whether the documents were read for it. */
+async function look(filter: Filter, of = adapter): Promise<readonly [total: number, isRead: boolean]> {
+  const read = (['get', 'all', 'iterate'] as const).map((name) => {
+    const own = prototype[name]
+    return vi.spyOn(prototype, name).mockImplementation(function (this: Database.Statement, ...values) {
+      if (this.source.includes('c_things')) reads += 1
+      return own.apply(this, values)
+    })
+  })
+  let reads = 0
+  const total = await count(filter, of)
+  for (const spy of read) spy.mockRestore()
+  return [total, reads > 0]
+}
+
+const FILTERS: readonly (readonly [what: string, filter: Filter, total: number])[] = [
+  ['everything', everything, 10],
+  ['the range of an index', atLeast(5), 5],
+  ['one value', { kind: 'eq', field: N, value: 5 }, 1],
+  ['what no index answers', not({ kind: 'present', field: ref('text', 'string') }), 0],
+  ['a pattern', contains('[5-9]'), 5],
+  ['some of these', and([atLeast(2), or([contains('3'), contains('7')])]), 2],
+]
+
+describe.each(FILTERS)('the count of %s', (_, filter, total) => {
+  test('is kept, and creates are added to it', async () => {
+    expect(await look(filter)).toEqual([total, true])
+    expect(await look(filter)).toEqual([total, false])
+    const created = [documentOf(20, 5), documentOf(21, 0), documentOf(22, 7)]
+    await adapter.write(created.map(insert), {})
+    const model = createMemoryAdapter()
+    await model.open(plans)
+    await model.write([...Array.from({ length: 10 }, (_, i) => documentOf(i, i)), ...created].map(insert), {})
+    expect(await look(filter)).toEqual([await count(filter, model), false])
+  })
+
+  test.each<[what: string, steps: readonly WriteStep[]]>([
+    ['one was changed', [replace(documentOf(5, 55, 2))]],
+    ['one was removed', [remove(isId('id-5'))]],
+    ['some were removed', [remove(atLeast(3))]],
+    ['one was created and removed', [insert(documentOf(20, 5)), remove(isId('id-20'))]],
+  ])('is counted again once %s', async (_, steps) => {
+    await look(filter)
+    await adapter.write(steps, {})
+    const [now, isRead] = await look(filter)
+    expect(isRead).toBe(true)
+    const reader = createSqliteAdapter({ file })
+    await reader.open(plans)
+    expect(now).toBe(await count(filter, reader))
+    await reader.close()
+  })
+
+  test('is counted again once somebody else has written', async () => {
+    await look(filter)
+    const other = new Database(file)
+    other.prepare('INSERT INTO c_things VALUES (?, ?)').run('x', JSON.stringify(documentOf(5, 5)))
+    const [now, isRead] = await look(filter)
+    expect(isRead).toBe(true)
+    other.prepare('DELETE FROM c_things').run()
+    expect(await look(filter)).toEqual([0, true])
+    expect(now).toBeGreaterThanOrEqual(total)
+    other.close()
+  })
+
+  test('is as it was after writes that did not happen, and elsewhere', async () => {
+    await look(filter)
+    expect(await adapter.write([insert(documentOf(5, 5))], {})).toMatchObject({ ok: false })
+    const failing = [insert(documentOf(20, 5)), { in: 'things', require: 'nobody' }]
+    expect(await adapter.write(failing, {})).toMatchObject({ ok: false })
+    await adapter.write([{ in: 'others', insert: documentOf(20, 5) }], {})
+    await adapter.write([{ in: 'others', remove: everything }], {})
+    expect(await look(filter)).toEqual([total, false])
+  })
+})
+
+describe('a count that takes long', () => {
+  const filter = and([atLeast(-1), not(contains('z'))])
+
+  beforeEach(async () => {
+    const many = Array.from({ length: 20_000 }, (_, i) => insert({ _id: `many-${i}`, _version: 1, n: 100 }))
+    for (let i = 0; i < many.length; i += 2000) await adapter.write(many.slice(i, i + 2000), {})
+  })
+
+  test('is not kept where it may lack what was written meanwhile', async () => {
+    const counting = count(filter)
+    await adapter.write([insert(documentOf(20, 5))], {})
+    expect([20_010, 20_011]).toContain(await counting)
+    expect(await count(filter)).toBe(20_011)
+  })
+
+  test('is not kept where it may lack what somebody else has written, though that was seen by another', async () => {
+    const counting = count(filter)
+    const other = new Database(file)
+    other.prepare('INSERT INTO c_things VALUES (?, ?)').run('x', JSON.stringify(documentOf(5, 5)))
+    other.close()
+    expect(await count(atLeast(-2))).toBe(20_011)
+    expect([20_010, 20_011]).toContain(await counting)
+    expect(await count(filter)).toBe(20_011)
+  })
+})
+
+test('while a write is under way, a count lacks it, and has it afterwards', async () => {
+  const filter = atLeast(5)
+  const many = Array.from({ length: 5000 }, (_, i) => insert({ _id: `new-${i}`, _version: 1, n: 100 }))
+  let isOver = false
+  const writing = Promise.resolve(adapter.write([replace(documentOf(7, 1, 2)), ...many], {})).then(
+    (result) => {
+      isOver = true
+      return result
+    },
+  )
+  let looked = 0
+  for (;;) {
+    const total = await count(filter)
+    if (isOver) break
+    expect(total).toBe(5)
+    looked += 1
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(looked).toBeGreaterThan(2)
+  expect(await writing).toMatchObject({ ok: true })
+  expect(await count(filter)).toBe(5004)
+})
+
+test('where a commit fails, all is counted again', async () => {
+  const filter = atLeast(5)
+  await look(filter)
+  const own = Database.prototype.exec
+  const spy = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (
+    this: Database.Database,
+    sql,
+  ) {
+    const done = own.call(this, sql)
+    if (sql === 'COMMIT') throw new Error('disk I/O error')
+    return done
+  })
+  await expect(adapter.write([insert(documentOf(20, 5))], {})).rejects.toMatchObject({
+    code: 'outcome_unknown',
+  })
+  spy.mockRestore()
+  expect(await look(filter)).toEqual([6, true])
+})
+
+test('a count that takes long to follow is made again', async () => {
+  const filter = contains('(e.*){20}[5-9]')
+  await look(filter)
+  await adapter.write([insert(documentOf(20, 5))], {})
+  expect(await look(filter)).toEqual([0, false])
+  const long = Array.from({ length: 100 }, (_, i) => ({ ...documentOf(30 + i, 0), text: 'te '.repeat(1000) }))
+  await adapter.write(long.map(insert), {})
+  expect(await look(filter)).toEqual([0, true])
+})
+
+test('what is not asked for again costs creates no more than a few comparisons', async () => {
+  await look(atLeast(5))
+  for (let i = 0; i < 17; i++) await adapter.write([insert(documentOf(20 + i, 0))], {})
+  expect(await look(atLeast(5))).toEqual([5, true])
+})
+
+test('large filters are not kept, and no more than some hundred counts', async () => {
+  const many = or(Array.from({ length: 17 }, (_, i) => ({ kind: 'eq', field: N, value: i })))
+  expect(await look(many)).toEqual([10, true])
+  expect(await look(many)).toEqual([10, true])
+  await look(atLeast(-1))
+  for (let i = 0; i < 600; i++) await count(atLeast(i / 100))
+  expect(await look(atLeast(5.99))).toEqual([4, false])
+  expect(await look(atLeast(-1))).toEqual([10, true])
+})
+
+test('two writers of one file never count what is past', async () => {
+  const other = createSqliteAdapter({ file })
+  await other.open(plans)
+  const model = createMemoryAdapter()
+  await model.open(plans)
+  await model.write(
+    Array.from({ length: 10 }, (_, i) => insert(documentOf(i, i))),
+    {},
+  )
+  const random = createRandom(11)
+  const versions = new Map<number, number>()
+  for (let round = 0; round < 400; round++) {
+    const writer = random.pick([adapter, adapter, adapter, other])
+    const i = random.integer(0, 30)
+    const version = (versions.get(i) ?? 1) + 1
+    const steps = random.pick<readonly WriteStep[]>([
+      [insert(documentOf(i, random.integer(0, 9), version))],
+      [insert(documentOf(100 + round, random.integer(0, 9)))],
+      [insert(documentOf(100 + round, 3)), insert(documentOf(i, 4, version))],
+      [{ in: 'things', replace: documentOf(i, random.integer(0, 9), version), version: version - 1 }],
+      [remove(isId(`id-${i}`))],
+    ])
+    const result = await writer.write(steps, {})
+    expect(await model.write(steps, {})).toEqual(result)
+    if (result.ok && steps.some((step) => !('remove' in step))) versions.set(i, version)
+    const filter = random.pick<Filter>([everything, atLeast(random.integer(0, 9)), contains('[2-5]')])
+    const expected = await count(filter, model)
+    for (const reader of [adapter, other]) expect(await count(filter, reader)).toBe(expected)
+  }
+  await other.close()
+})

@@ -98,9 +98,11 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
   const bell = createBell(LOOK)
   const counts = createKeptCounts(writer)
   const queue = createWriteQueue(writer, createLogWriter(writer, logPlans, bell.ring), {
-    begins: kept.forget,
-    tookEffect: counts.follow,
-    failed: counts.forgetAll,
+    ...counts,
+    begins(steps) {
+      counts.begins(steps)
+      kept.forget(steps)
+    },
   })
   const indexes = new Map<string, readonly ReadIndex[]>()
   const finders = new Map<string, FindPath>()

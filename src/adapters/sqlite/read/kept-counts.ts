@@ -2,19 +2,19 @@ import type { Filter } from '../../../filter/filter.js'
 import { compileJudge, type Judge } from '../../../filter/matches.js'
 import { whenReady } from '../../../promises.js'
 import type { Slice } from '../../../slices.js'
-import type { MaybePromise, StoredDocument, WriteStep } from '../../../storage.js'
+import type { MaybePromise, StoredDocument } from '../../../storage.js'
 import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
+import { type Change, createFormerDocuments } from '../write/former-documents.js'
+import type { WriteListener } from '../write/write-queue.js'
 
 /**
- * Numbers of matches that were counted. They stand as they are in the file: documents that this process creates are
- * counted as they come, and all is forgotten once it has changed or removed one, or another process has written.
+ * Numbers of matches that were counted. They stand as they are in the file: what this process writes is followed, and
+ * all is forgotten once another process has written.
  */
-export interface KeptCounts {
+export interface KeptCounts extends WriteListener {
   /** The number that is kept, or that of `count`. */
   count(collection: string, filter: Filter, count: () => MaybePromise<number>): MaybePromise<number>
-  /** Follows what has been written. */
-  follow(steps: readonly WriteStep[]): void
   forgetAll(): void
 }
 
@@ -32,7 +32,7 @@ const MAX_COUNTS = 512
 const MAX_CONDITIONS = 16
 const MAX_LENGTH = 2048
 
-/** The documents with which a count is compared after it was counted, and after it was of use. */
+/** The changes with which a count is compared after it was counted, and after it was of use. */
 const TRIALS = { new: 16, used: 128 }
 
 /** The steps of all comparisons with what takes effect together: about 2 ms. */
@@ -41,6 +41,7 @@ const STEPS = 40_000
 /** Creates the counts that are kept of the file of a connection. */
 export function createKeptCounts(connection: Connection): KeptCounts {
   const collections = new Map<string, Map<string, Counted>>()
+  const former = createFormerDocuments(connection)
   let version = readDataVersion(connection)
   /** Is another one behind each write that was noticed. */
   let moment = 0
@@ -77,27 +78,41 @@ export function createKeptCounts(connection: Connection): KeptCounts {
         return total
       })
     },
-    follow(steps) {
+    begins(steps) {
+      former.read(steps.filter((step) => collections.get(step.in)?.size))
+    },
+    tookEffect(steps) {
       moment += 1
       const slice: Slice = { left: STEPS }
       for (const step of steps) {
         const counts = collections.get(step.in)
         if (!counts) continue
-        if ('insert' in step) addTo(counts, step.insert, slice)
-        else if ('replace' in step || 'remove' in step) counts.clear()
+        const changes = former.changesOf(step)
+        if (!changes) counts.clear()
+        for (const change of changes ?? []) follow(counts, change, slice)
       }
+      former.forgetAll()
+    },
+    failed() {
+      former.forgetAll()
+      forgetAll()
     },
     forgetAll,
   }
 }
 
-/** Compares a document with counts; those for which that would take too long are forgotten. */
-function addTo(counts: Map<string, Counted>, document: StoredDocument, slice: Slice): void {
+/** Compares a change with counts; those for which that would take too long are forgotten. */
+function follow(counts: Map<string, Counted>, { before, after }: Change, slice: Slice): void {
   for (const [key, counted] of counts) {
-    const isMatch = counted.left > 0 && slice.left > 0 ? counted.judge(document, slice) : undefined
+    const judge = (document: StoredDocument | null): number | undefined => {
+      if (!document) return 0
+      const isMatch = counted.left > 0 && slice.left > 0 ? counted.judge(document, slice) : undefined
+      return isMatch === undefined ? undefined : Number(isMatch)
+    }
+    const [lost, won] = [judge(before), judge(after)]
     counted.left -= 1
-    if (isMatch === undefined) counts.delete(key)
-    else if (isMatch) counted.total += 1
+    if (lost === undefined || won === undefined) counts.delete(key)
+    else counted.total += won - lost
   }
 }
 

@@ -99,10 +99,7 @@ export function createWriteQueue(
       return undefined
     }
     running = takeShared(waiting)
-    for (const { steps } of running) {
-      watches.tell(steps)
-      listener.begins(steps)
-    }
+    for (const { steps } of running) watches.tell(steps)
     const slice: Slice = { left: SLICE }
     goOn(commitShared({ connection, log, listener }, running, slice), slice)
     return undefined
@@ -168,6 +165,7 @@ function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice)
   let isCommitted = false
   try {
     const outcomes: Outcome[] = []
+    for (const { steps } of writes) listener.begins(steps)
     for (const write of writes) outcomes.push([write, yield* runAlone(target, write, slice)])
     log.beforeCommit()
     commit(connection)

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
@@ -242,6 +244,58 @@ test('what is not asked for again costs creates no more than a few comparisons',
   await look(atLeast(5))
   for (let i = 0; i < 17; i++) await adapter.write([insert(documentOf(20 + i, 0))], {})
   expect(await look(atLeast(5))).toEqual([5, true])
+})
+
+test('a count holds no document with which it was compared, however long that took', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const each: FieldRef = { path: 'tags', type: 'string', each: true }
+  await look(contains('z'))
+  await look({ kind: 'eq', field: each, value: 'z' })
+  const tags = Array.from({ length: 1500 }, (_, i) => `tag ${i}`)
+  const create = async (): Promise<WeakRef<object>> => {
+    const document = { ...documentOf(20, 5), tags, text: 'y'.repeat(20_000) }
+    await adapter.write([insert(document)], {})
+    return new WeakRef(document)
+  }
+  const held = await create()
+  expect(await look(contains('z'))).toEqual([0, false])
+  expect(await look({ kind: 'eq', field: each, value: 'z' })).toEqual([0, false])
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  collect()
+  expect(held.deref()).toBeUndefined()
+})
+
+describe('what takes long to follow is counted again', () => {
+  const large = (i: number, version: number): StoredDocument => ({
+    ...documentOf(i, 5, version),
+    parts: Array.from({ length: 20_000 }, () => ({})),
+  })
+
+  beforeEach(async () => {
+    await adapter.write(
+      Array.from({ length: 110 }, (_, i) => insert(i < 50 ? large(100 + i, 1) : documentOf(100 + i, 5))),
+      {},
+    )
+    await look(atLeast(5))
+  })
+
+  test.each<[what: string, steps: readonly WriteStep[], total: number]>([
+    [
+      'changes of many large documents',
+      Array.from({ length: 50 }, (_, i) => replace(large(100 + i, 2))),
+      115,
+    ],
+    ['a removal of many', [remove(or(Array.from({ length: 110 }, (_, i) => isId(`id-${100 + i}`))))], 5],
+  ])('%s', async (_, steps, total) => {
+    expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
+    expect(await look(atLeast(5))).toEqual([total, true])
+  })
+
+  test('not a change of one', async () => {
+    await adapter.write([replace(large(100, 2)), replace(documentOf(9, 0, 2))], {})
+    expect(await look(atLeast(5))).toEqual([114, false])
+  })
 })
 
 test('large filters are not kept, and no more than some hundred counts', async () => {

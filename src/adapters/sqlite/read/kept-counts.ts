@@ -20,8 +20,9 @@ export interface KeptCounts extends WriteListener {
 
 interface Counted {
   total: number
-  readonly judge: Judge
-  /** The documents that it may still be compared with until it is asked for again. */
+  readonly filter: Filter
+  judge: Judge
+  /** The changes that it may still be compared with until it is asked for again. */
   left: number
 }
 
@@ -35,8 +36,11 @@ const MAX_LENGTH = 2048
 /** The changes with which a count is compared after it was counted, and after it was of use. */
 const TRIALS = { new: 16, used: 128 }
 
-/** The steps of all comparisons with what takes effect together: about 2 ms. */
-const STEPS = 40_000
+/** The steps of all comparisons with what takes effect together: about 0.5 ms. */
+const STEPS = 10_000
+
+/** The most steps of a comparison after which a judge remembers nothing of the documents. */
+const CHEAP = 500
 
 /** Creates the counts that are kept of the file of a connection. */
 export function createKeptCounts(connection: Connection): KeptCounts {
@@ -74,7 +78,8 @@ export function createKeptCounts(connection: Connection): KeptCounts {
       const before = moment
       return whenReady(count(), (total) => {
         // What was written meanwhile, it may lack.
-        if (moment === before) keep(collection, key, { total, judge: compileJudge(filter), left: TRIALS.new })
+        if (moment === before)
+          keep(collection, key, { total, filter, judge: compileJudge(filter), left: TRIALS.new })
         return total
       })
     },
@@ -104,6 +109,7 @@ export function createKeptCounts(connection: Connection): KeptCounts {
 /** Compares a change with counts; those for which that would take too long are forgotten. */
 function follow(counts: Map<string, Counted>, { before, after }: Change, slice: Slice): void {
   for (const [key, counted] of counts) {
+    const { left } = slice
     const judge = (document: StoredDocument | null): number | undefined => {
       if (!document) return 0
       const isMatch = counted.left > 0 && slice.left > 0 ? counted.judge(document, slice) : undefined
@@ -111,8 +117,12 @@ function follow(counts: Map<string, Counted>, { before, after }: Change, slice: 
     }
     const [lost, won] = [judge(before), judge(after)]
     counted.left -= 1
+    slice.left -= 1
     if (lost === undefined || won === undefined) counts.delete(key)
-    else counted.total += won - lost
+    else {
+      counted.total += won - lost
+      if (left - slice.left > CHEAP) counted.judge = compileJudge(counted.filter)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { compileJudge } from '../../../filter/matches.js'
 import { freezeDeep } from '../../../json/freeze-deep.js'
 import type { Slice } from '../../../slices.js'
 import type { Listed } from '../../../storage.js'
-import type { Kept } from '../../sql/read/generations.js'
+import { type Kept, measure } from '../../sql/read/generations.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { KeptDocuments } from './kept-documents.js'
@@ -83,9 +83,10 @@ function readSome(
   slice.left -= ids.length * DOCUMENT
   return (
     kept.find(collection, ids) ??
-    readPage(connection, { collection, path }, page)?.map((text) =>
-      kept.put(collection, { document: parseDocument(text, slice), size: Buffer.byteLength(text) }),
-    )
+    readPage(connection, { collection, path }, page)?.map((text) => {
+      const document = parseDocument(text, slice)
+      return kept.put(collection, { document, size: Buffer.byteLength(text), held: measure(document) })
+    })
   )
 }
 

@@ -192,7 +192,7 @@ test('what was not used for long is forgotten, and what is large at once', async
   const kept = createKeptDocuments(connection)
   const size = 2 ** 16
   const put = (i: number, bytes = size) =>
-    void kept.put('things', { document: { _id: idOf(i), _version: 1 }, size: bytes })
+    void kept.put('things', { document: { _id: idOf(i), _version: 1 }, size: bytes, held: bytes })
   put(0)
   put(1, size + 1)
   put(2)

@@ -1,8 +1,7 @@
 import { freezeDeep } from '../../../json/freeze-deep.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Statement, Value } from '../../sql/dialect.js'
-import { Generations, type Kept } from '../../sql/read/generations.js'
-import { CHARACTERS } from '../../sql/read/judge-texts.js'
+import { Generations, type Kept, measure } from '../../sql/read/generations.js'
 import type { Session } from '../connection/session.js'
 import { pageOfIds, writeStampedList, writeStamps } from './page.js'
 import type { Texts } from './parse-documents.js'
@@ -12,9 +11,9 @@ interface Stamped extends Kept {
   readonly stamp: string
 }
 
-/** The documents that were read of a server. */
+/** The documents that were read of a server; of one that is not known, none are kept. */
 export interface KeptDocuments {
-  of(server: string): Generations<Stamped>
+  of(server: string | null | undefined): Generations<Stamped> | undefined
 }
 
 /** Creates the documents that are kept of the server that answers: those of another are forgotten. */
@@ -23,6 +22,7 @@ export function createKeptDocuments(): KeptDocuments {
   let documents = new Generations<Stamped>()
   return {
     of(server) {
+      if (!server) return undefined
       if (server !== known) documents = new Generations()
       known = server
       return documents
@@ -72,7 +72,8 @@ export function createReadKept(
 
   const readKnown: ReadList = async ({ readRows }, values) => {
     const [[server, ids, stamped] = []] = await readRows(stamps, values)
-    const documents = kept.of(server ?? '')
+    const documents = kept.of(server)
+    if (!documents) return undefined
     const listed = JSON.parse(ids ?? '[]') as readonly string[]
     const marks = splitList(stamped)
     const found = findKept(documents.finder(collection), listed, marks)
@@ -94,7 +95,7 @@ export function createReadKept(
     const [[list, server, details] = []] = await readRows(whole, [...values, bytes, size])
     if (typeof list !== 'string') return undefined
     const read = readDetails(details)
-    return { texts: [list], join: joinRead(kept.of(server ?? ''), collection, NONE, read) }
+    return { texts: [list], join: joinRead(kept.of(server), collection, NONE, read) }
   }
 
   return async (session, values) => {
@@ -154,9 +155,12 @@ const readDetails = (list: string | null | undefined): readonly Details[] =>
     return { stamp, size: Number(size) }
   })
 
+/** The bytes in memory of documents that are frozen in about one step. */
+const HELD_A_STEP = 16
+
 /** Keeps the documents that were missing, and puts them into their places. */
 const joinRead = (
-  documents: Generations<Stamped>,
+  documents: Generations<Stamped> | undefined,
   collection: string,
   { places, missing }: Found,
   details: readonly Details[],
@@ -166,8 +170,9 @@ const joinRead = (
     for (const [i, document] of read.entries()) {
       const { stamp = '', size = 0 } = details[i] ?? {}
       if (slice.left <= 0) yield
-      slice.left -= size / CHARACTERS
-      documents.keep(collection, { document: freezeDeep(document), size, stamp })
+      const held = measure(document)
+      slice.left -= held / HELD_A_STEP
+      documents?.keep(collection, { document: freezeDeep(document), size, held, stamp })
       all[missing[i] ?? i] = document
     }
     return all.filter((document) => document !== undefined)

@@ -49,8 +49,12 @@ function writeWhole(page: string, bytes: string, size: string, more: string): st
 export const writeStamps = (page: string): string =>
   `SELECT ${SERVER}, json_agg(_id)::text AS ids, string_agg(stamp::text, ',') AS stamps FROM (${page}) AS page`
 
-/** What tells a server from one that has taken its place, whose transactions have the same numbers. */
-const SERVER = 'extract(epoch FROM pg_postmaster_start_time())::text AS server'
+/**
+ * What tells a server from another whose transactions have the same numbers: one that has taken its place, or itself before
+ * a crash, which can take back the last transactions, where commits do not wait for the disk, and ends the statistics. Before
+ * version 15, asking when these began reads a file.
+ */
+const SERVER = `CASE WHEN current_setting('server_version_num')::int >= 150000 THEN concat(extract(epoch FROM pg_postmaster_start_time()), ' ', extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())) END AS server`
 
 /** Selects one text for each row of `asked`, whose columns are the parameters. */
 export function writeJoined(text: string, values: readonly Value[]): string {

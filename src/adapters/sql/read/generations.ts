@@ -1,14 +1,27 @@
 import type { StoredDocument } from '../../../storage.js'
 
-/** A document, and the bytes of its text. */
+/** A document, the bytes of its text, and those that it takes in memory. */
 export interface Kept {
   readonly document: StoredDocument
   readonly size: number
+  readonly held: number
 }
 
-/** The most bytes of documents that are kept, and of one. */
+/** The most bytes in memory of documents that are kept, and of the text of one. */
 const MAX_BYTES = 64 * 2 ** 20
 const MAX_SIZE = 2 ** 16
+
+/** The bytes of an object or an array, of a value in it, and of a text beside its characters, roughly. */
+const BYTES = { object: 64, value: 16, text: 16 }
+
+/** The bytes that a value takes in memory, roughly: of many small ones, twenty times those of its text. */
+export function measure(value: unknown): number {
+  if (typeof value === 'string') return BYTES.text + value.length
+  if (typeof value !== 'object' || value === null) return 0
+  let bytes = BYTES.object
+  for (const inner of Object.values(value)) bytes += BYTES.value + measure(inner)
+  return bytes
+}
 
 /** By collection and `_id`. */
 type Collections<K> = Map<string, Map<unknown, K>>
@@ -54,7 +67,7 @@ export class Generations<K extends Kept> {
       this.#young = new Map()
       this.#bytes = 0
     }
-    this.#bytes += kept.size
+    this.#bytes += kept.held
     const some = this.#young.get(collection) ?? new Map<unknown, K>()
     this.#young.set(collection, some.set(kept.document._id, kept))
   }

@@ -2,32 +2,17 @@ import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PostgresPool } from '../../src/adapters/postgres/connection/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything, type FieldRef, type Filter, ID, isId } from '../../src/filter/filter.js'
+import { everything, type Filter, ID, isId } from '../../src/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import type { ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { documentOf, documentsTo, idOf, insert, isFrozen, N, remove, replace } from '../support/things.js'
 import { type Sent, watchPool } from '../support/watched-pool.js'
 
 /** Documents of lists that were read stay in memory, and are never other than those in the database. */
 
-const N: FieldRef = { path: 'n', type: 'number', each: false }
 const plans = [{ name: 'things', indexes: [{ fields: [N], unique: false }] }]
-const idOf = (i: number): string => `id-${String(i).padStart(4, '0')}`
-const documentOf = (i: number, n: number, version = 1): StoredDocument => ({
-  _id: idOf(i),
-  _version: version,
-  n,
-  text: `text ${n}`,
-  inner: { list: [{ n }] },
-})
-const insert = (document: StoredDocument): WriteStep => ({ in: 'things', insert: document })
-const remove = (filter: Filter): WriteStep => ({ in: 'things', remove: filter })
-const replace = (document: StoredDocument): WriteStep => ({
-  in: 'things',
-  replace: document,
-  version: document._version - 1,
-})
 const byNumber = [N, ID].map((field) => ({ field, descending: false }))
 const query: ListQuery = { filter: everything, sort: byNumber, skip: 0, limit: 100, bytes: 2 ** 20 }
 
@@ -72,10 +57,7 @@ beforeEach(async () => {
   before = (text) => text
   schema = newSchema()
   adapter = await open()
-  await adapter.write(
-    Array.from({ length: 60 }, (_, i) => insert(documentOf(i, i))),
-    {},
-  )
+  await adapter.write(documentsTo(60).map(insert), {})
 })
 
 afterEach(() => adapter.close())
@@ -97,11 +79,6 @@ const statementsOf = async (work: () => Promise<unknown>): Promise<number> => {
 /** Makes a change past the adapter. */
 const byHand = (text: string, values: readonly unknown[] = []) =>
   pool.query(text.replaceAll('things', `"${schema}"."things"`), [...values])
-
-const isFrozen = (value: unknown): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  (Object.isFrozen(value) && Object.values(value).every(isFrozen))
 
 describe('what was read', () => {
   test('is not read again, and nobody can change it', async () => {

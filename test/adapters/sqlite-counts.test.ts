@@ -7,39 +7,28 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { and, everything, type FieldRef, type Filter, isId, not, or } from '../../src/filter/filter.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import {
+  contains,
+  documentOf,
+  documentsTo,
+  idOf,
+  insert,
+  N,
+  ref,
+  remove,
+  replace,
+} from '../support/things.js'
 
 /** What was counted is counted again only where it may be another number. */
 
-const ref = (path: string, type: FieldRef['type']): FieldRef => ({ path, type, each: false })
-const N = ref('n', 'number')
 const plans = [
   { name: 'things', indexes: [{ fields: [N], unique: false }] },
   { name: 'others', indexes: [] },
 ]
-const documentOf = (i: number, n: number, version = 1): StoredDocument => ({
-  _id: `id-${i}`,
-  _version: version,
-  n,
-  text: `text ${n}`,
-})
-const insert = (document: StoredDocument): WriteStep => ({ in: 'things', insert: document })
-const remove = (filter: Filter): WriteStep => ({ in: 'things', remove: filter })
-const replace = (document: StoredDocument): WriteStep => ({
-  in: 'things',
-  replace: document,
-  version: document._version - 1,
-})
 const atLeast = (value: number): Filter => ({ kind: 'gte', field: N, value })
-const contains = (text: string): Filter => ({
-  kind: 'match',
-  field: ref('text', 'string'),
-  pattern: parsePattern(text, { ignoreCase: false }),
-})
-
 let folder = ''
 let file = ''
 let adapter: StorageAdapter
@@ -49,10 +38,7 @@ beforeEach(async () => {
   file = join(folder, 'data.db')
   adapter = createSqliteAdapter({ file })
   await adapter.open(plans)
-  await adapter.write(
-    Array.from({ length: 10 }, (_, i) => insert(documentOf(i, i))),
-    {},
-  )
+  await adapter.write(documentsTo(10).map(insert), {})
 })
 
 afterEach(async () => {
@@ -111,15 +97,15 @@ describe.each(FILTERS)('the count of %s', (_, filter, total) => {
     ['were changed twice together', [[replace(documentOf(5, 0, 2))], [replace(documentOf(5, 7, 3))]]],
     [
       'were removed',
-      [[remove(isId('id-5')), remove(or([isId('id-2'), isId('id-7')]))], [remove(isId('none'))]],
+      [[remove(isId(idOf(5))), remove(or([isId(idOf(2)), isId(idOf(7))]))], [remove(isId('none'))]],
     ],
-    ['were removed as they are', [[remove(and([isId('id-5'), hasVersion(1)]))]]],
-    ['would have been removed as they were', [[remove(and([isId('id-5'), hasVersion(2)]))]]],
+    ['were removed as they are', [[remove(and([isId(idOf(5)), hasVersion(1)]))]]],
+    ['would have been removed as they were', [[remove(and([isId(idOf(5)), hasVersion(2)]))]]],
     [
       'were created, changed and removed',
-      [[insert(documentOf(20, 5)), replace(documentOf(20, 7, 2))], [remove(isId('id-20'))]],
+      [[insert(documentOf(20, 5)), replace(documentOf(20, 7, 2))], [remove(isId(idOf(20)))]],
     ],
-    ['came back', [[remove(isId('id-5')), insert(documentOf(5, 7))], [replace(documentOf(5, 0, 2))]]],
+    ['came back', [[remove(isId(idOf(5))), insert(documentOf(5, 7))], [replace(documentOf(5, 0, 2))]]],
   ])('follows documents that %s', async (_, writes) => {
     expect(await look(filter)).toEqual([total, true])
     expect(await look(filter)).toEqual([total, false])
@@ -286,7 +272,7 @@ describe('what takes long to follow is counted again', () => {
       Array.from({ length: 50 }, (_, i) => replace(large(100 + i, 2))),
       115,
     ],
-    ['a removal of many', [remove(or(Array.from({ length: 110 }, (_, i) => isId(`id-${100 + i}`))))], 5],
+    ['a removal of many', [remove(or(Array.from({ length: 110 }, (_, i) => isId(idOf(100 + i)))))], 5],
   ])('%s', async (_, steps, total) => {
     expect(await adapter.write(steps, {})).toMatchObject({ ok: true })
     expect(await look(atLeast(5))).toEqual([total, true])
@@ -313,10 +299,7 @@ test('two writers of one file never count what is past', async () => {
   await other.open(plans)
   const model = createMemoryAdapter()
   await model.open(plans)
-  await model.write(
-    Array.from({ length: 10 }, (_, i) => insert(documentOf(i, i))),
-    {},
-  )
+  await model.write(documentsTo(10).map(insert), {})
   const random = createRandom(11)
   const versions = new Map<number, number>()
   for (let round = 0; round < 400; round++) {
@@ -328,7 +311,7 @@ test('two writers of one file never count what is past', async () => {
       [insert(documentOf(100 + round, random.integer(0, 9)))],
       [insert(documentOf(100 + round, 3)), insert(documentOf(i, 4, version))],
       [{ in: 'things', replace: documentOf(i, random.integer(0, 9), version), version: version - 1 }],
-      [remove(isId(`id-${i}`))],
+      [remove(isId(idOf(i)))],
     ])
     const result = await writer.write(steps, {})
     expect(await model.write(steps, {})).toEqual(result)

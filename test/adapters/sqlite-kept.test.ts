@@ -6,38 +6,26 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openWriter } from '../../src/adapters/sqlite/connection/connection.js'
 import { createKeptDocuments } from '../../src/adapters/sqlite/read/kept-documents.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import { and, everything, type FieldRef, type Filter, ID, isId } from '../../src/filter/filter.js'
-import { parsePattern } from '../../src/filter/pattern/parse-pattern.js'
+import { and, everything, type Filter, ID, isId } from '../../src/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { START } from '../../src/service/read/read-batches.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import type { ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
+import {
+  contains,
+  documentOf,
+  documentsTo,
+  idOf,
+  insert,
+  isFrozen,
+  N,
+  remove,
+  replace,
+} from '../support/things.js'
 
 /** Documents that were read stay in memory, and are never other than those in the file. */
 
-const ref = (path: string, type: FieldRef['type']): FieldRef => ({ path, type, each: false })
-const N = ref('n', 'number')
 const plans = [{ name: 'things', indexes: [{ fields: [N], unique: false }] }]
-const idOf = (i: number): string => `id-${String(i).padStart(4, '0')}`
-const documentOf = (i: number, n: number, version = 1): StoredDocument => ({
-  _id: idOf(i),
-  _version: version,
-  n,
-  text: `text ${n}`,
-  inner: { list: [{ n }] },
-})
-const insert = (document: StoredDocument): WriteStep => ({ in: 'things', insert: document })
-const remove = (filter: Filter): WriteStep => ({ in: 'things', remove: filter })
-const replace = (document: StoredDocument): WriteStep => ({
-  in: 'things',
-  replace: document,
-  version: document._version - 1,
-})
-const contains = (text: string): Filter => ({
-  kind: 'match',
-  field: ref('text', 'string'),
-  pattern: parsePattern(text, { ignoreCase: false }),
-})
 const byNumber = [N, ID].map((field) => ({ field, descending: false }))
 const queryOf = (parts: Partial<ListQuery>): ListQuery => ({
   filter: everything,
@@ -56,10 +44,7 @@ beforeEach(async () => {
   file = join(folder, 'data.db')
   adapter = createSqliteAdapter({ file })
   await adapter.open(plans)
-  await adapter.write(
-    Array.from({ length: 10 }, (_, i) => insert(documentOf(i, i))),
-    {},
-  )
+  await adapter.write(documentsTo(10).map(insert), {})
 })
 
 afterEach(async () => {
@@ -69,11 +54,6 @@ afterEach(async () => {
 
 const list = async (parts: Partial<ListQuery> = {}, of = adapter) => of.list('things', queryOf(parts))
 const find = async (i: number) => (await list({ filter: isId(idOf(i)), sort: [] }))[0]
-
-const isFrozen = (value: unknown): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  (Object.isFrozen(value) && Object.values(value).every(isFrozen))
 
 describe('what was read', () => {
   test('is not read again, and nobody can change it', async () => {

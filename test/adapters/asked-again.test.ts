@@ -1,19 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { isId, or } from '../../src/filter/filter.js'
-import { createMemoryAdapter } from '../../src/index.js'
-import type { ListQuery, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
+import type { ListQuery, StoredDocument, WriteStep } from '../../src/storage.js'
 import { listPlainly } from '../../src/testing/adapter/check/plain-array.js'
 import { applyPlainly, type Documents } from '../../src/testing/adapter/check/plain-write.js'
 import { documentsOf } from '../../src/testing/adapter/fuzz/judge-store.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { drawQuery } from '../../src/testing/adapter/fuzz/random-query.js'
 import { drawStore } from '../../src/testing/adapter/fuzz/random-store.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { useLastingStorages } from '../support/storages.js'
 
 /** The same questions again and again, between random writes by two processes: what is kept is never what was. */
 
@@ -21,38 +15,13 @@ const SEEDS = Array.from({ length: 8 }, (_, i) => i + 1)
 const ROUNDS = 25
 const QUESTIONS = 8
 
-const postgres = usePostgres()
-
-/** By storage: makes a place, and gives what connects to it. */
-const STORAGES: {
-  readonly [name: string]: () => Promise<{ connect(): StorageAdapter; destroy?(): Promise<void> }>
-} = {
-  memory: async () => {
-    const adapter = createMemoryAdapter()
-    return { connect: () => adapter }
-  },
-  SQLite: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'collection-service-again-'))
-    const file = join(folder, 'data.db')
-    return {
-      connect: () => createSqliteAdapter({ file }),
-      destroy: () => rm(folder, { recursive: true, force: true }),
-    }
-  },
-  PostgreSQL: async () => {
-    const schema = newSchema()
-    return { connect: () => createPostgresAdapter({ connectionString: postgres.url, schema }) }
-  },
-}
-
-describe.each(Object.keys(STORAGES))('on %s', (name) => {
+describe.each(useLastingStorages())('on %s', (_, create) => {
   test.each(SEEDS)('answers are those of a plain array: seed %i', async (seed) => {
     const random = createRandom(seed)
     const { fields, indexes, lives } = drawStore(random)
     const plan = { name: 'things', indexes: indexes.filter(({ unique }) => !unique) }
-    const storage = await STORAGES[name]?.()
-    if (!storage) throw new Error(name)
-    const adapters = [storage.connect(), storage.connect()]
+    const connect = create()
+    const adapters = [connect(), connect()]
     for (const adapter of adapters) await adapter.open([plan])
     const first = documentsOf({ lives })
     await adapters[0]?.write(
@@ -119,6 +88,5 @@ describe.each(Object.keys(STORAGES))('on %s', (name) => {
       }
     }
     for (const adapter of adapters) await adapter.close()
-    await storage.destroy?.()
   })
 })

@@ -2,21 +2,20 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, ID } from '../../src/filter/filter.js'
-import type { ListQuery, StoredDocument } from '../../src/storage.js'
+import type { ListQuery, StoredDocument, WriteStep } from '../../src/storage.js'
 import { startPostgres } from '../support/start-postgres.mjs'
+import { until } from '../support/until.js'
 
 const sort = [{ field: ID, descending: false }]
 const query: ListQuery = { filter: everything, sort, skip: 0, limit: 100, bytes: 2 ** 20 }
 const documentOf = (text: string, version: number): StoredDocument => ({ _id: 'id', _version: version, text })
 
-/** Tries until a server that recovers answers. */
-async function patiently<T>(work: () => T | PromiseLike<T>, left = 100): Promise<T> {
+async function succeeds(work: () => unknown): Promise<boolean> {
   try {
-    return await work()
-  } catch (thrown) {
-    if (left === 0) throw thrown
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    return patiently(work, left - 1)
+    await work()
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -32,11 +31,11 @@ test('where a crash takes back a commit that did not wait for the disk, nobody r
   })
   await adapter.open([{ name: 'things', indexes: [] }])
   const read = async () => {
-    const [document] = await patiently(() => adapter.list('things', query))
+    const [document] = await adapter.list('things', query)
     return document?.text
   }
   const stampOf = async () => {
-    const { rows } = await patiently(() => pool.query('SELECT xmin::text FROM collection_service.things'))
+    const { rows } = await pool.query('SELECT xmin::text FROM collection_service.things')
     return rows[0]?.xmin
   }
   await adapter.write([{ in: 'things', insert: documentOf('first', 1) }], {})
@@ -51,9 +50,11 @@ test('where a crash takes back a commit that did not wait for the disk, nobody r
   process.kill(rows[0].pid, 'SIGKILL')
   await new Promise((resolve) => client.once('end', resolve))
   client.release(true)
+  await until(() => succeeds(() => pool.query('SELECT')))
 
   expect(await stampOf()).not.toBe(lost)
-  await patiently(() => adapter.write([{ in: 'things', replace: documentOf('new', 2), version: 1 }], {}))
+  const replacing: WriteStep = { in: 'things', replace: documentOf('new', 2), version: 1 }
+  await until(() => succeeds(() => adapter.write([replacing], {})))
   expect(await stampOf()).toBe(lost)
   expect(await read()).toBe('new')
 })

@@ -29,6 +29,7 @@ const plans = [
   { name: 'others', indexes: [] },
 ]
 const atLeast = (value: number): Filter => ({ kind: 'gte', field: N, value })
+
 let folder = ''
 let file = ''
 let adapter: StorageAdapter
@@ -247,7 +248,7 @@ test('a count holds no document with which it was compared, however long that to
   const held = await create()
   expect(await look(contains('z'))).toEqual([0, false])
   expect(await look({ kind: 'eq', field: each, value: 'z' })).toEqual([0, false])
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await new Promise((resolve) => setImmediate(resolve))
   collect()
   expect(held.deref()).toBeUndefined()
 })

@@ -1,11 +1,17 @@
 import { connect, type Socket } from 'node:net'
 import type { PostgresClient } from './pool.js'
 
-/** Milliseconds between two attempts to cancel a statement. */
+/** Milliseconds before the first attempt to cancel a statement, and between two. Most end by themselves before it. */
 const CANCEL_PAUSE = 50
 
 /** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
 const GRACE = 1000
+
+/** A connection whose statement is cancelled. */
+interface Target {
+  readonly client: PostgresClient
+  readonly address: Address
+}
 
 /**
  * Cancels what a client reads until it has ended, because a cancellation that arrives before its statement has
@@ -13,18 +19,18 @@ const GRACE = 1000
  * connection. Nothing that may be committing is ever cancelled: where it waits for a standby, it would become visible
  * without being there.
  */
-export async function cancelRead(client: PostgresClient, reading: Promise<unknown>): Promise<boolean> {
+export async function cancelRead({ client, address }: Target, reading: Promise<unknown>): Promise<boolean> {
   let isOver = false
   const over = (): void => {
     isOver = true
   }
   const ended = reading.then(over, over)
   const cancelAll = async (): Promise<true> => {
-    while (!isOver) {
-      await cancel(client)
+    for (;;) {
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, CANCEL_PAUSE))])
+      if (isOver) return true
+      await cancel(client, address)
     }
-    return true
   }
   const hasEnded = await withinGrace(cancelAll())
   over()
@@ -42,6 +48,23 @@ interface Connected {
   }
 }
 
+/** What a client is connected to; of a socket in the file system, the host is its folder. */
+export interface Address {
+  readonly host: string | undefined
+  readonly port: number | undefined
+}
+
+/**
+ * Finds what a client is connected to. Each is asked before it is used: a socket that has told its address is another kind
+ * of object for engines, which would throw away what they have compiled for those in use.
+ */
+export function addressOf(client: PostgresClient): Address {
+  const { host, port, connection }: Connected = client as PostgresClient & Connected
+  if (host?.startsWith('/')) return { host, port }
+  const { remoteAddress, remotePort } = connection?.stream ?? {}
+  return { host: remoteAddress ?? host, port: remotePort ?? port }
+}
+
 /** A number that no version of the protocol has (PostgreSQL, "Message Formats", CancelRequest). */
 const CANCEL_REQUEST = 80877102
 
@@ -50,18 +73,15 @@ const CANCEL_REQUEST = 80877102
  * only the pooler knows which of the server's processes it is. It is never encrypted, as libpq does it. Resolves when the
  * other side has done it, and closed the connection.
  */
-async function cancel(client: PostgresClient): Promise<void> {
-  const { processID, secretKey, host, port, connection }: Connected = client as PostgresClient & Connected
+async function cancel(client: PostgresClient, { host, port = 0 }: Address): Promise<void> {
+  const { processID, secretKey }: Connected = client as PostgresClient & Connected
   if (typeof processID !== 'number' || typeof secretKey !== 'number') return
-  const { remoteAddress, remotePort } = connection?.stream ?? {}
   const message = Buffer.alloc(16)
   for (const [i, value] of [16, CANCEL_REQUEST, processID, secretKey].entries())
     message.writeInt32BE(value | 0, 4 * i)
   let socket: Socket | undefined
   const closed = new Promise<void>((resolve) => {
-    socket = host?.startsWith('/')
-      ? connect(`${host}/.s.PGSQL.${port}`)
-      : connect(remotePort ?? port ?? 0, remoteAddress ?? host)
+    socket = host?.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
     socket.on('error', () => {})
     socket.on('close', () => resolve())
     // A connection that the other side closes must be read to its end.

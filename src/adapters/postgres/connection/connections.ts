@@ -119,7 +119,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         reject(writes && !isUnsent ? outcomeUnknown(reason) : unavailable(reason))
         if (isUnsent || !session || !working) return
         const given = session
-        const ending = (writes ? outlast.wait : cancelRead)(given.client, working)
+        const ending = writes ? outlast.wait(given.client, working) : cancelRead(given, working)
         void ending.then((hasEnded) => {
           given.isLost ||= !hasEnded
           queue.done(job, given)

@@ -1,5 +1,6 @@
 import type { Value } from '../../sql/dialect.js'
 import { classify, isLost, isReadOnly, isUnprepared, UnconfirmedCommit, UnsentStatement } from '../faults.js'
+import { type Address, addressOf } from './cancel.js'
 import type { PoolSource, PostgresClient } from './pool.js'
 import { createPreparedStatements } from './prepared.js'
 import { type Part, type Row, RowQuery, type RowsRead } from './row-query.js'
@@ -16,6 +17,7 @@ export type RunStatement = (text: string, values?: readonly (Value | null)[]) =>
 /** A connection that is in use. */
 export interface Session {
   readonly client: PostgresClient
+  readonly address: Address
   readonly run: RunStatement
   /** Runs a statement. Gives the columns of its rows as text. */
   readonly readRows: (text: string, values: readonly Value[]) => Promise<readonly Row[]>
@@ -148,6 +150,7 @@ export function createSessions(source: PoolSource): Sessions {
       const read: typeof sendAny = isOwn ? (text, values) => sendOwn(partOf(text, values)) : sendAny
       const session: Session = {
         client,
+        address: addressOf(client),
         isLost: false,
         sent: 0,
         answered: 0,

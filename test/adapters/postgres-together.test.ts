@@ -302,6 +302,83 @@ describe('reads that arrive together', () => {
   })
 })
 
+describe('counts that arrive together', () => {
+  beforeEach(async () => {
+    await adapter.write(
+      range(100).map((i) => ({ in: 'things', insert: documentOf(i) })),
+      {},
+    )
+    sent.length = 0
+  })
+
+  const countFrom = async (value: number, of = adapter) =>
+    of.count('things', { kind: 'gte', field: n, value }, {})
+  const countOf = async (value: string) => adapter.count('things', { kind: 'eq', field: email, value }, {})
+
+  test('are one statement for each four', async () => {
+    expect(await Promise.all(range(10).map((i) => countFrom(i)))).toEqual(range(10).map((i) => 100 - i))
+    expect(sent).toHaveLength(3)
+  })
+
+  test('are a statement each where they come one after another', async () => {
+    for (const i of range(3)) expect(await countFrom(i)).toBe(100 - i)
+    expect(sent).toHaveLength(3)
+  })
+
+  test('of the same are counted once', async () => {
+    expect(await Promise.all([5, 7, 5, 5].map((i) => countFrom(i)))).toEqual([95, 93, 95, 95])
+    expect(sent.map(({ values }) => values)).toEqual([[5, 7]])
+  })
+
+  test('of any texts are those of each alone', async () => {
+    const texts = ['3@example.com', '"', "'", '\\', '{}', 'NULL', '', '99@example.com']
+    expect(await Promise.all(texts.map(countOf))).toEqual([1, 0, 0, 0, 0, 0, 0, 1])
+    expect(sent).toHaveLength(2)
+  })
+
+  test('by different conditions are a statement for each', async () => {
+    expect(await Promise.all([countFrom(90), countOf('3@example.com'), countFrom(80)])).toEqual([10, 1, 20])
+    expect(sent).toHaveLength(2)
+  })
+
+  test('are counted one by one where one of them makes the statement fail', async () => {
+    const [bad, good] = await Promise.allSettled([countOf('\u0000'), countOf('5@example.com')])
+    expect(bad.status).toBe('rejected')
+    expect(good).toEqual({ status: 'fulfilled', value: 1 })
+  })
+
+  test('are given up when they take long, and counted one by one for a while', async () => {
+    // One that can be cancelled.
+    const other = createPostgresAdapter({ pool, schema })
+    await other.open([plan])
+    const unlock = await lock()
+    const counting = Promise.all(range(3).map((i) => countFrom(i, other)))
+    await until(async () => (await findWaiting()).length === 1)
+    await until(async () => (await findWaiting()).length === 3)
+    const more = Promise.all([countFrom(3, other), countFrom(4, other)])
+    await until(async () => (await findWaiting()).length === 5)
+    await unlock()
+    expect(await counting).toEqual([100, 99, 98])
+    expect(await more).toEqual([97, 96])
+  })
+
+  test('are given up for one who leaves, and go on for others', { timeout: 60_000 }, async () => {
+    const other = createPostgresAdapter({ pool, schema })
+    await other.open([plan])
+    const unlock = await lock()
+    const leaving = new AbortController()
+    const filter = { kind: 'gte', field: n, value: 3 } as const
+    const left = (async () => other.count('things', filter, { signal: leaving.signal }))()
+    const stays = countFrom(4, other)
+    await until(async () => (await findWaiting()).length === 1)
+    leaving.abort()
+    await expect(left).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await until(async () => (await findWaiting()).length === 1)
+    await unlock()
+    expect(await stays).toBe(96)
+  })
+})
+
 describe('a write of many documents', () => {
   const write = async (documents: readonly StoredDocument[]) =>
     adapter.write(

@@ -16,6 +16,10 @@ export interface Work<Item, Result> {
   alone(item: Item, caller: Caller): Promise<Result>
   /** The error for one who leaves while it is done. */
   leaving(cause: unknown): ServiceError
+  /** The most items that are done together. Default: 32. */
+  readonly most?: number
+  /** Whether what takes very long together is given up, and done alone: one of them keeps no others waiting. */
+  readonly isImpatient?: boolean
 }
 
 /** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
@@ -29,8 +33,11 @@ interface Member<Item, Result> {
   readonly reject: (thrown: unknown) => void
 }
 
-/** The most items that are done together. */
+/** The most items that are done together, where their work does not say. */
 const MOST_TOGETHER = 32
+
+/** After so many long waits, half a second in all, what is impatient is given up. */
+const MOST_WAITS = 3
 
 /** How many statements are under way at once, not counting those that take long. */
 const MOST_UNDER_WAY = 4
@@ -38,7 +45,7 @@ const MOST_UNDER_WAY = 4
 /** Creates a batch. */
 export function createBatch<Item, Result>(
   watch: Watch,
-  { together, alone, leaving }: Work<Item, Result>,
+  { together, alone, leaving, most = MOST_TOGETHER, isImpatient = false }: Work<Item, Result>,
 ): Batch<Item, Result> {
   let waiting: Member<Item, Result>[] = []
   let underWay = 0
@@ -57,7 +64,7 @@ export function createBatch<Item, Result>(
         crowd,
       )
     } catch (thrown) {
-      if (thrown instanceof ServiceError) {
+      if (thrown instanceof ServiceError && !crowd.isDisbanded) {
         for (const { reject } of members) reject(thrown)
         return
       }
@@ -78,10 +85,16 @@ export function createBatch<Item, Result>(
       isCounted = false
       begin()
     }
+    let waits = 0
     const slow = {
       onLongWait(): void {
-        crowd.listen()
-        discount()
+        waits += 1
+        if (waits === 1) {
+          crowd.listen()
+          discount()
+        }
+        if (isImpatient && waits === MOST_WAITS) crowd.disband()
+        else if (isImpatient) watch.add(slow)
       },
     }
     const end = (): void => {
@@ -95,8 +108,8 @@ export function createBatch<Item, Result>(
   }
   const begin = (): void => {
     while (waiting.length > 0 && underWay < MOST_UNDER_WAY) {
-      const members = waiting.slice(0, MOST_TOGETHER)
-      waiting = waiting.slice(MOST_TOGETHER)
+      const members = waiting.slice(0, most)
+      waiting = waiting.slice(most)
       run(members)
     }
   }

@@ -8,7 +8,7 @@ export interface CrowdMember {
 }
 
 /**
- * Those for whom one statement is run: it is given up when the last of them has left. A class: engines keep an object
+ * Those for whom one statement is run: it is given up when the last of them has left, or they disband. A class: engines keep an object
  * with a getter of its own, and with it the members, until they clean up everything.
  */
 export class Crowd implements Caller {
@@ -17,6 +17,7 @@ export class Crowd implements Caller {
   readonly #listening: (readonly [signal: AbortSignal, leave: () => void])[] = []
   readonly #gone = new Set<CrowdMember>()
   #controller: AbortController | undefined
+  #isDisbanded = false
 
   /** `leaving`: the error for one who leaves. */
   constructor(members: readonly CrowdMember[], leaving: (cause: unknown) => ServiceError) {
@@ -26,7 +27,7 @@ export class Crowd implements Caller {
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.#gone.size === this.#members.length) this.#controller.abort()
+    if (this.#isDisbanded || this.#gone.size === this.#members.length) this.#controller.abort()
     return this.#controller.signal
   }
 
@@ -49,6 +50,17 @@ export class Crowd implements Caller {
       if (signal.aborted) leave()
       else signal.addEventListener('abort', leave, { once: true })
     }
+  }
+
+  /** Whether the statement was given up though somebody still waits. */
+  get isDisbanded(): boolean {
+    return this.#isDisbanded
+  }
+
+  /** Gives the statement up. */
+  disband(): void {
+    this.#isDisbanded = true
+    void this.signal
   }
 
   hasLeft(member: CrowdMember): boolean {

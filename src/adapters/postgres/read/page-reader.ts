@@ -1,10 +1,9 @@
 import type { Scalar } from '../../../filter/filter.js'
 import type { Value } from '../../sql/dialect.js'
-import { createBatch } from '../connection/batch.js'
 import type { Caller, Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
-import { explain, isLost, unavailable } from '../faults.js'
+import { createAskTogether } from './ask-together.js'
 import { createReadKept, type ListSource, type ReadList } from './kept-lists.js'
 import { writeAll, writeFirst, writeJoined, writeList } from './page.js'
 import type { Texts } from './parse-documents.js'
@@ -52,35 +51,18 @@ export function createPageReader(use: Connections['use'], watch: Watch, page: Pa
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
-  return createBatch<readonly Value[], Texts>(watch, {
-    leaving: unavailable,
+  return createAskTogether<Texts>(watch, {
     alone,
-    async together(asked, caller) {
-      const { distinct, places } = findDistinct(asked)
+    async together(distinct, caller) {
       const columns = values.map((_, i) => distinct.map((values) => values[i] as Scalar))
-      const rows = await use(({ readRows }) => readRows(text, columns), caller).catch((thrown: unknown) => {
-        throw isLost(thrown) ? explain(thrown) : thrown
-      })
-      const lists = new Map(rows.map(([place, list]) => [Number(place), list]))
-      return places.map((place) => {
-        const list = lists.get(place)
+      const rows = await use(({ readRows }) => readRows(text, columns), caller)
+      const lists = new Map(rows.map(([place, list]) => [Number(place) - 1, list]))
+      return distinct.map((_, i) => {
+        const list = lists.get(i)
         return typeof list === 'string' ? { texts: [list] } : undefined
       })
     },
   })
-}
-
-/** Those who ask for the same read it once. Places are counted from 1. */
-function findDistinct(asked: readonly (readonly Value[])[]) {
-  const distinct: (readonly Value[])[] = []
-  const known = new Map<string, number>()
-  const places = asked.map((values) => {
-    const key = JSON.stringify(values)
-    const place = known.get(key) ?? distinct.push(values)
-    known.set(key, place)
-    return place
-  })
-  return { distinct, places }
 }
 
 function createReadAlone(page: Page): (session: Session, values: readonly Value[]) => Promise<Texts> {

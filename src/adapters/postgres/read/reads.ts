@@ -3,12 +3,13 @@ import type { Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, isShort } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
-import { type CompileOptions, createStatements } from '../../sql/statements.js'
+import { type CompileOptions, createStatements, type Statements } from '../../sql/statements.js'
 import type { Connections, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
+import { createCountReader } from './count-reader.js'
 import { createKeptDocuments } from './kept-lists.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, readFirst } from './page-reader.js'
@@ -35,6 +36,8 @@ export function createReads({
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joined = createStatements({ ...dialect, parameter: (place) => `asked.v${place}` })
+  const statementsBehind = (places: number): Statements =>
+    createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
   const kept = createKeptDocuments()
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   const planPage = createPlans({
@@ -61,7 +64,17 @@ export function createReads({
   const planCount = createPlans({
     indexesOf,
     compile: (collection, { filter }, options) => statements.count(collection, filter, options),
-    plan: ({ text, isExact }, collection, query) => ({ text, isExact, mayBeLong: isLong(collection, query) }),
+    plan({ text, isExact }, collection, query, isSimple) {
+      const mayBeLong = isLong(collection, query)
+      const writeBehind = (places: number): string =>
+        statementsBehind(places).count(collection, query.filter).text
+      const readCount = createCountReader(use, watch, {
+        text,
+        mayBeLong,
+        ...(isSimple && isExact ? { writeBehind } : {}),
+      })
+      return { isExact, mayBeLong, readCount }
+    },
   })
 
   /** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
@@ -138,8 +151,8 @@ export function createReads({
       const query = { filter, sort: [], skip: 0, limit: null }
       return read((options) => {
         const { plan, values } = planCount(collection, query, options)
-        const work = async ({ run, readRows }: Session): Promise<number> => {
-          if (plan.isExact) return Number((await readRows(plan.text, values))[0]?.[0])
+        if (plan.isExact) return plan.readCount(values, caller)
+        const work = async ({ run }: Session): Promise<number> => {
           let total = 0
           const page = statements.page(collection, query, options)
           await readInCore(run, { table: dialect.table(collection), page, filter, caller }, () => {

@@ -1,0 +1,36 @@
+import type { Value } from '../../sql/dialect.js'
+import { type Batch, createBatch, type Work } from '../connection/batch.js'
+import type { Watch } from '../connection/watch.js'
+import { explain, isLost, unavailable } from '../faults.js'
+
+/** A statement that is asked for with some values; `together` gets each of them once. */
+type Asked<Result> = Omit<Work<readonly Value[], Result>, 'leaving'>
+
+/** Creates what answers all who ask at the same time by one statement. Those who ask for the same share an answer. */
+export const createAskTogether = <Result>(
+  watch: Watch,
+  { together, ...asked }: Asked<Result>,
+): Batch<readonly Value[], Result> =>
+  createBatch(watch, {
+    ...asked,
+    leaving: unavailable,
+    async together(all, caller) {
+      const { distinct, places } = findDistinct(all)
+      const results = await together(distinct, caller).catch((thrown: unknown) => {
+        throw isLost(thrown) ? explain(thrown) : thrown
+      })
+      return places.map((place) => results[place])
+    },
+  })
+
+function findDistinct(all: readonly (readonly Value[])[]) {
+  const distinct: (readonly Value[])[] = []
+  const known = new Map<string, number>()
+  const places = all.map((values) => {
+    const key = JSON.stringify(values)
+    const place = known.get(key) ?? distinct.push(values) - 1
+    known.set(key, place)
+    return place
+  })
+  return { distinct, places }
+}

@@ -9,24 +9,33 @@ export interface Chunk<T> {
   readonly elements: T[]
 }
 
-/** An insertion, with its values in all columns. */
-export interface Fresh<T> {
-  readonly element: T
-  readonly values: readonly Ordered[]
+/** What is inserted: elements, and by column their values, each in any order. */
+export interface Waiting<T> {
+  readonly elements: readonly T[]
+  readonly table: readonly (readonly Ordered[])[]
 }
 
-/** Puts ascending insertions into a chunk, each before the element at its place: so each element moves once. */
+/**
+ * Puts insertions, named in ascending order, into a chunk, each before the element at its place: so each element moves
+ * once.
+ */
 export function merge<T>(
   { keys, elements }: Chunk<T>,
-  rows: readonly Fresh<T>[],
+  { elements: waiting, table }: Waiting<T>,
+  named: readonly number[],
   places: readonly number[],
 ): void {
-  const inserted = rows.map(({ element }) => element)
-  insertAll(elements, places, inserted)
-  for (const [i, column] of keys.entries()) {
-    const values = rows.map(({ values }) => values[i])
-    insertAll(column, places, values)
-  }
+  insertAll(
+    elements,
+    places,
+    named.map((one) => waiting[one] as T),
+  )
+  for (const [i, column] of keys.entries())
+    insertAll(
+      column,
+      places,
+      named.map((one) => table[i]?.[one]),
+    )
 }
 
 function insertAll<E>(elements: E[], places: readonly number[], all: readonly E[]): void {
@@ -64,4 +73,55 @@ export function comparePlain(a: Ordered, b: Ordered): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') return a === b ? 0 : a < b ? -1 : 1
   return compare(a, b)
+}
+
+/** The places of rows in ascending order, of a table that is given column by column. */
+export function sortPlaces(
+  table: readonly (readonly Ordered[])[],
+  compareValues: (a: Ordered, b: Ordered) => number,
+): readonly number[] {
+  const [lead = []] = table
+  const compareRows = (a: number, b: number): number => {
+    const [x, y] = [lead[a], lead[b]]
+    // Most often that is all there is to say.
+    if (typeof x === 'number' && typeof y === 'number' && x !== y) return x - y
+    let order = 0
+    for (let i = 0; order === 0 && i < table.length; i++) order = compareValues(table[i]?.[a], table[i]?.[b])
+    return order
+  }
+  const places = [...lead.keys()]
+  // As ids do, and times: sorting what is sorted costs more than to see it.
+  const isSorted = places.every((place) => place === 0 || compareRows(place - 1, place) < 0)
+  return isSorted ? places : places.sort(compareRows)
+}
+
+/** The place of the last of some ascending numbers that is not above a number. */
+export function findLast(numbers: readonly number[], number: number): number {
+  let low = 0
+  let high = numbers.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((numbers[middle] ?? 0) <= number) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/**
+ * The first place from `from` to `end` where `isBefore` is false, `end` for none: first near `from`, if that was
+ * found for what comes before.
+ */
+export function search(from: number, end: number, isBefore: (place: number) => boolean): number {
+  let low = from
+  let high = end
+  for (let step = 1; from > 0 && low + step < high; step *= 2) {
+    if (isBefore(low + step - 1)) low += step
+    else high = low + step - 1
+  }
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
 }

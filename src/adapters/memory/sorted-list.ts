@@ -1,5 +1,16 @@
 import { compare, type Ordered } from '../../filter/compare.js'
-import { CHUNK, type Chunk, comparePlain, type Fresh, isPlain, merge, split } from './chunk.js'
+import {
+  CHUNK,
+  type Chunk,
+  comparePlain,
+  findLast,
+  isPlain,
+  merge,
+  search,
+  sortPlaces,
+  split,
+  type Waiting,
+} from './chunk.js'
 
 /** The position of an element: the number of elements before it. */
 export type Rank = number
@@ -82,14 +93,6 @@ export function createSortedList<T>(
     })
   const findInside = (chunk: Chunk<T>, bound: Bound, from = 0): number =>
     search(from, chunk.elements.length, (place) => isBefore(chunk, place, bound))
-  /** The places of ascending insertions: what comes together often goes side by side. */
-  const findPlaces = (chunk: Chunk<T>, rows: readonly Fresh<T>[]): readonly number[] => {
-    let place = 0
-    return rows.map((row) => {
-      place = findInside(chunk, row, place)
-      return place
-    })
-  }
   /** Puts what waits in order. */
   const settle = (): void => {
     if (fresh.length === 0) return
@@ -99,45 +102,52 @@ export function createSortedList<T>(
     // Column by column: numbers that lie side by side are compared much faster.
     const table = columns.map((read) => waiting.map(read))
     if (!table.every((values) => values.every(isPlain))) compareValues = compare
-    const places = [...waiting.keys()].sort((a, b) => {
-      let order = 0
-      for (let i = 0; order === 0 && i < table.length; i++)
-        order = compareValues(table[i]?.[a], table[i]?.[b])
-      return order
-    })
-    const readRow = (place: number): Fresh<T> => ({
-      element: waiting[place] as T,
-      values: table.map((values) => values[place]),
-    })
-    const hadNone = chunks.length === 0
-    let open = chunks.at(-1) ?? { keys: others.map(() => []), elements: [] }
-    if (hadNone) chunks.push(open)
-    let appended = 0
-    for (const place of places) {
-      // What goes behind all others needs no search.
-      const { element, values } = readRow(place)
-      const { keys, elements } = open
-      if (!hadNone && !isBefore(open, elements.length - 1, { values })) break
-      appended += 1
-      elements.push(element)
-      for (let k = 0; k < keys.length; k++) keys[k]?.push(values[k])
-      if (elements.length >= 2 * CHUNK) {
-        open = split(open)
-        chunks.push(open)
-      }
+    const named = sortPlaces(table, compareValues)
+    // One for all of them: each is done with before the next is asked for.
+    const values: Ordered[] = []
+    const bound: Bound = { values }
+    const boundOf = (one: number): Bound => {
+      for (let i = 0; i < table.length; i++) values[i] = table[i]?.[one]
+      return bound
     }
-    const rows = places.slice(appended).map(readRow)
+    const rows = { elements: waiting, table }
+    const open = chunks.at(-1)
+    // What goes behind all others there needs no search.
+    if (!open || isBefore(open, open.elements.length - 1, boundOf(named[0] as number))) append(rows, named)
+    else insertAmid(rows, named, boundOf)
+  }
+  /** Puts ascending insertions to their places. */
+  const insertAmid = (rows: Waiting<T>, named: readonly number[], boundOf: (one: number) => Bound): void => {
     let index = 0
-    for (let begin = 0, end = 0; begin < rows.length; begin = end) {
+    for (let begin = 0, end = 0; begin < named.length; begin = end) {
       const final = chunks.length - 1
-      index = final === 0 ? 0 : Math.min(findChunk(rows[begin] as Fresh<T>, index), final)
+      index = final === 0 ? 0 : Math.min(findChunk(boundOf(named[begin] as number), index), final)
       const chunk = chunks[index] as Chunk<T>
       const last = chunk.elements.length - 1
       do end += 1
-      while (end < rows.length && (index === final || !isBefore(chunk, last, rows[end] as Fresh<T>)))
-      const own = rows.slice(begin, end)
-      merge(chunk, own, findPlaces(chunk, own))
+      while (end < named.length && (index === final || !isBefore(chunk, last, boundOf(named[end] as number))))
+      const own = named.slice(begin, end)
+      let place = 0
+      // What comes together often goes side by side.
+      const places = own.map((one) => {
+        place = findInside(chunk, boundOf(one), place)
+        return place
+      })
+      merge(chunk, rows, own, places)
       while (chunk.elements.length >= 2 * CHUNK) chunks.splice(index + 1, 0, split(chunk))
+    }
+  }
+  /** Puts ascending insertions behind all others. */
+  const append = ({ elements: waiting, table }: Waiting<T>, named: readonly number[]): void => {
+    let open = chunks.at(-1)
+    for (const one of named) {
+      if (!open || open.elements.length >= 2 * CHUNK - 1) {
+        const next: Chunk<T> = open ? split(open) : { keys: others.map(() => []), elements: [] }
+        chunks.push(next)
+        open = next
+      }
+      open.elements.push(waiting[one] as T)
+      for (let k = 0; k < open.keys.length; k++) open.keys[k]?.push(table[k]?.[one])
     }
   }
   const findStarts = (): Rank[] => {
@@ -216,35 +226,4 @@ export function createSortedList<T>(
       return all
     },
   }
-}
-
-/** The place of the last of some ascending numbers that is not above a number. */
-function findLast(numbers: readonly number[], number: number): number {
-  let low = 0
-  let high = numbers.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if ((numbers[middle] ?? 0) <= number) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-/**
- * The first place from `from` to `end` where `isBefore` is false, `end` for none: first near `from`, if that was
- * found for what comes before.
- */
-function search(from: number, end: number, isBefore: (place: number) => boolean): number {
-  let low = from
-  let high = end
-  for (let step = 1; from > 0 && low + step < high; step *= 2) {
-    if (isBefore(low + step - 1)) low += step
-    else high = low + step - 1
-  }
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(middle)) low = middle + 1
-    else high = middle
-  }
-  return low
 }

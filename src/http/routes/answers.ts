@@ -33,13 +33,16 @@ export const answerWritten = ({ text, ignored }: Written): Answer =>
   answerText(200, text, Object.assign({ etag: etagOfText(text) }, tellIgnored(ignored)))
 
 /** The answer with a document that was created. */
-export const answerCreated = (
+export function answerCreated(
   { prefix }: Exchange,
   { name }: Collection,
   { _id, text, ignored }: Written,
-): Answer =>
-  answerText(
-    201,
-    text,
-    Object.assign({ location: `${prefix}/${name}/${_id}`, etag: etagOfText(text) }, tellIgnored(ignored)),
-  )
+): Answer {
+  const headers = {
+    'content-type': 'application/json',
+    location: `${prefix}/${name}/${_id}`,
+    etag: etagOfText(text),
+  }
+  if (ignored.length > 0) Object.assign(headers, tellIgnored(ignored))
+  return { status: 201, headers, body: text }
+}

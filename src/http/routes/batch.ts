@@ -39,7 +39,9 @@ export const batch: Endpoint = {
       call,
       read.map((operation) => (own) => answerOperation(own, prefix, operation)),
     )
-    return answerText(200, `{"results":[${results.join()}]}`)
+    // A text that is put together so is written once, where it is sent.
+    const all = results.reduce((text, result) => `${text},${result}`)
+    return answerText(200, `{"results":[${all}]}`)
   },
 }
 
@@ -56,8 +58,9 @@ function printResult({ status, headers, body }: Answer): string {
   const { etag, location, 'ignored-properties': ignored } = headers
   const text = typeof body === 'string' || body === null ? body : decoder.decode(body)
   let result = `{"status":${status}`
-  if (etag !== undefined) result += `,"etag":${JSON.stringify(etag)}`
-  if (location !== undefined) result += `,"location":${JSON.stringify(location)}`
+  // A tag has nothing to escape but its quotes, a location nothing at all (`joinPrefix`).
+  if (etag !== undefined) result += `,"etag":"\\${etag.slice(0, -1)}\\""`
+  if (location !== undefined) result += `,"location":"${location}"`
   // The list of strings of a header is that of JSON, for names have nothing to escape.
   if (ignored !== undefined) result += `,"ignored":[${ignored}]`
   if (text !== null) result += `,"body":${text}`

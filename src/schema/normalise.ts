@@ -39,9 +39,38 @@ export function* normalisePropertiesInSlices(
   value: JsonObject,
   slice: Slice,
 ): Sliced<JsonObject> {
-  const names = Object.keys(value)
-  slice.left -= COPY * names.length + fields.length / LOOK
+  const { length } = Object.keys(value)
+  slice.left -= stepsToCopy(fields, length)
   if (slice.left <= 0) yield
+  const normalised = normaliseShorts(fields, value, length)
+  for (const field of fields) {
+    const given = readOwn(value, field.name)
+    if (!isShort(field, given)) normalised[field.name] = yield* normaliseInSlices(field, given, slice)
+  }
+  return normalised
+}
+
+/** The same at once, as most objects can be; `undefined` where something takes slices. */
+export function normaliseAtOnce(
+  fields: readonly Field[],
+  value: JsonObject,
+  slice: Slice,
+): JsonObject | undefined {
+  const { length } = Object.keys(value)
+  slice.left -= stepsToCopy(fields, length)
+  const areShort = slice.left > 0 && fields.every((field) => isShort(field, readOwn(value, field.name)))
+  return areShort ? normaliseShorts(fields, value, length) : undefined
+}
+
+const stepsToCopy = (fields: readonly Field[], properties: number): number =>
+  COPY * properties + fields.length / LOOK
+
+/** Normalises what is short of so many properties; the rest is left as it is. */
+function normaliseShorts(
+  fields: readonly Field[],
+  value: JsonObject,
+  properties: number,
+): { [name: string]: unknown } {
   // The names of fields were checked, so none is `__proto__`: assignment defines an own property.
   const normalised: { [name: string]: unknown } = {}
   let declared = 0
@@ -49,12 +78,10 @@ export function* normalisePropertiesInSlices(
     if (!Object.hasOwn(value, field.name)) continue
     declared += 1
     const given = value[field.name]
-    const own = isShort(field, given)
-      ? normaliseShort(field, given)
-      : yield* normaliseInSlices(field, given, slice)
+    const own = isShort(field, given) ? normaliseShort(field, given) : given
     if (own !== undefined) normalised[field.name] = own
   }
-  return declared === names.length ? normalised : addOthers(fields, normalised, value)
+  return declared === properties ? normalised : addOthers(fields, normalised, value)
 }
 
 /** The steps of copying a property: some 200 ns. */
@@ -75,6 +102,8 @@ const SHORT = 16
 
 /** Whether a value is normalised without a slice: most are. */
 const isShort = (field: Field, value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
   isPlain(field) ||
   (field.items !== null && isPlain(field.items) && Array.isArray(value) && value.length <= SHORT)
 
@@ -82,7 +111,11 @@ const normaliseShort = ({ items, normalise: own }: Field, value: unknown): unkno
   items && Array.isArray(value) ? Object.freeze(value.map((element) => items.normalise(element))) : own(value)
 
 /** Adds the properties that are not declared. */
-function addOthers(fields: readonly Field[], values: JsonObject, others: JsonObject): JsonObject {
+function addOthers(
+  fields: readonly Field[],
+  values: { [name: string]: unknown },
+  others: JsonObject,
+): { [name: string]: unknown } {
   const declared = new Set(fields.map(({ name }) => name))
   const rest = Object.entries(others).filter(([name]) => !declared.has(name))
   if (rest.length === 0) return values
@@ -110,6 +143,12 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
   runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
 
+/** Whether a value certainly needs no defaults. */
+export const isComplete = (fields: readonly Field[], value: JsonObject, now: string): boolean =>
+  fields.every((field) =>
+    Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined,
+  )
+
 /** The same as `applyDefaults`, in slices. */
 export function* applyDefaultsInSlices(
   fields: readonly Field[],
@@ -117,11 +156,9 @@ export function* applyDefaultsInSlices(
   now: string,
   slice: Slice,
 ): Sliced<JsonObject> {
-  const isComplete = (field: Field): boolean =>
-    Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined
   slice.left -= (2 * fields.length) / LOOK
   if (slice.left <= 0) yield
-  if (fields.every(isComplete)) return value
+  if (isComplete(fields, value, now)) return value
   slice.left -= COPY * Object.keys(value).length
   if (slice.left <= 0) yield
   const filled: { [name: string]: unknown } = {}

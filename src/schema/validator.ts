@@ -29,11 +29,13 @@ export interface FaultOptions {
   readonly isRelevant?: (fault: Fault) => boolean
 }
 
-/** Finds all faults of a normalised body, one per path; none if the body may be stored. */
+/** Finds all faults of a normalised body, one per path; none if it may be stored. */
 export interface BodyValidator {
   (body: JsonObject, options?: FaultOptions): readonly Fault[]
   /** The same in slices. */
   readonly inSlices: (body: JsonObject, slice: Slice, options?: FaultOptions) => Sliced<readonly Fault[]>
+  /** Whether a body certainly has no fault, as most have none; false too where that takes more than the slice. */
+  readonly isFlawless: (body: JsonObject, slice: Slice) => boolean
 }
 
 /** What a validator has to know beside the fields. */
@@ -45,9 +47,8 @@ export interface ValidatorOptions {
 }
 
 /**
- * Compiles the validator of whole documents. Compiling costs milliseconds: once for each collection, at
- * start. A client decides how many elements and properties a body has, so each check stops once there are
- * enough faults.
+ * Compiles the validator of whole documents. Compiling costs milliseconds: once for each collection, at start. A
+ * client decides how many elements and properties a body has, so each check stops once there are enough faults.
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
@@ -87,14 +88,13 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
     }
     return known.length > 0 || faults ? [...collect().values()] : NONE
   }
+  const isFlawless = (body: JsonObject, slice: Slice) => isSound(body, slice) && validate(body).length === 0
   const inSlices: BodyValidator['inSlices'] = function* (body, slice, options = {}) {
-    // Most bodies have no fault, and need nothing that collects them.
-    const isFlawless = !options.known?.length && isSound(body, slice)
-    return isFlawless && validate(body).length === 0 ? NONE : yield* findFaults(body, slice, options)
+    if (!options.known?.length && isFlawless(body, slice)) return NONE
+    return yield* findFaults(body, slice, options)
   }
-  const atOnce = (body: JsonObject, faults?: FaultOptions): readonly Fault[] =>
-    runAtOnce((slice) => inSlices(body, slice, faults))
-  return Object.assign(atOnce, { inSlices })
+  const atOnce = (body: JsonObject, how?: FaultOptions) => runAtOnce((slice) => inSlices(body, slice, how))
+  return Object.assign(atOnce, { inSlices, isFlawless })
 }
 
 const NONE: readonly Fault[] = []

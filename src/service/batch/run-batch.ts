@@ -50,7 +50,8 @@ async function judgeAll(
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
   const answers: string[] = []
   let own = call
-  for (const [i, operation] of operations.entries()) {
+  for (const operation of operations) {
+    const i = answers.length
     store.operation = i
     const before = stepsTaken()
     try {

@@ -70,8 +70,10 @@ export function planInsert(
 ): Required<Pick<Attempt<never>, 'steps' | 'agreements' | 'refuse'>> {
   checkStoredSize([document])
   const references = referencesToHold(collection, {}, document)
+  const insert = { in: collection.name, insert: document }
+  const isAlone = references.length + others.length === 0
   return {
-    steps: [...references.map(requireReference), { in: collection.name, insert: document }, ...others],
+    steps: isAlone ? [insert] : [...references.map(requireReference), insert, ...others],
     agreements: planAgreements(call.service.plan, collection, { after: document, isNamed, at, asker: call }),
     refuse({ reason, fields = [] }) {
       // The next attempt judges its references anew.

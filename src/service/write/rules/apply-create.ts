@@ -3,7 +3,12 @@ import type { Fault } from '../../../errors.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { bindSet } from '../../../permissions/write-rules.js'
 import { isAnywhere } from '../../../query/where.js'
-import { applyDefaultsInSlices, normalisePropertiesInSlices } from '../../../schema/normalise.js'
+import {
+  applyDefaultsInSlices,
+  isComplete,
+  normaliseAtOnce,
+  normalisePropertiesInSlices,
+} from '../../../schema/normalise.js'
 import { runAtOnce, type Slice, type Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Call } from '../../call.js'
@@ -48,6 +53,8 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
     : { kind: 'refused' }
 }
 
+const NONE: readonly Fault[] = []
+
 /** A body as it would be stored, and its faults, of which one path may have two. */
 interface Judged {
   readonly fields: JsonObject
@@ -68,11 +75,18 @@ function* judgeInSlices(
   { system, required = [], slice }: Judging,
   isRelevant?: Tells,
 ): Sliced<Judged> {
-  const normalised = yield* normalisePropertiesInSlices(declared, body, slice)
-  const fields = yield* applyDefaultsInSlices(declared, normalised, system.createdAt, slice)
+  const now = system.createdAt
+  // What is short is soon done: nothing is made that could pause.
+  const normalised =
+    normaliseAtOnce(declared, body, slice) ?? (yield* normalisePropertiesInSlices(declared, body, slice))
+  const fields = isComplete(declared, normalised, now)
+    ? normalised
+    : yield* applyDefaultsInSlices(declared, normalised, now, slice)
   // A default does not do for what must be given.
   const missing = required.filter((name) => !Object.hasOwn(normalised, name)).map(toPointerPart)
-  const found = yield* validate.inSlices(fields, slice, isRelevant && { isRelevant })
+  const found = validate.isFlawless(fields, slice)
+    ? NONE
+    : yield* validate.inSlices(fields, slice, isRelevant && { isRelevant })
   if (missing.length === 0) return { fields, faults: found }
   const lacking = missing.map((path): Fault => ({ path, code: 'required', message: 'is required' }))
   return { fields, faults: [...lacking, ...found] }

@@ -54,38 +54,52 @@ export function* chooseRule<T>(
   body: JsonObject,
   { slice, apply }: Trying<T>,
 ): Sliced<Fitting<T> & Ignoring> {
-  const steps = DROP * Object.keys(body).length
-  const begin = (rule: Rule): Trial => {
-    const accepts = (name: string): boolean => acceptsProperty(rule, name, collection)
-    return { collection, rule, kept: keepProperties(body, accepts, rule.set, collection.verifiedField) }
-  }
-  // What one rule leaves may be as large as the body, so no other is held beside it.
-  const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
-  for (const rule of rules) {
-    slice.left -= steps
-    if (slice.left <= 0) yield
-    const isWhole = rules.length === 1 || begin(rule).kept.isWhole
-    if (isWhole) whole.push(rule)
-    else others.push(rule)
-  }
-  const order = [...whole, ...others]
+  const order = rules.length === 1 ? rules : yield* putWholeFirst(collection, rules, body, slice)
   const { trace } = call.service
-  trace?.tries(call, body, order.map(begin))
+  trace?.tries(
+    call,
+    body,
+    order.map((rule) => beginTrial(collection, rule, body)),
+  )
   for (const rule of order) {
-    slice.left -= steps
+    slice.left -= stepsToDrop(body)
     if (slice.left <= 0) yield
-    const trial = begin(rule)
+    const trial = beginTrial(collection, rule, body)
     const applied = yield* apply(trial)
     trace?.tried(
       trial,
       applied.kind === 'invalid' ? { ...applied, faults: [...applied.faults, ...applied.others] } : applied,
     )
+    // A spread of what has any shape would cost ten times as much as an assignment.
     if (applied.kind === 'fits')
       return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
     if (applied.kind === 'invalid' && rule === order[0])
       throw invalidFor(call, collection, explain(trial, applied.faults))
   }
   throw refused()
+}
+
+/** The rules that drop nothing of a body, and then the others. */
+function* putWholeFirst(
+  collection: Collection,
+  rules: readonly Rule[],
+  body: JsonObject,
+  slice: Slice,
+): Sliced<readonly Rule[]> {
+  // What one rule leaves may be as large as the body, so no other is held beside it.
+  const [whole, others]: readonly [Rule[], Rule[]] = [[], []]
+  for (const rule of rules) {
+    slice.left -= stepsToDrop(body)
+    if (slice.left <= 0) yield
+    if (beginTrial(collection, rule, body).kept.isWhole) whole.push(rule)
+    else others.push(rule)
+  }
+  return [...whole, ...others]
+}
+
+function beginTrial(collection: Collection, rule: Rule, body: JsonObject): Trial {
+  const accepts = (name: string): boolean => acceptsProperty(rule, name, collection)
+  return { collection, rule, kept: keepProperties(body, accepts, rule.set, collection.verifiedField) }
 }
 
 /** How rules are tried. */
@@ -95,8 +109,8 @@ interface Trying<T> {
   readonly apply: (trial: Trial) => Sliced<Applied<T>>
 }
 
-/** The steps of asking whether a rule accepts a property. */
-const DROP = 4
+/** The steps of asking whether a rule accepts the properties of a body. */
+const stepsToDrop = (body: JsonObject): number => 4 * Object.keys(body).length
 
 /**
  * The properties that are judged: without undeclared ones beyond those whose faults fill an answer. An update looks at each
@@ -158,9 +172,10 @@ export class Sieve {
    * Those that are hidden are one, the last.
    */
   judge(told: readonly Fault[]): Unfitting | undefined {
-    const [hidden, ...others] = this.#hidden
     // The rule does not run.
-    if (told.length === 0 && !hidden) return this.#hasVariable ? { kind: 'refused' } : undefined
+    if (told.length === 0 && this.#hidden.length === 0)
+      return this.#hasVariable ? { kind: 'refused' } : undefined
+    const [hidden, ...others] = this.#hidden
     const faults = firstOfEach(told)
     return hidden
       ? { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden], others }

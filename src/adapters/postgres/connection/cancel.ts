@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { PostgresClient } from './pool.js'
 
 /** Milliseconds before the first attempt to cancel a statement, and between two. Most end by themselves before it. */
-const CANCEL_PAUSE = 50
+const CANCEL_PAUSE = 100
 
 /** Milliseconds after which a connection is dropped if its statement could not be cancelled. */
 const GRACE = 1000

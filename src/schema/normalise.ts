@@ -57,7 +57,7 @@ export function normaliseAtOnce(
   slice: Slice,
 ): JsonObject | undefined {
   const { length } = Object.keys(value)
-  slice.left -= stepsToCopy(fields, length)
+  slice.left -= stepsToCopy(fields, length) + fields.length / LOOK
   const areShort = slice.left > 0 && fields.every((field) => isShort(field, readOwn(value, field.name)))
   return areShort ? normaliseShorts(fields, value, length) : undefined
 }
@@ -143,11 +143,13 @@ export function normalisePatch(field: Field, patch: unknown): unknown {
 export const applyDefaults = (fields: readonly Field[], value: JsonObject, now: string): JsonObject =>
   runAtOnce((slice) => applyDefaultsInSlices(fields, value, now, slice))
 
-/** Whether a value certainly needs no defaults. */
-export const isComplete = (fields: readonly Field[], value: JsonObject, now: string): boolean =>
-  fields.every((field) =>
-    Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined,
-  )
+/** Whether a value certainly needs no defaults; false too where that takes more than the slice. */
+export function isComplete(fields: readonly Field[], value: JsonObject, now: string, slice: Slice): boolean {
+  slice.left -= (2 * fields.length) / LOOK
+  const needsNone = (field: Field): boolean =>
+    Object.hasOwn(value, field.name) ? !field.fillsInside : defaultOf(field, now) === undefined
+  return slice.left > 0 && fields.every(needsNone)
+}
 
 /** The same as `applyDefaults`, in slices. */
 export function* applyDefaultsInSlices(
@@ -156,9 +158,8 @@ export function* applyDefaultsInSlices(
   now: string,
   slice: Slice,
 ): Sliced<JsonObject> {
-  slice.left -= (2 * fields.length) / LOOK
+  if (isComplete(fields, value, now, slice)) return value
   if (slice.left <= 0) yield
-  if (isComplete(fields, value, now)) return value
   slice.left -= COPY * Object.keys(value).length
   if (slice.left <= 0) yield
   const filled: { [name: string]: unknown } = {}

@@ -1,5 +1,15 @@
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { everything, type FieldRef, isId, or } from '../../src/filter/filter.js'
 import type {
@@ -74,6 +84,17 @@ const create = async (insert: StoredDocument, signal?: AbortSignal) =>
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i)
 
+const nextTurn = async () => new Promise((resolve) => setImmediate(resolve))
+const pause = async (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** A list that may take long. */
+const query: ListQuery = {
+  filter: { kind: 'gte', field: ref('m', 'integer'), value: 0 },
+  sort: [],
+  skip: 0,
+  limit: 5,
+}
+
 const all: ListQuery = { filter: everything, sort: [], skip: 0, limit: null }
 
 const storedIds = async (): Promise<readonly string[]> =>
@@ -90,10 +111,10 @@ async function findWaiting(): Promise<readonly number[]> {
   return (await client.query(text, [schema])).rows.map(({ pid }) => pid)
 }
 
-/** Makes every statement on the collection wait, until what is returned is called. */
-async function lock(): Promise<() => Promise<void>> {
+/** Makes every statement on a collection wait, until what is returned is called. */
+async function lock(collection = 'things'): Promise<() => Promise<void>> {
   const other = await pool.connect()
-  await other.query(`BEGIN; LOCK TABLE ${schema}.things IN ACCESS EXCLUSIVE MODE`)
+  await other.query(`BEGIN; LOCK TABLE ${schema}.${collection} IN ACCESS EXCLUSIVE MODE`)
   return async () => {
     await other.query('ROLLBACK')
     other.release()
@@ -360,6 +381,85 @@ describe('counts that arrive together', () => {
     await unlock()
     expect(await counting).toEqual([100, 99, 98])
     expect(await more).toEqual([97, 96])
+  })
+
+  test('wait for a connection as long as it takes, in their place', { timeout: 60_000 }, async () => {
+    const small = newPool({ connectionString: postgres.url, max: 2 })
+    const other = createPostgresAdapter({ pool: small, schema })
+    await other.open([plan, { name: 'others', indexes: [] }])
+    const unlock = await lock('others')
+    const done: string[] = []
+    const note = async (name: string, work: unknown) => {
+      await work
+      done.push(name)
+    }
+    const all = [note('first', other.list('others', query))]
+    await until(async () => (await findWaiting()).length === 1)
+    all.push(...range(3).map((i) => note(`count ${i}`, countFrom(i, other))))
+    // They are asked for at the end of the turn.
+    await nextTurn()
+    all.push(note('last', other.list('things', query)))
+    await pause(900)
+    await unlock()
+    await Promise.all(all)
+    expect(done).toEqual(['first', 'count 0', 'count 1', 'count 2', 'last'])
+    await other.close()
+    await small.end()
+  })
+
+  test('are not given up where many wait for a connection', { timeout: 60_000 }, async () => {
+    const small = newPool({ connectionString: postgres.url, max: 4 })
+    const other = createPostgresAdapter({ pool: small, schema })
+    await other.open([plan, { name: 'others', indexes: [] }])
+    const [unlock, unlockOthers] = [await lock(), await lock('others')]
+    const counting = Promise.all(range(4).map((i) => countFrom(i, other)))
+    await until(async () => (await findWaiting()).length === 1)
+    const lists = Promise.allSettled(range(400).map(async () => other.list('others', query)))
+    await nextTurn()
+    await unlock()
+    expect(await counting).toEqual([100, 99, 98, 97])
+    await unlockOthers()
+    expect((await lists).some(({ status }) => status === 'rejected')).toBe(true)
+    await other.close()
+    await small.end()
+  })
+
+  test('go on together while the adapter closes', { timeout: 60_000 }, async () => {
+    const other = createPostgresAdapter({ connectionString: postgres.url, schema })
+    await other.open([plan])
+    const unlock = await lock()
+    const counting = Promise.all(range(4).map((i) => countFrom(i, other)))
+    await until(async () => (await findWaiting()).length === 1)
+    const closing = other.close()
+    await pause(900)
+    await unlock()
+    expect(await counting).toEqual([100, 99, 98, 97])
+    await closing
+  })
+
+  test('go on together where nobody can cancel them', { timeout: 60_000 }, async () => {
+    const unlock = await lock()
+    const counting = Promise.all(range(4).map((i) => countFrom(i)))
+    await until(async () => (await findWaiting()).length === 1)
+    await pause(900)
+    expect(await findWaiting()).toHaveLength(1)
+    await unlock()
+    expect(await counting).toEqual([100, 99, 98, 97])
+  })
+
+  test('are cancelled under the clock of a test, too', { timeout: 60_000 }, async () => {
+    const other = createPostgresAdapter({ pool, schema })
+    await other.open([plan])
+    const unlock = await lock()
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const leaving = new AbortController()
+    const left = (async () => other.count('things', everything, { signal: leaving.signal }))()
+    await until(async () => (await findWaiting()).length === 1)
+    leaving.abort()
+    await expect(left).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await until(async () => (await findWaiting()).length === 0)
+    await unlock()
   })
 
   test('are given up for one who leaves, and go on for others', { timeout: 60_000 }, async () => {

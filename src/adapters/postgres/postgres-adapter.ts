@@ -118,7 +118,13 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         throw isLost(thrown) ? unavailable(thrown) : thrown
       }
     },
-    ...createReads({ engine, use: read, watch, indexesOf: (collection) => indexes.get(collection) ?? [] }),
+    ...createReads({
+      engine,
+      use: read,
+      watch,
+      isOpen: () => connections !== undefined,
+      indexesOf: (collection) => indexes.get(collection) ?? [],
+    }),
     async write(steps, caller) {
       try {
         const result = await write(steps, caller).catch(async (thrown: unknown) => {

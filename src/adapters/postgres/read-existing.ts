@@ -16,7 +16,13 @@ export async function readExistingDatabase(
   const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
   const watch = createWatch()
   const connections = createConnections(await createPool(connectionString), watch)
-  const { list } = createReads({ engine, use: connections.use, watch, indexesOf: () => [] })
+  const { list } = createReads({
+    engine,
+    use: connections.use,
+    watch,
+    isOpen: () => true,
+    indexesOf: () => [],
+  })
   return {
     async list(collection, query) {
       try {

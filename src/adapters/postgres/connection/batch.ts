@@ -9,17 +9,15 @@ import type { Watch } from './watch.js'
 export interface Work<Item, Result> {
   /**
    * Does several items in one statement. Gives the result of each, in their order; `undefined` for one that
-   * must be done alone. A `ServiceError` is the answer to all of them; any other error says that nothing was
-   * done.
+   * must be done alone. A `ServiceError` is the answer to all of them, unless they have disbanded; any other error says
+   * that nothing was done.
    */
-  together(items: readonly Item[], caller: Caller): Promise<readonly (Result | undefined)[]>
+  together(items: readonly Item[], crowd: Crowd): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: Caller): Promise<Result>
   /** The error for one who leaves while it is done. */
   leaving(cause: unknown): ServiceError
   /** The most items that are done together. Default: 32. */
   readonly most?: number
-  /** Whether what takes very long together is given up, and done alone: one of them keeps no others waiting. */
-  readonly isImpatient?: boolean
 }
 
 /** Does an item with others that arrive in the same turn of the event loop, or while some are under way. */
@@ -36,16 +34,13 @@ interface Member<Item, Result> {
 /** The most items that are done together, where their work does not say. */
 const MOST_TOGETHER = 32
 
-/** After so many long waits, half a second in all, what is impatient is given up. */
-const MOST_WAITS = 3
-
 /** How many statements are under way at once, not counting those that take long. */
 const MOST_UNDER_WAY = 4
 
 /** Creates a batch. */
 export function createBatch<Item, Result>(
   watch: Watch,
-  { together, alone, leaving, most = MOST_TOGETHER, isImpatient = false }: Work<Item, Result>,
+  { together, alone, leaving, most = MOST_TOGETHER }: Work<Item, Result>,
 ): Batch<Item, Result> {
   let waiting: Member<Item, Result>[] = []
   let underWay = 0
@@ -85,16 +80,10 @@ export function createBatch<Item, Result>(
       isCounted = false
       begin()
     }
-    let waits = 0
     const slow = {
       onLongWait(): void {
-        waits += 1
-        if (waits === 1) {
-          crowd.listen()
-          discount()
-        }
-        if (isImpatient && waits === MOST_WAITS) crowd.disband()
-        else if (isImpatient) watch.add(slow)
+        crowd.listen()
+        discount()
       },
     }
     const end = (): void => {

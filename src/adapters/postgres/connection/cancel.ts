@@ -27,7 +27,7 @@ export async function cancelRead({ client, address }: Target, reading: Promise<u
   const ended = reading.then(over, over)
   const cancelAll = async (): Promise<true> => {
     for (;;) {
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, CANCEL_PAUSE))])
+      await Promise.race([ended, new Promise((resolve) => later(resolve, CANCEL_PAUSE))])
       if (isOver) return true
       await cancel(client, address)
     }
@@ -65,6 +65,12 @@ export function addressOf(client: PostgresClient): Address {
   return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
+/** Whether the statements of a client can be cancelled. */
+export function canCancel(client: PostgresClient): boolean {
+  const { processID, secretKey }: Connected = client as PostgresClient & Connected
+  return typeof processID === 'number' && typeof secretKey === 'number'
+}
+
 /** A number that no version of the protocol has (PostgreSQL, "Message Formats", CancelRequest). */
 const CANCEL_REQUEST = 80877102
 
@@ -96,7 +102,10 @@ async function cancel(client: PostgresClient, { host, port = 0 }: Address): Prom
 export async function withinGrace<T>(promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), GRACE)
+    timer = later(() => resolve(undefined), GRACE)
   })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+  return Promise.race([promise, late]).finally(() => clear(timer))
 }
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const [later, clear] = [setTimeout, clearTimeout]

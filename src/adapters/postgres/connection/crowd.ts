@@ -8,8 +8,8 @@ export interface CrowdMember {
 }
 
 /**
- * Those for whom one statement is run: it is given up when the last of them has left, or they disband. A class: engines keep an object
- * with a getter of its own, and with it the members, until they clean up everything.
+ * Those for whom one statement is run: it is given up when the last of them has left, or they disband. A class: engines
+ * keep an object with a getter of its own, and with it the members, until they clean up everything.
  */
 export class Crowd implements Caller {
   readonly #members: readonly CrowdMember[]

@@ -1,6 +1,6 @@
 /** Something that may wait for the database longer than usual. */
 export interface Waiting {
-  /** Is called once, when it has waited long, and again where it is added again. */
+  /** Is called at most once, when it has waited long. */
   onLongWait(): void
 }
 

@@ -14,9 +14,9 @@ export const createAskTogether = <Result>(
   createBatch(watch, {
     ...asked,
     leaving: unavailable,
-    async together(all, caller) {
+    async together(all, crowd) {
       const { distinct, places } = findDistinct(all)
-      const results = await together(distinct, caller).catch((thrown: unknown) => {
+      const results = await together(distinct, crowd).catch((thrown: unknown) => {
         throw isLost(thrown) ? explain(thrown) : thrown
       })
       return places.map((place) => results[place])

@@ -1,5 +1,8 @@
 import type { Value } from '../../sql/dialect.js'
+import { canCancel } from '../connection/cancel.js'
 import type { Caller, Connections } from '../connection/connections.js'
+import type { Crowd } from '../connection/crowd.js'
+import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { createAskTogether } from './ask-together.js'
 
@@ -11,11 +14,22 @@ export interface Count {
   readonly writeBehind?: ((places: number) => string) | undefined
 }
 
+/** What counts need. */
+export interface CountSource {
+  readonly use: Connections['use']
+  readonly watch: Watch
+  /** Whether something can still be asked for. */
+  readonly isOpen: () => boolean
+}
+
 /** Counts with some values. */
 export type ReadCount = (values: readonly Value[], caller: Caller) => Promise<number>
 
 /** The most counts of one statement: they are done one after another. */
 const MOST_TOGETHER = 4
+
+/** The milliseconds after which those who share a statement disband: one that takes long keeps no others waiting. */
+const PATIENCE = 500
 
 /** So many counts are asked for alone after some that took long together. */
 const PAUSE = 64
@@ -24,7 +38,7 @@ const PAUSE = 64
  * Creates what counts. Counts that are asked for together, or while others are under way, are one statement: what a process
  * spends on sending one and hearing its answer is more than on all the rest of a request.
  */
-export function createCountReader(use: Connections['use'], watch: Watch, count: Count): ReadCount {
+export function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
   const { text, mayBeLong, writeBehind } = count
   const alone: ReadCount = (values, caller) =>
     use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, { mayBeLong })
@@ -32,24 +46,33 @@ export function createCountReader(use: Connections['use'], watch: Watch, count: 
 
   let paused = 0
   const texts: string[] = []
+  /** Reads for a crowd, once it has a connection: before, it has its place in the line. */
+  const readShared = async (
+    { client, readRows }: Session,
+    distinct: readonly (readonly Value[])[],
+    crowd: Crowd,
+  ): Promise<readonly number[]> => {
+    const { length } = distinct
+    const places = distinct[0]?.length ?? 0
+    texts[length] ??= writeColumns(length, (place) => writeBehind(place * places))
+    const disband = (): void => {
+      if (!canCancel(client) || !isOpen()) return
+      paused = PAUSE
+      crowd.disband()
+    }
+    const timer = later(disband, PATIENCE)
+    try {
+      const [totals = []] = await readRows(texts[length] ?? '', distinct.flat())
+      return totals.map(Number)
+    } finally {
+      clear(timer)
+    }
+  }
   const ask = createAskTogether<number>(watch, {
     alone,
     most: MOST_TOGETHER,
-    isImpatient: true,
-    async together(distinct, caller) {
-      const { length } = distinct
-      const [first] = distinct
-      texts[length] ??= writeColumns(length, (place) => writeBehind(place * (first?.length ?? 0)))
-      try {
-        const rows = await use(({ readRows }) => readRows(texts[length] ?? '', distinct.flat()), caller, {
-          mayBeLong,
-        })
-        return distinct.map((_, i) => Number(rows[0]?.[i]))
-      } catch (thrown) {
-        paused = PAUSE
-        throw thrown
-      }
-    },
+    together: (distinct, crowd) =>
+      use((session) => readShared(session, distinct, crowd), crowd, { mayBeLong }),
   })
   return (values, caller) => {
     if (paused === 0) return ask(values, caller)
@@ -60,3 +83,6 @@ export function createCountReader(use: Connections['use'], watch: Watch, count: 
 
 const writeColumns = (length: number, write: (place: number) => string): string =>
   `SELECT ${Array.from({ length }, (_, i) => `(${write(i)}) AS total${i}`).join(', ')}`
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const [later, clear] = [setTimeout, clearTimeout]

@@ -4,12 +4,11 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, isShort } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import { type CompileOptions, createStatements, type Statements } from '../../sql/statements.js'
-import type { Connections, Manner } from '../connection/connections.js'
+import type { Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
-import type { Watch } from '../connection/watch.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
-import { createCountReader } from './count-reader.js'
+import { type CountSource, createCountReader } from './count-reader.js'
 import { createKeptDocuments } from './kept-lists.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, readFirst } from './page-reader.js'
@@ -18,10 +17,8 @@ import { createPlans, type Query } from './plans.js'
 import { readInCore } from './read-in-core.js'
 
 /** What reads need. */
-export interface ReadSource {
+export interface ReadSource extends CountSource {
   readonly engine: SqlEngine
-  readonly use: Connections['use']
-  readonly watch: Watch
   /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
 }
@@ -33,6 +30,7 @@ export function createReads({
   engine: { dialect, statements },
   use,
   watch,
+  isOpen,
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joined = createStatements({ ...dialect, parameter: (place) => `asked.v${place}` })
@@ -68,11 +66,10 @@ export function createReads({
       const mayBeLong = isLong(collection, query)
       const writeBehind = (places: number): string =>
         statementsBehind(places).count(collection, query.filter).text
-      const readCount = createCountReader(use, watch, {
-        text,
-        mayBeLong,
-        ...(isSimple && isExact ? { writeBehind } : {}),
-      })
+      const readCount = createCountReader(
+        { use, watch, isOpen },
+        { text, mayBeLong, writeBehind: isSimple && isExact ? writeBehind : undefined },
+      )
       return { isExact, mayBeLong, readCount }
     },
   })

@@ -79,7 +79,7 @@ function* judgeInSlices(
   // What is short is soon done: nothing is made that could pause.
   const normalised =
     normaliseAtOnce(declared, body, slice) ?? (yield* normalisePropertiesInSlices(declared, body, slice))
-  const fields = isComplete(declared, normalised, now)
+  const fields = isComplete(declared, normalised, now, slice)
     ? normalised
     : yield* applyDefaultsInSlices(declared, normalised, now, slice)
   // A default does not do for what must be given.

@@ -14,7 +14,7 @@ interface Target {
 }
 
 /**
- * Cancels what a client reads until it has ended, because a cancellation that arrives before its statement has
+ * Cancels what a client reads until it has ended, unless it soon does so by itself: again and again, because a cancellation that arrives before its statement has
  * no effect. Returns whether all has ended in time: a late cancellation could hit the next user of the
  * connection. Nothing that may be committing is ever cancelled: where it waits for a standby, it would become visible
  * without being there.
@@ -37,10 +37,8 @@ export async function cancelRead({ client, address }: Target, reading: Promise<u
   return hasEnded === true
 }
 
-/** The parts of a client of `pg` that say where it is connected, and as whom. A host's may lack them. */
+/** The parts of a client of `pg` that say where it is connected. A host's may lack them. */
 interface Connected {
-  readonly processID?: number | null
-  readonly secretKey?: number | null
   readonly host?: string
   readonly port?: number
   readonly connection?: {
@@ -65,9 +63,15 @@ export function addressOf(client: PostgresClient): Address {
   return { host: remoteAddress ?? host, port: remotePort ?? port }
 }
 
+/** What names the process of a client on its server. */
+interface Keyed {
+  readonly processID: number
+  readonly secretKey: number
+}
+
 /** Whether the statements of a client can be cancelled. */
-export function canCancel(client: PostgresClient): boolean {
-  const { processID, secretKey }: Connected = client as PostgresClient & Connected
+export function canCancel(client: PostgresClient): client is PostgresClient & Keyed {
+  const { processID, secretKey }: Partial<Keyed> = client as PostgresClient & Partial<Keyed>
   return typeof processID === 'number' && typeof secretKey === 'number'
 }
 
@@ -80,8 +84,8 @@ const CANCEL_REQUEST = 80877102
  * other side has done it, and closed the connection.
  */
 async function cancel(client: PostgresClient, { host, port = 0 }: Address): Promise<void> {
-  const { processID, secretKey }: Connected = client as PostgresClient & Connected
-  if (typeof processID !== 'number' || typeof secretKey !== 'number') return
+  if (!canCancel(client)) return
+  const { processID, secretKey } = client
   const message = Buffer.alloc(16)
   for (const [i, value] of [16, CANCEL_REQUEST, processID, secretKey].entries())
     message.writeInt32BE(value | 0, 4 * i)

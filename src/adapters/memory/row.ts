@@ -4,4 +4,6 @@ import type { StoredDocument } from '../../storage.js'
 export interface Row {
   readonly _id: string
   document: StoredDocument
+  /** Given here, so that a row is one object in memory. */
+  $loki?: number | undefined
 }

@@ -73,7 +73,7 @@ export function createRows(database: Loki, name: string): Rows {
     },
     get: (id) => known.get(id),
     insert(document) {
-      const row: Row = { _id: document._id, document }
+      const row: Row = { _id: document._id, document, $loki: undefined }
       collection.insert(row)
       known.set(row._id, row)
       enter(row)
@@ -81,10 +81,13 @@ export function createRows(database: Loki, name: string): Rows {
     replace(document) {
       const row = known.get(document._id)
       if (!row) return
-      // An index finds a document by its values, so the old one leaves it before the new one comes.
-      leave(row)
+      const before = row.document
+      for (const index of unique) index.exchange(before, document)
+      for (const index of sorted) index.documents.exchange(before, document)
+      // These find a row by its values, so it leaves them with the old ones.
+      for (const index of elements) index.remove(row)
       row.document = document
-      enter(row)
+      for (const index of elements) index.add(row)
     },
     remove(id) {
       const row = known.get(id)

@@ -37,6 +37,8 @@ export interface SortedList<T> {
    */
   tidy(): boolean
   remove(element: T): void
+  /** Puts another element in the place of one, or where it belongs. */
+  exchange(before: T, after: T): void
   /**
    * The number of elements whose first columns are before some values; with `isBehind`, also of those that are
    * equal in them.
@@ -164,6 +166,28 @@ export function createSortedList<T>(
     starts = undefined
   }
 
+  /** The place of an element, once all are in order. */
+  const find = (element: T): { readonly chunk: Chunk<T>; readonly place: number } | undefined => {
+    settle()
+    const bound = { values: readAll(element) }
+    const chunk = chunks[findChunk(bound)]
+    const place = chunk ? findInside(chunk, bound) : 0
+    return chunk?.elements[place] === element ? { chunk, place } : undefined
+  }
+  const insert = (element: T): void => {
+    change(1)
+    fresh.push(element)
+  }
+  const remove = (element: T): void => {
+    const found = find(element)
+    if (!found) return
+    const { chunk, place } = found
+    chunk.elements.splice(place, 1)
+    for (const column of chunk.keys) column.splice(place, 1)
+    change(-1)
+    if (chunk.elements.length === 0) chunks.splice(chunks.indexOf(chunk), 1)
+  }
+
   return {
     get length() {
       return length
@@ -171,26 +195,23 @@ export function createSortedList<T>(
     get version() {
       return version
     },
-    insert(element) {
-      change(1)
-      fresh.push(element)
-    },
+    insert,
     tidy() {
       const isMuch = fresh.length >= MAX_FRESH
       if (isMuch) settle()
       return isMuch
     },
-    remove(element) {
-      settle()
-      const values = readAll(element)
-      const index = findChunk({ values })
-      const chunk = chunks[index]
-      const place = chunk ? findInside(chunk, { values }) : 0
-      if (chunk?.elements[place] !== element) return
-      chunk.elements.splice(place, 1)
-      for (const column of chunk.keys) column.splice(place, 1)
-      change(-1)
-      if (chunk.elements.length === 0) chunks.splice(index, 1)
+    remove,
+    exchange(before, after) {
+      if (columns.some((read) => compareValues(read(before), read(after)) !== 0)) {
+        remove(before)
+        insert(after)
+        return
+      }
+      const found = find(before)
+      if (!found) return
+      found.chunk.elements[found.place] = after
+      version += 1
     },
     rank(values, isBehind) {
       settle()

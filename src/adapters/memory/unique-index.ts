@@ -13,6 +13,8 @@ export interface UniqueIndex {
   lookUp(value: Scalar): string | undefined
   add(document: StoredDocument): void
   remove(document: StoredDocument): void
+  /** Puts the next version of a document in the place of the one before. */
+  exchange(before: StoredDocument, after: StoredDocument): void
 }
 
 /** For one field its value, which a Map distinguishes by type; for several fields their JSON. */
@@ -29,21 +31,28 @@ export function createUniqueIndex(fields: readonly FieldRef[]): UniqueIndex {
   }
   const keyOf: (document: StoredDocument) => Key | undefined =
     only && readers.length === 1 ? only : joinValues
+  const add = (document: StoredDocument): void => {
+    const key = keyOf(document)
+    if (key !== undefined) owners.set(key, document._id)
+  }
+  const remove = (document: StoredDocument): void => {
+    const key = keyOf(document)
+    if (key !== undefined && owners.get(key) === document._id) owners.delete(key)
+  }
   return {
     fields,
+    add,
+    remove,
     findConflict(document) {
       const key = keyOf(document)
       const owner = key === undefined ? undefined : owners.get(key)
       return owner === document._id ? undefined : owner
     },
     lookUp: (value) => owners.get(value),
-    add(document) {
-      const key = keyOf(document)
-      if (key !== undefined) owners.set(key, document._id)
-    },
-    remove(document) {
-      const key = keyOf(document)
-      if (key !== undefined && owners.get(key) === document._id) owners.delete(key)
+    exchange(before, after) {
+      if (keyOf(before) === keyOf(after)) return
+      remove(before)
+      add(after)
     },
   }
 }

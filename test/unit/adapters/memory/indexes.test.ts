@@ -17,47 +17,70 @@ const keys: fc.Arbitrary<Ordered> = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 50 }) },
   fc.constantFrom<Ordered>(undefined, true, false, 2.5, -1, 'a', 'b'),
 )
+const nameOf = (key: Ordered, number: number): string => `${typeof key} ${key} ${number}`
 const texts: fc.Arbitrary<Ordered> = fc.constantFrom<Ordered>('', 'a', 'é', 'z', '\uffff', '😀', '😁')
 
 describe('a sorted list', () => {
   test.each([
     ['values of all kinds', keys],
     ['texts, some of which UTF-16 orders otherwise', texts],
-  ])('holds what a sorted array holds, through thousands of insertions and removals: %s', (_, arbitrary) => {
-    const written = fc.array(fc.tuple(arbitrary, fc.integer({ min: 0, max: 400 })), {
-      minLength: 2500,
-      maxLength: 3500,
-    })
-    fc.assert(
-      fc.property(written, arbitrary, fc.boolean(), fc.boolean(), (changes, bound, isBehind, isBackwards) => {
-        const list = createList()
-        const present = new Map<string, Element>()
-        for (const [key, number] of changes) {
-          const name = `${typeof key} ${key} ${number}`
-          const known = present.get(name)
-          if (known) list.remove(known)
-          if (known) present.delete(name)
-          else {
-            const element: Element = [key, String(number)]
-            present.set(name, element)
-            list.insert(element)
-          }
-        }
-        const array = [...present.values()].sort(compareElements)
-        expect(list.length).toBe(array.length)
-        expect(all(list)).toEqual(array)
-        const isBefore = ([key]: Element): boolean => compare(key, bound) < (isBehind ? 1 : 0)
-        const rank = list.rank([bound], isBehind)
-        expect(rank).toBe(array.filter(isBefore).length)
-        const part = array.slice(rank, rank + 700)
-        const taken: Element[] = []
-        const range = { first: rank, end: rank + part.length, isBackwards }
-        list.walk(range, (element) => taken.push(element) > 0)
-        expect(isBackwards ? taken.reverse() : taken).toEqual(part)
-      }),
-      { numRuns: 20 },
-    )
-  })
+  ])(
+    'holds what a sorted array holds, through thousands of insertions, removals and exchanges: %s',
+    (_, arbitrary) => {
+      const moves = fc.option(arbitrary, { nil: 'stays' as const, freq: 2 })
+      const written = fc.array(
+        fc.tuple(arbitrary, fc.integer({ min: 0, max: 400 }), fc.option(moves, { nil: 'goes' as const })),
+        {
+          minLength: 2500,
+          maxLength: 3500,
+        },
+      )
+      fc.assert(
+        fc.property(
+          written,
+          arbitrary,
+          fc.boolean(),
+          fc.boolean(),
+          (changes, bound, isBehind, isBackwards) => {
+            const list = createList()
+            const present = new Map<string, Element>()
+            for (const [key, number, next] of changes) {
+              const name = nameOf(key, number)
+              const known = present.get(name)
+              const moved = next === 'stays' ? key : next
+              const place = nameOf(moved, number)
+              if (!known) {
+                const element: Element = [key, String(number)]
+                present.set(name, element)
+                list.insert(element)
+                continue
+              }
+              present.delete(name)
+              if (next === 'goes' || present.has(place)) list.remove(known)
+              else {
+                const element: Element = [moved, String(number)]
+                present.set(place, element)
+                list.exchange(known, element)
+              }
+            }
+            const array = [...present.values()].sort(compareElements)
+            expect(list.length).toBe(array.length)
+            expect(all(list)).toEqual(array)
+            expect(all(list).every((element, i) => element === array[i])).toBe(true)
+            const isBefore = ([key]: Element): boolean => compare(key, bound) < (isBehind ? 1 : 0)
+            const rank = list.rank([bound], isBehind)
+            expect(rank).toBe(array.filter(isBefore).length)
+            const part = array.slice(rank, rank + 700)
+            const taken: Element[] = []
+            const range = { first: rank, end: rank + part.length, isBackwards }
+            list.walk(range, (element) => taken.push(element) > 0)
+            expect(isBackwards ? taken.reverse() : taken).toEqual(part)
+          },
+        ),
+        { numRuns: 20 },
+      )
+    },
+  )
 
   test('reads each value once of what fills it, and takes what comes together later to its places', () => {
     let reads = 0

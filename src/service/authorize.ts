@@ -130,7 +130,8 @@ export function attempt<P extends Permit, T>(
   const judge = (present: Call): MaybePromise<T> => {
     const held = present.session === permit.session ? permit : { ...permit, ...permit.again?.(present) }
     if (call.service.plan.claims.size === 0) return plan(present, held)
-    const own = present.renew()
+    // A batch has read anew what its operations before may have changed.
+    const own = present.isInBatch ? present : present.renew()
     const learning = own.learn([...held.rules, ...selectReadRules(held.collection.permissions, own.caller)])
     return learning ? learning.then(() => plan(own, held)) : plan(own, held)
   }

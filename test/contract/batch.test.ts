@@ -558,6 +558,14 @@ describe.each(storages)('accounts and batches, in %s:', (_, create) => {
     expect(statuses(await batch(patch(me, { team: 'red' }), note))).toEqual([200, 201])
     expect(refusalOf(await batch(patch(me, { team: 'blue' }), note))).toEqual([403, 'forbidden', 1])
     expect(await storedIn(service, 'notes')).toBe(1)
+    const [blue, other] = [post('/notes', { team: 'blue' }), post('/users', { email: 'bob@example.com' })]
+    const asBlue = [patch(me, { team: 'blue' }), blue, get(me), other, blue]
+    expect(statuses(await batch(note, note, ...asBlue))).toEqual([201, 201, 200, 201, 200, 201, 201])
+    expect(refusalOf(await batch(blue, patch(me, { team: 'red' }), note, get(me), blue))).toEqual([
+      403,
+      'forbidden',
+      4,
+    ])
   })
 
   test('who deletes the own account is nobody afterwards', async () => {

@@ -189,9 +189,32 @@ describe.each(storages)('on %s', (_, create) => {
       [201, 201, 201],
     ])
     expect(await texts(service, as(ann))).toEqual(['first', 'of a', 'of b'])
+    const [other, another] = [{ ...note, body: { text: 'of a', team: 'a' } }, idOf(78)]
+    const later = found.map((one) => JSON.parse(JSON.stringify(one).replaceAll(team, another)))
+    const ours = { ...note, body: { text: 'ours', team: another } }
+    expect((await run(ann, [other, later[0], other, ours])).body.operation).toBe(3)
+    expect((await run(ann, [other, other, ...later, ours, other, ours])).status).toBe(200)
     // Founding is over.
     time += 1
     for (const caller of [ann, ben]) expect((await run(caller, found.slice(1))).status).toBe(403)
+  })
+
+  test('a batch reads a claim once, until an operation writes where it comes from', async () => {
+    const adapter = create()
+    const service = await open(adapter)
+    const reading = vi.spyOn(adapter, 'list')
+    const note = { method: 'POST', path: '/notes', body: { text: 'of a', team: 'a' } }
+    const founding = { method: 'PUT', path: `/teams/${idOf(79)}`, ifNoneMatch: '*', body: { name: 'new' } }
+    // Two claims come from there.
+    for (const [operations, times] of [
+      [Array(20).fill(note), 2],
+      [[note, note, founding, note, note], 4],
+    ] as const) {
+      reading.mockClear()
+      const sent = await service.send('POST /_batch', { ...as(ann), body: { operations } })
+      expect(sent.status).toBe(200)
+      expect(reading.mock.calls.filter(([name]) => name === 'memberships')).toHaveLength(times)
+    }
   })
 
   test('of more than 1,000 documents the oldest count, and no `$nin` holds', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
 import type * as Authorize from '../../src/service/authorize.js'
-import type * as BatchStore from '../../src/service/batch/batch-store.js'
+import type * as Conditions from '../../src/service/batch/conditions.js'
+import type * as Pending from '../../src/service/batch/pending-writes.js'
 import type * as Claims from '../../src/service/claims.js'
 import { checkClaims } from '../support/claim-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -106,15 +107,28 @@ const mutants: readonly Mutant[] = [
   ],
   [
     'what gave a claim its values may change before a batch takes effect',
-    '../../src/service/batch/batch-store.js',
+    '../../src/service/batch/conditions.js',
     async (original) => {
-      const real = (await original()) as typeof BatchStore
-      class Careless extends real.BatchStore {
-        override get conditions() {
-          return super.conditions.filter((step) => step.in !== 'members')
+      const real = (await original()) as typeof Conditions
+      class Careless extends real.Conditions {
+        override steps(pending: Pending.PendingWrites) {
+          return super.steps(pending).filter((step) => step.in !== 'members')
         }
       }
-      return { ...real, BatchStore: Careless }
+      return { ...real, Conditions: Careless }
+    },
+  ],
+  [
+    'a caller stays what it was, whatever an operation of its batch has written',
+    '../../src/service/batch/pending-writes.js',
+    async (original) => {
+      const real = (await original()) as typeof Pending
+      class Forgetful extends real.PendingWrites {
+        override lastIn() {
+          return -1
+        }
+      }
+      return { ...real, PendingWrites: Forgetful }
     },
   ],
 ]

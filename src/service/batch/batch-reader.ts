@@ -1,7 +1,9 @@
-import { and, everything, type Filter, isId } from '../../filter/filter.js'
+import { and, everything, type Filter } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
+import { whenReady } from '../../promises.js'
 import { isUuid } from '../../schema/names.js'
 import type { Listed, StoredDocument } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Reader, StoreQuery } from '../store.js'
 import { idsIn } from './pending-writes.js'
@@ -15,9 +17,9 @@ export type Asked = Pick<StoreQuery, 'sort' | 'skip' | 'limit' | 'bytes'> & { re
 /** The storage behind the writes that wait. */
 export interface Stage {
   /** The documents with some ids, where they stand, as far as they may be read. */
-  find(collection: string, ids: readonly string[], allowed: Allowed): Promise<readonly StoredDocument[]>
+  find(collection: string, ids: readonly string[], allowed: Allowed): MaybePromise<readonly StoredDocument[]>
   /** The documents that match, in order. */
-  list(collection: string, asked: Asked): Promise<Listed>
+  list(collection: string, asked: Asked): MaybePromise<Listed>
   /** Whether the storage itself can be asked for a list of a collection. */
   isAside(collection: string): boolean
 }
@@ -42,16 +44,17 @@ export class BatchReader implements Reader {
     this.#readBase = readBase
   }
 
-  async find(id: string): Promise<StoredDocument | undefined> {
-    return isUuid(id) ? this.first(isId(id)) : undefined
+  find(id: string): MaybePromise<StoredDocument | undefined> {
+    if (!isUuid(id)) return undefined
+    const { storage } = this.#allowed
+    return whenReady(this.#store.find(storage.name, [id], this.#allowed), ([document]) => document)
   }
 
-  async first(filter: Filter): Promise<StoredDocument | undefined> {
-    const [document] = await this.list({ filter, limit: 1 })
-    return document
+  first(filter: Filter): MaybePromise<StoredDocument | undefined> {
+    return whenReady(this.list({ filter, limit: 1 }), ([document]) => document)
   }
 
-  async list(query: StoreQuery): Promise<Listed> {
+  list(query: StoreQuery): MaybePromise<Listed> {
     const { filter = everything, range = everything, ...others } = query
     const asked = and([range, filter])
     const ids = query.sort || query.skip ? undefined : idsIn(asked)
@@ -59,8 +62,8 @@ export class BatchReader implements Reader {
     // Where only some bytes are asked for, what exists is the question: the documents may be many, and large.
     if (ids && !(this.#isAside && query.bytes !== undefined)) {
       if (query.bytes !== undefined && !this.#allowed.show) return this.#findUpTo(query.bytes, ids)
-      const found = await this.#store.find(collection, ids, this.#allowed)
-      return found.slice(0, query.limit ?? undefined)
+      const finding = this.#store.find(collection, ids, this.#allowed)
+      return whenReady(finding, (found) => found.slice(0, query.limit ?? undefined))
     }
     if (this.#isAside) return this.#readBase().list(query)
     return this.#store.list(collection, { filter: this.#allowed.restrict(asked), ...others })

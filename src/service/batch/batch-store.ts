@@ -1,10 +1,10 @@
-import { and, type Filter, isId, not, or } from '../../filter/filter.js'
+import { and, isId, not, or } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { compileDocumentOrder } from '../../filter/order.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
-import type { Listed, StoredDocument, WriteStep } from '../../storage.js'
+import type { Listed, StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read-by-ids.js'
@@ -16,12 +16,11 @@ import {
   type Store,
   type WriteFailure,
 } from '../store.js'
-import { requireFound } from '../write/find-doomed.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
+import { Conditions } from './conditions.js'
 import { createHold } from './hold.js'
-import { idsIn, PendingWrites } from './pending-writes.js'
+import { PendingWrites } from './pending-writes.js'
 import { ReadBudget } from './read-budget.js'
-import { takeTurns } from './take-turns.js'
 
 /** Gives the error of an operation, as that of the write that it is a part of. */
 type Blame = (operation: number, thrown: unknown) => unknown
@@ -41,21 +40,16 @@ interface Reading {
  */
 export class BatchStore implements Store, Stage {
   readonly pending = new PendingWrites()
+  /** What is required of what was read. */
+  readonly conditions: Conditions
   /** The operation that is judged. */
   operation = 0
   readonly #base: Store
   readonly #budget: ByteBudget
   readonly #reads: ReadBudget
   readonly #isWatchful: boolean
-  readonly #turnsIn: ReadonlySet<string>
   /** The documents that somebody could read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
-  /** The versions of all documents that were read, by collection and `_id`. */
-  readonly #versions = new Map<string, Map<string, number>>()
-  /** What requires that lists have no further documents, by what was asked first. */
-  readonly #lists = new Map<string, WriteStep>()
-  /** What was not there for who asked, by collection. */
-  readonly #absences = new Map<string, readonly Filter[]>()
   #isOver = false
   #work = 0
 
@@ -64,18 +58,7 @@ export class BatchStore implements Store, Stage {
     this.#budget = budget
     this.#reads = new ReadBudget(budget)
     this.#isWatchful = isWatchful
-    this.#turnsIn = turnsIn
-  }
-
-  /** The steps that require what was read unchanged. */
-  get conditions(): readonly WriteStep[] {
-    const lists = [...this.#lists.values()]
-    return [...requireFound(this.#versions), ...lists, ...takeTurns(lists, this.#turnsIn, this.pending)]
-  }
-
-  /** The steps that refuse what was not found, one for each collection. */
-  get absences(): readonly WriteStep[] {
-    return Array.from(this.#absences, ([name, filters]) => ({ in: name, refuse: or(filters) }))
+    this.conditions = new Conditions(turnsIn)
   }
 
   /** The bytes of documents that were read or written since the last call, at most. */
@@ -136,30 +119,44 @@ export class BatchStore implements Store, Stage {
     return this
   }
 
-  async find(
+  find(
     collection: string,
     ids: readonly string[],
     allowed: Allowed,
-  ): Promise<readonly StoredDocument[]> {
+  ): MaybePromise<readonly StoredDocument[]> {
     const known = entryOf(this.#known, collection)
     const unknown = ids.filter((id) => !known.has(id) && this.pending.find(collection, id) === undefined)
-    const learned = unknown.length > 0 ? await this.#learn(collection, unknown, allowed) : known
-    const found = ids.flatMap((id) => {
-      const written = this.pending.find(collection, id)
-      if (written !== undefined) return written ?? []
-      const stored = known.get(id) ?? learned.get(id)
-      if (!stored || this.pending.isRemoved(collection, stored)) return []
-      if (allowed.isReadable(stored)) this.#count(stored, allowed)
-      return [stored]
+    const learning = unknown.length > 0 ? this.#learn(collection, unknown, allowed) : known
+    return whenReady(learning, (learned) => {
+      const found: StoredDocument[] = []
+      for (const id of ids) {
+        const document = this.#standing(collection, id, known.get(id) ?? learned.get(id), allowed)
+        if (!document) continue
+        this.#work += boundBytes(document)
+        if (allowed.isReadable(document)) found.push(document)
+      }
+      return found
     })
-    for (const document of found) this.#work += boundBytes(document)
-    return found.filter((document) => allowed.isReadable(document))
   }
 
-  async list(
+  /** A document as it was written, or else as the storage has it; what is shown of the storage counts. */
+  #standing(
+    collection: string,
+    id: string,
+    stored: StoredDocument | undefined,
+    allowed: Allowed,
+  ): StoredDocument | undefined {
+    const written = this.pending.find(collection, id)
+    if (written !== undefined) return written ?? undefined
+    if (!stored || this.pending.isRemoved(collection, stored)) return undefined
+    if (allowed.isReadable(stored)) this.#count(stored, allowed)
+    return stored
+  }
+
+  list(
     collection: string,
     { filter, sort = [], skip = 0, limit = null, bytes }: Asked,
-  ): Promise<Listed> {
+  ): MaybePromise<Listed> {
     const end = limit === null ? null : skip + limit
     const touched = this.pending.touched(collection)
     const untouched = and([filter, ...this.pending.untouched(collection)])
@@ -167,79 +164,77 @@ export class BatchStore implements Store, Stage {
     const most = end === null ? null : end + touched.size
     const hold = createHold(sort, bytes)
     let read = 0
-    for await (const batch of this.#readAll(collection, { filter: untouched, sort, limit: most })) {
+    const take = (batch: readonly StoredDocument[]): void => {
       read += batch.length
-      for (const document of batch.filter(({ _id }) => !touched.has(_id))) {
+      for (const document of batch) {
+        if (touched.has(document._id)) continue
         stored.push(hold.take(document))
         this.#require(collection, document)
       }
     }
-    // Behind a part of them there may be more.
-    if (this.#isWatchful && read !== most && !this.#areRequired(collection, filter)) {
-      const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
-      this.#forbid(JSON.stringify([collection, filter]), collection, [untouched, not(or(known.map(isId)))])
-    }
-    const written = this.pending.written(collection).filter(compileFilter(filter))
-    if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
-    const [order, slice] = [compileDocumentOrder(sort), endless()]
-    const all = [...stored, ...written].sort((a, b) => order(a, b, slice))
-    return hold.page(all.slice(skip, end ?? undefined))
-  }
-
-  #forbid(key: string, collection: string, filters: readonly Filter[]): void {
-    if (!this.#lists.has(key)) this.#lists.set(key, { in: collection, refuse: and(filters) })
-  }
-
-  /** Whether a filter asks for documents by their `_id`s alone, all of which are required as they were read. */
-  #areRequired(collection: string, filter: Filter): boolean {
-    const versions = this.#versions.get(collection)
-    const ids = filter.kind === 'and' ? filter.filters.map(idsIn).find(Boolean) : idsIn(filter)
-    return ids?.every((id) => versions?.has(id)) ?? false
+    return whenReady(this.#readAll(collection, { filter: untouched, sort, limit: most }, take), () => {
+      // Behind a part of them there may be more.
+      if (this.#isWatchful && read !== most && !this.conditions.areRequired(collection, filter)) {
+        const known = [...stored.map(({ _id }) => _id), ...touched.keys()]
+        this.conditions.close(collection, filter, [untouched, not(or(known.map(isId)))])
+      }
+      const written = this.pending.written(collection).filter(compileFilter(filter))
+      if (written.length === 0) return hold.page(stored.slice(skip, end ?? undefined))
+      const [order, slice] = [compileDocumentOrder(sort), endless()]
+      const all = [...stored, ...written].sort((a, b) => order(a, b, slice))
+      return hold.page(all.slice(skip, end ?? undefined))
+    })
   }
 
   /** Reads documents of which nothing is known. What may not be read counts as absent, and is not kept. */
-  async #learn(
+  #learn(
     collection: string,
     ids: readonly string[],
     allowed: Allowed,
-  ): Promise<ReadonlyMap<string, StoredDocument>> {
+  ): MaybePromise<ReadonlyMap<string, StoredDocument>> {
     const known = entryOf(this.#known, collection)
     const learned = new Map<string, StoredDocument>()
     const absent = new Set(ids)
-    for await (const batch of this.#readAll(collection, { filter: or(ids.map(isId)) }))
-      for (const document of batch.filter((one) => allowed.isReadable(one))) {
+    const take = (batch: readonly StoredDocument[]): void => {
+      for (const document of batch) {
+        if (!allowed.isReadable(document)) continue
         absent.delete(document._id)
         learned.set(document._id, document)
         if (this.#count(document, allowed) || this.#reads.hasRoom(document)) known.set(document._id, document)
         this.#require(collection, document)
       }
-    if (absent.size > 0 && this.#isWatchful) {
-      const refuse = allowed.restrict(or(Array.from(absent, isId)))
-      this.#absences.set(collection, [...(this.#absences.get(collection) ?? []), refuse])
-      // What is not there makes a caller what it is, too.
-      if (this.#turnsIn.has(collection))
-        this.#forbid(JSON.stringify([collection, ...absent]), collection, [refuse])
     }
-    return learned
+    return whenReady(this.#readAll(collection, { filter: or(ids.map(isId)) }, take), () => {
+      if (absent.size > 0 && this.#isWatchful)
+        this.conditions.miss(collection, absent, allowed.restrict(or(Array.from(absent, isId))))
+      return learned
+    })
   }
 
   #count(document: StoredDocument, { show }: Allowed): boolean {
     return this.#reads.count(document, this.#isWatchful && !this.#isOver ? show : undefined)
   }
 
-  async *#readAll(collection: string, asked: Asked): AsyncGenerator<readonly StoredDocument[]> {
+  /** Reads what the storage has, and gives it in batches. */
+  #readAll(
+    collection: string,
+    asked: Asked,
+    take: (batch: readonly StoredDocument[]) => void,
+  ): MaybePromise<void> {
     const base = this.#base.own(collection)
-    const first = await base.list({ ...asked, bytes: BATCH_BYTES })
-    yield first
-    yield* readByIds(base, asked, first.rest ?? [])
+    return whenReady(base.list({ ...asked, bytes: BATCH_BYTES }), (first) => {
+      take(first)
+      return first.rest && takeAll(readByIds(base, asked, first.rest), take)
+    })
   }
 
-  /** The first version counts: if it has changed meanwhile, the batch is judged anew. */
-  #require(collection: string, { _id, _version }: StoredDocument): void {
-    if (!this.#isWatchful) return
-    const versions = entryOf(this.#versions, collection)
-    if (!versions.has(_id)) versions.set(_id, _version)
+  #require(collection: string, document: StoredDocument): void {
+    if (this.#isWatchful) this.conditions.require(collection, document)
   }
+}
+
+async function takeAll<T>(batches: AsyncIterable<T>, take: (batch: T) => void): Promise<void> {
+  for await (const batch of batches) take(batch)
 }
 
 function entryOf<V>(maps: Map<string, Map<string, V>>, collection: string): Map<string, V> {

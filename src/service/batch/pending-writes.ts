@@ -37,6 +37,8 @@ interface Changes {
   readonly documents: Map<string, StoredDocument | null>
   /** What else was removed: documents that nobody has read. */
   readonly removed: Removed[]
+  /** The last operation with a step there. */
+  operation: number
 }
 
 /** The writes of a batch before they take effect, and the storage as it would be behind them. */
@@ -53,7 +55,7 @@ export class PendingWrites {
     this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse })
     for (const step of steps) {
       this.#steps.push(step)
-      this.#apply(step)
+      this.#apply(step, operation)
     }
   }
 
@@ -105,7 +107,7 @@ export class PendingWrites {
   /** Whether the steps before a place remove the document that the step there requires. */
   #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
     const before = new PendingWrites()
-    for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier)
+    for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier, 0)
     return before.find(step.in, step.require) === null
   }
 
@@ -149,15 +151,25 @@ export class PendingWrites {
     return documents.size > 0 || removed.length > 0
   }
 
+  /** The last operation that had something to do in a collection; -1 for none. */
+  lastIn(collection: string): number {
+    return this.#of(collection).operation
+  }
+
   /** The documents that were written and still stand. */
   written(collection: string): readonly StoredDocument[] {
     const { documents } = this.#of(collection)
     return [...documents.values()].filter((document) => document !== null)
   }
 
-  #apply(step: WriteStep): void {
-    const changes: Changes = this.#collections.get(step.in) ?? { documents: new Map(), removed: [] }
+  #apply(step: WriteStep, operation: number): void {
+    const changes: Changes = this.#collections.get(step.in) ?? {
+      ...NO_CHANGES,
+      documents: new Map(),
+      removed: [],
+    }
     this.#collections.set(step.in, changes)
+    changes.operation = operation
     if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
     else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
     else if ('remove' in step) {
@@ -177,7 +189,7 @@ export class PendingWrites {
   }
 }
 
-const NO_CHANGES: Changes = { documents: new Map(), removed: [] }
+const NO_CHANGES: Changes = { documents: new Map(), removed: [], operation: -1 }
 
 /** The ids that the matches of a filter can have, where it names them. */
 export function idsIn(filter: Filter): readonly string[] | undefined {

@@ -1,6 +1,8 @@
+import { SESSIONS } from '../../auth/sessions.js'
 import type { ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
 import { isPromise, whenReady } from '../../promises.js'
+import { USERS } from '../../schema/names.js'
 import { stepsTaken, takeFirstSlice } from '../../slices.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
@@ -48,6 +50,7 @@ async function judgeAll(
   })
   const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
+  const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
   let own = call
   for (const operation of operations) {
@@ -55,7 +58,7 @@ async function judgeAll(
     store.operation = i
     const before = stepsTaken()
     try {
-      const present = callNow(own, { service, store, shared })
+      const present = callNow(own, { service, store, shared, telling })
       own = isPromise(present) ? await present : present
       const answering = operation(own)
       const answer = isPromise(answering) ? await answering : answering
@@ -64,7 +67,7 @@ async function judgeAll(
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
       // What was judged without a document is so at any moment.
-      if (i === 0 && store.conditions.length + store.absences.length === 0) throw at(i, thrown)
+      if (i === 0 && store.conditions.isEmpty) throw at(i, thrown)
       // What it would have written before it was refused, a hook's part or the document itself, is not tried.
       store.rewind(i)
       return planRefusal(store, call, at(i, thrown))
@@ -72,18 +75,25 @@ async function judgeAll(
     const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP, stepsTaken() - before)
     if (pause) await pause
   }
-  return plan(store, answers, { absences: store.absences, agreements: store.pending.agreements })
+  return plan(store, answers, {
+    absences: store.conditions.absences,
+    agreements: store.pending.agreements,
+  })
+}
+
+/** What the operations of a batch have in common. */
+interface InBatch {
+  readonly service: Service
+  readonly store: BatchStore
+  readonly shared: Shared
+  /** The collections that tell what a caller is. */
+  readonly telling: readonly string[]
 }
 
 /** A call of the caller as the operations before have left them. */
-function callNow(
-  last: Call,
-  {
-    service,
-    store,
-    shared,
-  }: { readonly service: Service; readonly store: BatchStore; readonly shared: Shared },
-): MaybePromise<Call> {
+function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
+  const { pending, operation } = store
+  if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
   const { deadline, session, caller } = last
   const { accounts } = service
   if (!session || !accounts) {
@@ -113,7 +123,7 @@ function plan(
   answers: readonly string[],
   { absences = [], agreements = [] }: Asked = {},
 ): Attempt<readonly string[]> {
-  const first = [...store.conditions, ...absences]
+  const first = [...store.conditions.steps(store.pending), ...absences]
   const { steps } = store.pending
   const own = [...first, ...steps]
   return {
@@ -138,7 +148,7 @@ function planRefusal(
   { service }: Call,
   refusal: ServiceError,
 ): Attempt<readonly string[]> {
-  const { steps, done, refuse } = plan(store, [], { absences: store.absences })
+  const { steps, done, refuse } = plan(store, [], { absences: store.conditions.absences })
   const [collection = ''] = service.plan.collections.keys()
   const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
   return {

@@ -15,6 +15,18 @@ export const whenReady = <T, U>(
   // What a storage gives may have a `then` that returns nothing.
   isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 
+/** Works on one after another; a promise where that takes waiting. */
+export function inTurn<T>(all: Iterable<T>, work: (one: T) => MaybePromise<void>): MaybePromise<void> {
+  const left = all[Symbol.iterator]()
+  const goOn = (): MaybePromise<void> => {
+    for (let next = left.next(); !next.done; next = left.next()) {
+      const working = work(next.value)
+      if (isPromise(working)) return working.then(goOn)
+    }
+  }
+  return goOn()
+}
+
 /** Lets what a host's function has returned fail in silence: a rejection that nobody hears of would end the process. */
 export function ignoreFailure(returned: unknown): void {
   if (isPromise(returned)) Promise.resolve(returned).catch(() => {})

@@ -140,7 +140,7 @@ function compileCollection(
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),
-    hasReferences: fields.some(holdsReference),
+    referring: fields.filter(holdsReference),
     additionalProperties,
     permissions,
     parsePattern: context.parsePattern,

@@ -16,8 +16,8 @@ export interface Collection {
   /** What a query may name, by path: with system fields, without hashes. */
   readonly paths: ReadonlyMap<string, Field>
   readonly hashes: readonly Field[]
-  /** Whether a document can refer to others. */
-  readonly hasReferences: boolean
+  /** Those of the fields that refer to other documents, or hold something that does. */
+  readonly referring: readonly Field[]
   readonly additionalProperties: boolean
   readonly permissions: CompiledPermissions
   /** Reads patterns and keeps the compiled ones; all collections share it. */

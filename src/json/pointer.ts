@@ -2,7 +2,11 @@ import { isObject, readOwn } from './own-properties.js'
 
 /** A name, escaped as a part of a JSON pointer (RFC 6901). */
 export const toPointerPart = (name: string | number): string =>
-  `/${typeof name === 'number' ? name : name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  typeof name === 'number' || !SPECIAL.test(name)
+    ? `/${name}`
+    : `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+const SPECIAL = /[~/]/
 
 /** The names on the way of a JSON pointer. */
 export const toPointerParts = (pointer: string): string[] =>

@@ -135,7 +135,7 @@ function addAllTargets(fixture: Fixture, { request: { body, path } }: Witness): 
 function addTargets(fixture: Fixture, { collection: name, document }: Placed): void {
   const plan = fixture.planOf(name)
   const collection = plan?.collections.get(name)
-  if (!collection?.hasReferences) return
+  if (!collection || collection.referring.length === 0) return
   for (const { id, field, collection: target } of collectReferences(collection.fields, document)) {
     if (!isUuid(id) || fixture.documentsOf(target).some(({ _id }) => _id === id)) continue
     const pairs = (plan?.matches.from.get(name) ?? []).flatMap((match) =>

@@ -4,14 +4,10 @@ import type { Field } from '../../fields/field-type.js'
 import { isId, or } from '../../filter/filter.js'
 import { pickOwn } from '../../json/own-properties.js'
 import { bindSet } from '../../permissions/write-rules.js'
+import { inTurn, whenReady } from '../../promises.js'
 import { isUuid } from '../../schema/names.js'
 import { applyDefaults, normaliseProperties } from '../../schema/normalise.js'
-import {
-  collectReferences,
-  findNewReferences,
-  holdsReference,
-  type Reference,
-} from '../../schema/references.js'
+import { collectReferences, findNewReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -46,42 +42,64 @@ export const findReferable = (
   bodies: readonly JsonObject[],
   updating?: Updating,
 ): MaybePromise<Referable> =>
-  permit.collection.hasReferences ? askReferable(call, permit, bodies, updating) : anyReferable
+  permit.collection.referring.length > 0 ? askReferable(call, permit, bodies, updating) : anyReferable
 
-async function askReferable(
+function askReferable(
   call: Call,
   { collection, rules }: Permit,
   bodies: readonly JsonObject[],
   updating: Updating | undefined,
-): Promise<Referable> {
-  const sets: readonly JsonObject[] = rules.map((rule) => bindSet(rule, call) ?? {})
+): MaybePromise<Referable> {
+  const { referring } = collection
   const { now } = call.binding
-  const fields = collection.fields.filter(holdsReference)
-  const matches = call.service.plan.matches.from.get(collection.name) ?? []
-  // A property that a rule drops may get a default, so the defaults of an empty body count too.
-  const references = [{}, ...bodies, ...sets].flatMap((one) => {
-    const named = fields.filter(({ name }) => Object.hasOwn(one, name)).map(({ name }) => [name, one[name]])
-    const possible = normaliseProperties(fields, Object.fromEntries(named))
-    return collectReferences(fields, applyDefaults(fields, possible, now))
+  const sets = rules.flatMap((rule): readonly JsonObject[] => {
+    const set = rule.set.size > 0 && bindSet(rule, call)
+    return set ? [set] : []
   })
-  const moved = updating ? collectMoved(matches, fields, [...bodies, ...sets], updating) : []
-  const found = new Map<string, ReadonlyMap<string, JsonObject>>()
+  const given = sets.length > 0 ? [...bodies, ...sets] : bodies
+  // A property that a rule drops may get a default, so the defaults of an empty body count too.
+  const all = referring.some(({ defaultAt }) => defaultAt(now) !== undefined) ? [NO_VALUES, ...given] : given
+  const references = all.flatMap((one) => collectPossible(referring, one, now))
+  const matches = call.service.plan.matches.from.get(collection.name) ?? NO_MATCHES
+  const moved = updating ? collectMoved(matches, referring, given, updating) : NO_REFERENCES
   const named = groupIds(references)
-  for (const [name, ids] of groupIds([...references, ...moved])) {
-    const learning = call.learnToRead({ name })
-    if (learning) await learning
-    const access = call.access({ name })
-    const pairs = matches.filter(({ target }) => target === name).flatMap((match) => match.pairs)
-    const compared = pairs.map(({ there }) => there.path)
-    if (!access) continue
-    // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
-    const counted = call.isInBatch ? (named.get(name) ?? new Set<string>()) : ids
-    const others = new Set([...ids].filter((id) => !counted.has(id)))
-    const readable = await findReadable(call.store.read(access), counted, compared)
-    const stored = await findReadable(call.store.read(access, 'compare'), others, compared)
-    found.set(name, new Map([...readable, ...stored]))
-  }
-  return ({ collection: name, id }) => found.get(name)?.get(id)
+  const asked = moved.length > 0 ? groupIds([...references, ...moved]) : named
+  const found = new Map<string, ReadonlyMap<string, JsonObject>>()
+  const finding = inTurn(asked, ([name, ids]) =>
+    whenReady(call.learnToRead({ name }), () => {
+      const access = call.access({ name })
+      if (!access) return
+      const pairs = matches.filter(({ target }) => target === name).flatMap((match) => match.pairs)
+      const compared = pairs.map(({ there }) => there.path)
+      // What a batch reads is counted. What is stored already is only compared, by a match: where it leads must not be told.
+      const counted = call.isInBatch ? (named.get(name) ?? NO_IDS) : ids
+      const others = counted === ids ? NO_IDS : new Set([...ids].filter((id) => !counted.has(id)))
+      return whenReady(findReadable(call.store.read(access), counted, compared), (readable) =>
+        whenReady(findReadable(call.store.read(access, 'compare'), others, compared), (stored) => {
+          found.set(name, stored.size > 0 ? new Map([...readable, ...stored]) : readable)
+        }),
+      )
+    }),
+  )
+  return whenReady(
+    finding,
+    () =>
+      ({ collection: name, id }) =>
+        found.get(name)?.get(id),
+  )
+}
+
+const NO_MATCHES: readonly Match[] = []
+
+const NO_REFERENCES: readonly Reference[] = []
+
+const NO_IDS: ReadonlySet<string> = new Set()
+
+/** The references that a document may have by a body, with the defaults of what it leaves out. */
+function collectPossible(referring: readonly Field[], body: JsonObject, now: string): readonly Reference[] {
+  const named = referring.filter(({ name }) => Object.hasOwn(body, name))
+  const own = Object.fromEntries(named.map(({ name }) => [name, body[name]]))
+  return collectReferences(referring, applyDefaults(referring, normaliseProperties(referring, own), now))
 }
 
 /**
@@ -105,24 +123,25 @@ function collectMoved(
 const MAX_IDS = 30_000
 
 /** The documents among these that may be read with an access to their collection, with some properties. */
-async function findReadable(
+function findReadable(
   reader: Reader,
   ids: ReadonlySet<string>,
   names: readonly string[],
-): Promise<ReadonlyMap<string, JsonObject>> {
+): MaybePromise<ReadonlyMap<string, JsonObject>> {
   const found = new Map<string, JsonObject>()
-  let left = [...ids].filter(isUuid)
-  while (left.length > 0) {
+  // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
+  const bytes = names.length === 0 ? 1 : BATCH_BYTES
+  const read = (left: readonly string[]): MaybePromise<ReadonlyMap<string, JsonObject>> => {
+    if (left.length === 0) return found
     const filter = or(left.slice(0, MAX_IDS).map(isId))
-    left = left.slice(MAX_IDS)
-    // Where only the ids matter, `bytes` keeps the storage from reading more than it must.
-    const bytes = names.length === 0 ? 1 : BATCH_BYTES
-    const listed = await reader.list({ filter, bytes })
-    for (const document of listed) found.set(document._id, pickOwn(document, names))
-    if (names.length > 0) left.push(...(listed.rest ?? []))
-    else for (const id of listed.rest ?? []) found.set(id, NO_VALUES)
+    return whenReady(reader.list({ filter, bytes }), (listed) => {
+      for (const document of listed) found.set(document._id, pickOwn(document, names))
+      const rest = listed.rest ?? []
+      if (names.length === 0) for (const id of rest) found.set(id, NO_VALUES)
+      return read([...left.slice(MAX_IDS), ...(names.length > 0 ? rest : [])])
+    })
   }
-  return found
+  return read([...ids].filter(isUuid))
 }
 
 const groupIds = (references: readonly Reference[]): ReadonlyMap<string, ReadonlySet<string>> => {
@@ -174,9 +193,9 @@ export const judgeReferences = (
   after: JsonObject,
   judge: ReferenceJudge,
 ): readonly Fault[] =>
-  collection.hasReferences
+  collection.referring.length > 0
     ? toldOf(
-        findNewReferences(collection.fields, before, after).filter((one) => !judge.referable(one)),
+        findNewReferences(collection.referring, before, after).filter((one) => !judge.referable(one)),
         judge,
       )
     : []
@@ -200,15 +219,15 @@ function toldOf(
  * count as new, so that no step more or less tells what was there.
  */
 export const referencesToHold = (
-  { fields, hasReferences }: Collection,
+  { referring }: Collection,
   before: JsonObject,
   after: JsonObject,
   renewed: ReadonlyMap<string, unknown> = NOTHING,
 ): readonly Reference[] =>
-  hasReferences
+  referring.length > 0
     ? eachOnce([
-        ...findNewReferences(fields, before, after),
-        ...collectReferences(fields, Object.fromEntries(renewed)),
+        ...findNewReferences(referring, before, after),
+        ...collectReferences(referring, Object.fromEntries(renewed)),
       ])
     : []
 

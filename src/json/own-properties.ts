@@ -28,6 +28,13 @@ export function pickOwn(object: JsonObject, names: readonly string[]): JsonObjec
   return picked
 }
 
+/** An object with those of the properties of another whose names pass. */
+export function pickWhere(object: JsonObject, isPicked: (name: string) => boolean): JsonObject {
+  const picked: { [name: string]: unknown } = {}
+  for (const name in object) if (isPicked(name)) setOwn(picked, name, object[name])
+  return picked
+}
+
 /** Compiles a dotted path to a getter. It reaches into objects only; a missing value is `undefined`. */
 export function compilePath(path: string): (document: JsonObject) => unknown {
   const [first = path, ...rest] = path.split('.')

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field-type.js'
 import { mergePatch } from '../json/merge-patch.js'
-import { isObject, readOwn } from '../json/own-properties.js'
+import { isObject, readOwn, setOwn } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 import { findImmutableChanges, holdsImmutable } from './changes.js'
 import { applyDefaults, normalise, normalisePatch } from './normalise.js'
@@ -23,14 +23,11 @@ export function normaliseUpdate(
   mode: Update['mode'],
   body: JsonObject,
 ): JsonObject {
-  const byName = new Map(fields.map((field) => [field.name, field]))
   const bring = mode === 'patch' ? normalisePatch : normalise
-  return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => {
-      const field = byName.get(name)
-      return [name, field ? bring(field, value) : value]
-    }),
-  )
+  const normalised: { [name: string]: unknown } = { ...body }
+  for (const field of fields)
+    if (Object.hasOwn(body, field.name)) normalised[field.name] = bring(field, body[field.name])
+  return normalised
 }
 
 /** The fields after an update, in the schema's order; secrets among them are in clear (CONTRACT.md §2). */
@@ -39,20 +36,18 @@ export function updateFields(
   before: JsonObject,
   { mode, named, replaced, now }: Update,
 ): JsonObject {
+  const after: { [name: string]: unknown } = { ...before }
+  if (mode === 'patch') {
+    for (const name in named) setOwn(after, name, patchValue(readOwn(before, name), named[name]))
+    return orderFields(fields, after)
+  }
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const after = new Map(Object.entries(before))
-  const put = (name: string, value: unknown): void => {
-    if (value === undefined) after.delete(name)
-    else after.set(name, value)
-  }
-  for (const name of replaced) put(name, leaveOver(byName.get(name), readOwn(before, name)))
-  for (const [name, value] of Object.entries(named)) {
-    const old = readOwn(before, name)
-    put(name, mode === 'put' ? carryOver(byName.get(name), old, value) : patchValue(old, value))
-  }
+  for (const name of replaced) setOwn(after, name, leaveOver(byName.get(name), readOwn(before, name)))
+  for (const name in named)
+    setOwn(after, name, carryOver(byName.get(name), readOwn(before, name), named[name]))
   const isGiven = ({ name }: Field): boolean => replaced.has(name) || Object.hasOwn(named, name)
-  const given = mode === 'put' ? fields.filter(isGiven).map(forUpdate) : []
-  return orderFields(fields, applyDefaults(given, Object.fromEntries(after), now))
+  const given = fields.filter(isGiven).map(forUpdate)
+  return orderFields(fields, applyDefaults(given, orderFields(fields, after), now))
 }
 
 /** A field whose defaults set nothing that is immutable: that is set on create only. */
@@ -99,10 +94,16 @@ function leaveOver(field: Field | undefined, value: unknown): unknown {
   return isObject(left) && field?.properties.some(({ name }) => Object.hasOwn(left, name)) ? left : undefined
 }
 
-/** Declared fields in the schema's order, then the others. */
+/** Declared fields in the schema's order, then the others, without those that are `undefined`. */
 function orderFields(fields: readonly Field[], values: JsonObject): JsonObject {
-  const declared = fields.map(({ name }) => name).filter((name) => Object.hasOwn(values, name))
-  return Object.fromEntries(
-    [...new Set([...declared, ...Object.keys(values)])].map((name) => [name, values[name]]),
-  )
+  const ordered: { [name: string]: unknown } = {}
+  for (const { name } of fields) {
+    const value = readOwn(values, name)
+    if (value !== undefined) ordered[name] = value
+  }
+  for (const name in values) {
+    const value = values[name]
+    if (value !== undefined && !Object.hasOwn(ordered, name)) setOwn(ordered, name, value)
+  }
+  return ordered
 }

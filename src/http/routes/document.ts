@@ -71,17 +71,18 @@ export const remove: DocumentEndpoint = {
   },
 }
 
-async function update(
+function update(
   exchange: Exchange,
   { collection, id }: DocumentPlace,
   mode: Change['mode'],
-): Promise<Answer> {
+): MaybePromise<Answer> {
   const { call } = exchange
   const permit = authorizeWrite(call, collection, 'update')
   if (permit.rules.length === 0) return refuseUnauthorized(call, permit, id)
   const isExpected = readExpectation(exchange)
-  const body = await exchange.readBody()
-  return answerWritten(await updateDocument(call, { id, isExpected, ...permit }, { mode, body }))
+  return whenReady(exchange.readBody(), (body) =>
+    whenReady(updateDocument(call, { id, isExpected, ...permit }, { mode, body }), answerWritten),
+  )
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Rule } from '../../permissions/grants.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
+import { whenReady } from '../../promises.js'
 import type { StoredDocument } from '../../storage.js'
-import type { Document } from '../../types.js'
+import type { Document, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
 import type { Call } from '../call.js'
 import { denied, notFound, unexpected } from '../refusals.js'
@@ -26,18 +27,18 @@ export interface Found {
  * Finds the document and checks the caller's right to change it, in the order of CONTRACT.md §2: 404 · 403 ·
  * 412. Throws `not_found`, `forbidden` (`unauthenticated` for an anonymous caller) and `precondition_failed`.
  */
-export async function findTarget(call: Call, target: Target): Promise<Found> {
+export function findTarget(call: Call, target: Target): MaybePromise<Found> {
   const access = call.access(target.collection)
-  const stored = access
-    ? await call.store.read(access).find(target.id)
-    : // An answer about nothing takes as long.
-      await call.store.own(target.collection.name).find(target.id)
-  if (!access || !stored) throw notFound()
-  const rules = target.rules.filter((rule) => call.judge.appliesTo(rule, stored))
-  if (rules.length === 0) throw denied(call.caller)
-  const shown = access.show(stored)
-  if (!target.isExpected(shown)) throw unexpected()
-  return { stored, access, shown, rules }
+  // An answer about nothing takes as long.
+  const reader = access ? call.store.read(access) : call.store.own(target.collection.name)
+  return whenReady(reader.find(target.id), (stored) => {
+    if (!access || !stored) throw notFound()
+    const rules = target.rules.filter((rule) => call.judge.appliesTo(rule, stored))
+    if (rules.length === 0) throw denied(call.caller)
+    const shown = access.show(stored)
+    if (!target.isExpected(shown)) throw unexpected()
+    return { stored, access, shown, rules }
+  })
 }
 
 /** Refuses a caller whom no rule grants the operation, whatever the body: 404 or 403. Always throws. */

@@ -1,6 +1,6 @@
 import { drawFirstVersion } from '../../first-version.js'
 import { freezeCopy } from '../../json/freeze-deep.js'
-import { isObject, readOwn } from '../../json/own-properties.js'
+import { isObject, pickWhere, readOwn } from '../../json/own-properties.js'
 import { isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -30,16 +30,24 @@ export interface SystemFields {
 /** The parts of a document that are not fields. */
 interface Marks {
   /** The hashes by field. */
-  readonly hashes?: JsonObject
-  readonly stamp?: string | undefined
+  readonly hashes?: JsonObject | undefined
+  readonly stamp?: unknown
 }
 
 /** Creates the first version of a stored document, frozen: a storage in memory keeps it as it is. */
-export function createStoredDocument(
+export const createStoredDocument = (
+  system: SystemFields,
+  fields: JsonObject,
+  marks: Marks,
+): StoredDocument => Object.freeze(putTogether(system, fields, marks, drawFirstVersion()))
+
+/** Puts a stored document together. */
+function putTogether(
   { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
   { hashes, stamp }: Marks,
-): StoredDocument {
+  version: number,
+): StoredDocument & { [name: string]: unknown } {
   // A spread would cost three times as much, and what it makes is slow to read.
   const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
   // The names were checked, so none is `__proto__`, and nothing is inherited.
@@ -47,10 +55,10 @@ export function createStoredDocument(
   document.createdAt = createdAt
   document.updatedAt = updatedAt
   document.createdBy = createdBy
-  document._version = drawFirstVersion()
+  document._version = version
   if (hashes) document[HASHES] = freezeCopy(hashes)
   if (stamp !== undefined) document[STAMP] = stamp
-  return Object.freeze(document) as StoredDocument
+  return document as StoredDocument & { [name: string]: unknown }
 }
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */
@@ -68,9 +76,7 @@ export const renewStamp = (user: StoredDocument, stamp: string): StoredDocument 
 
 /** The declared and undeclared fields of a document, without the service's own properties and the hashes. */
 export const readFields = (document: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(document).filter(([name]) => !name.startsWith('_') && !isSystemField(name)),
-  )
+  pickWhere(document, (name) => !name.startsWith('_') && !isSystemField(name))
 
 /** The changes to the hashes and the stamp: hashes by field, `null` removes one. */
 export interface MarkedChanges {
@@ -86,19 +92,30 @@ export function updateStoredDocument(
   updatedAt: string,
   { hashes, stamp }: MarkedChanges,
 ): StoredDocument {
-  const { _id, createdAt, createdBy, [HASHES]: old, [STAMP]: oldStamp, ...rest } = before
-  const kept = new Map(isObject(old) ? Object.entries(old) : [])
-  for (const [name, hash] of hashes) {
+  const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
+  const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
+  const marks = { hashes: changeHashes(isObject(old) ? old : undefined, hashes), stamp: stamp ?? oldStamp }
+  const document = putTogether(system, fields, marks, _version + 1)
+  // What a newer release may have put there stays.
+  for (const name in before)
+    if (name.startsWith('_') && !KNOWN.has(name)) document[name] = freezeCopy(before[name])
+  return Object.freeze(document)
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
+
+/** Hashes after some changes; `undefined` where none is left. */
+function changeHashes(
+  before: JsonObject | undefined,
+  changes: MarkedChanges['hashes'],
+): JsonObject | undefined {
+  if (changes.size === 0) return before
+  const kept = new Map(Object.entries(before ?? {}))
+  for (const [name, hash] of changes) {
     if (hash === null) kept.delete(name)
     else kept.set(name, hash)
   }
-  const marked = kept.size > 0 ? { [HASHES]: Object.fromEntries(kept) } : {}
-  const present = stamp ?? oldStamp
-  const stamped = present === undefined ? {} : { [STAMP]: present }
-  const system = { createdAt, updatedAt, createdBy }
-  // A newer release may have put properties here; they stay.
-  const unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('_')))
-  return Object.assign(unknown, { _id }, fields, system, { _version: before._version + 1 }, marked, stamped)
+  return kept.size > 0 ? Object.fromEntries(kept) : undefined
 }
 
 /** The next version of a document, with the same secret hashed anew. */

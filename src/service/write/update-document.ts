@@ -1,5 +1,6 @@
 import { createStamp } from '../../auth/token.js'
 import type { Collection } from '../../config/plan.js'
+import { whenReady } from '../../promises.js'
 import { runWithin } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -14,6 +15,7 @@ import {
   findReferable,
   judgeMatching,
   judgeReferences,
+  type Referable,
   referencesToHold,
   requireReference,
 } from './references.js'
@@ -45,23 +47,34 @@ export function updateDocument(call: Call, target: Target, change: Change): Mayb
   )
 }
 
-async function planUpdate(
+const planUpdate = (
   call: Call,
   target: Target,
   change: Change,
   hashed: Map<string, string>,
-): Promise<Attempt<Written>> {
-  const found = await findTarget(call, target)
-  const { now } = call.binding
-  const updated = await judgeChange(call, target, { found, now, ...change })
+): MaybePromise<Attempt<Written>> =>
+  whenReady(findTarget(call, target), (found) => {
+    const { now } = call.binding
+    return whenReady(judgeChange(call, target, { found, now, ...change }), (updated) =>
+      settle(call, target, hashed, { found, now, ...updated }),
+    )
+  })
+
+/** Plans a change that was granted, as its hook has settled it, with its secrets as hashes. */
+function settle(
+  call: Call,
+  target: Target,
+  hashed: Map<string, string>,
+  granted: Omit<Replacement, 'hashes'> & Pick<Updated, 'writes' | 'secrets'>,
+): MaybePromise<Attempt<Written>> {
+  const { found, now, fields, secrets, ignored } = granted
   const { stored, access } = found
-  if (!updated.writes)
-    return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored: updated.ignored } }
-  const asking = askUpdateHook(call, target.collection, stored, { fields: updated.fields, now })
-  const settled = asking && (await asking)
-  const { secrets } = updated
-  const hashes = secrets.size > 0 ? await hashSecrets(call, secrets, hashed) : NO_HASHES
-  return planReplacement(call, target, { found, hashes, now, ...updated, ...settled })
+  if (!granted.writes) return { steps: [], done: { _id: stored._id, text: access.write(stored), ignored } }
+  return whenReady(askUpdateHook(call, target.collection, stored, { fields, now }), (settled) =>
+    whenReady(secrets.size > 0 ? hashSecrets(call, secrets, hashed) : NO_HASHES, (hashes) =>
+      planReplacement(call, target, { ...granted, ...settled, hashes }),
+    ),
+  )
 }
 
 /** Asks the hook of a collection about the next version of a document. `now` is in stored form. */
@@ -128,16 +141,37 @@ interface FoundChange extends Change {
   readonly now: string
 }
 
-async function judgeChange(
+const judgeChange = (
   call: Call,
   { collection }: Target,
-  { mode, body, found, now }: FoundChange,
-): Promise<Updated & Ignoring> {
-  const { stored, access, shown, rules } = found
-  const permit = { collection, rules }
-  const referable = await findReferable(call, permit, [body], { stored, mode })
+  change: FoundChange,
+): MaybePromise<Updated & Ignoring> => {
+  const { mode, body, found } = change
+  const permit = { collection, rules: found.rules }
+  const finding = findReferable(call, permit, [body], { stored: found.stored, mode })
+  return whenReady(finding, (referable) => {
+    const draft = draftUpdate(call, collection, change, referable)
+    const judging = runWithin(call, (slice) =>
+      chooseRule(call, permit, body, {
+        slice,
+        apply: (trial) => applyUpdate(call, trial, { slice, ...draft }),
+      }),
+    )
+    return whenReady(judging, (updated) => {
+      refuseSecrets(call, collection, updated.given)
+      return updated
+    })
+  })
+}
+
+function draftUpdate(
+  call: Call,
+  collection: Collection,
+  { mode, found: { stored, access, shown }, now }: FoundChange,
+  referable: Referable,
+): Omit<UpdateDraft, 'slice'> {
   const isShown = (name: string): boolean => access.isShown(stored, name)
-  const draft: Omit<UpdateDraft, 'slice'> = {
+  return {
     judgeReferences: (before, after, tells) =>
       judgeReferences(collection, before, after, { referable, tells }),
     judgeMatches: ({ after, unseen }, given, tells) =>
@@ -150,14 +184,6 @@ async function judgeChange(
     isShown,
     ...{ mode, stored, shown, now },
   }
-  const updated = await runWithin(call, (slice) =>
-    chooseRule(call, permit, body, {
-      slice,
-      apply: (trial) => applyUpdate(call, trial, { slice, ...draft }),
-    }),
-  )
-  refuseSecrets(call, collection, updated.given)
-  return updated
 }
 
 /** What replaces the version that was read. */
@@ -167,24 +193,25 @@ interface Replacement extends Pick<Updated, 'given' | 'unseen'>, Ignoring, Settl
   readonly now: string
 }
 
-async function planReplacement(
+function planReplacement(
   call: Call,
   { collection }: Target,
   { found: { stored, access }, fields, behind, given, unseen, ignored, hashes, now }: Replacement,
-): Promise<Attempt<Written>> {
+): MaybePromise<Attempt<Written>> {
   const attachment = call.service.attachments.get(collection.name)
-  const taken = await attachment?.takeWithUpdate(call, stored, hashes)
-  // A host that keeps the accounts by now may not keep them for ever: what the old secret opened stays closed.
-  const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
-  const stamp = isFormer ? createStamp() : taken?.stamp
-  const document = updateStoredDocument(stored, fields, now, { hashes, stamp })
-  const before = writeBefore(call, collection, stored)
-  const done = prepareWritten(call, { collection, document, given, ignored, before })
-  const { steps, agreements, refuse } = planReplace(call, collection, {
-    before: stored,
-    after: document,
-    renewed: unseen,
-    seen: { given, isShown: (name) => access.isShown(stored, name) },
+  return whenReady(attachment?.takeWithUpdate(call, stored, hashes), (taken) => {
+    // A host that keeps the accounts by now may not keep them for ever: what the old secret opened stays closed.
+    const isFormer = !attachment && hashes.size > 0 && readStamp(stored) !== ''
+    const stamp = isFormer ? createStamp() : taken?.stamp
+    const document = updateStoredDocument(stored, fields, now, { hashes, stamp })
+    const before = writeBefore(call, collection, stored)
+    const done = prepareWritten(call, { collection, document, given, ignored, before })
+    const { steps, agreements, refuse } = planReplace(call, collection, {
+      before: stored,
+      after: document,
+      renewed: unseen,
+      seen: { given, isShown: (name) => access.isShown(stored, name) },
+    })
+    return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, refuse, done, behind }
   })
-  return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, refuse, done, behind }
 }

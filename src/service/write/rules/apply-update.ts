@@ -1,9 +1,10 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
 import type { Field } from '../../../fields/field-type.js'
-import { isObject, readOwn } from '../../../json/own-properties.js'
+import { isObject, pickWhere, readOwn } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
 import { acceptsProperty, bindSet } from '../../../permissions/write-rules.js'
+import { isAnywhere } from '../../../query/where.js'
 import { findImmutableChanges, holdsImmutable, immutable, isChange } from '../../../schema/changes.js'
 import { isFieldName } from '../../../schema/names.js'
 import { normaliseUpdate, type Update, updateFields } from '../../../schema/update-fields.js'
@@ -72,7 +73,7 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const update: Update = {
     mode,
     named: normaliseUpdate(collection.fields, mode, given),
-    replaced: mode === 'put' ? findReplaced(trial, draft) : new Set(),
+    replaced: mode === 'put' ? findReplaced(trial, draft) : NONE,
     now,
   }
   const after = updateFields(collection.fields, readFields(stored), update)
@@ -83,15 +84,22 @@ export function* applyUpdate(call: Call, trial: Trial, draft: UpdateDraft): Slic
   const unfitting = sieve.judge(faults)
   if (unfitting) return unfitting
 
-  const named = collection.hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
-  const secrets = new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
-  const written = Object.fromEntries(Object.entries(after).filter(([name]) => !secrets.has(name)))
+  const secrets = readSecrets(collection, given)
+  const written = secrets.size > 0 ? pickWhere(after, (name) => !secrets.has(name)) : after
   const fields = call.service.attachments.get(collection.name)?.settle(stored, written, unseen) ?? written
   const { _id, createdAt, createdBy } = stored
-  const document = { ...fields, _id, createdAt, createdBy, updatedAt: now }
-  if (!call.judge.admits(rule, document)) return { kind: 'refused' }
-  return { kind: 'fits', writes, fields, secrets, given, unseen }
+  return isAnywhere(rule.check) ||
+    call.judge.admits(rule, { ...fields, _id, createdAt, createdBy, updatedAt: now })
+    ? { kind: 'fits', writes, fields, secrets, given, unseen }
+    : { kind: 'refused' }
 }
+
+function readSecrets({ hashes }: Collection, given: JsonObject): Updated['secrets'] {
+  const named = hashes.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
+  return new Map(named.map((name) => [name, given[name] === null ? null : String(given[name])]))
+}
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** The values that an update gives to what its caller may not read, as if nothing were stored there. */
 function findUnseen(
@@ -154,7 +162,7 @@ function* judgeUpdate(
 }
 
 const omitFields = (values: JsonObject, fields: readonly Field[]): JsonObject =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => fields.every((field) => field.name !== name)))
+  fields.length === 0 ? values : pickWhere(values, (name) => fields.every((field) => field.name !== name))
 
 /**
  * The properties that a PUT replaces: those that its rule accepts and its caller may read, except secrets,

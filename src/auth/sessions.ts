@@ -59,7 +59,9 @@ export function readSession(
   session: StoredDocument,
   now: number,
 ): { readonly userId: string; readonly stamp: string } | undefined {
-  const [expiresAt, userId, stamp] = ['expiresAt', 'user', 'stamp'].map((name) => readOwn(session, name))
+  const expiresAt = readOwn(session, 'expiresAt')
+  const userId = readOwn(session, 'user')
+  const stamp = readOwn(session, 'stamp')
   const lives = typeof expiresAt === 'string' && Date.parse(expiresAt) > now
   return lives && typeof userId === 'string' && typeof stamp === 'string' ? { userId, stamp } : undefined
 }

@@ -89,7 +89,7 @@ export function bindValue(
     if (claim !== undefined) return bindClaim(claims?.get(claim), share)
     const bound = readVariable(value, binding)
     // A host's caller may have values that are not JSON.
-    const isHeld = bound !== undefined && [bound].flat().every((value) => value !== null) && isStorable(bound)
+    const isHeld = bound !== undefined && isWithoutNull(bound) && isStorable(bound)
     return isHeld ? { value: bound } : undefined
   }
   if (Array.isArray(value)) {
@@ -101,6 +101,9 @@ export function bindValue(
   if (entries.some(([, inner]) => inner === undefined)) return undefined
   return { value: Object.fromEntries(entries.map(([name, inner]) => [name, inner?.value])) }
 }
+
+const isWithoutNull = (value: unknown): boolean =>
+  value !== null && !(Array.isArray(value) && value.includes(null))
 
 const bindClaim = (claim: ClaimValues | undefined, share: Share): { readonly value: unknown } | undefined =>
   claim && (claim.isWhole || share === 'some') ? { value: claim.values } : undefined

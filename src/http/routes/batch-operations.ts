@@ -1,4 +1,4 @@
-import type { Collection } from '../../config/plan.js'
+import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
@@ -91,7 +91,7 @@ function judgePath(
   names: 'collection' | 'document' | undefined,
   { plan }: Service,
 ): readonly Fault[] {
-  const parts = readPath(path)
+  const parts = readPath(path, plan)
   if (!parts) return [fault('/path', 'wrong_format', FORMS)]
   const [collection, id] = parts
   if (!plan.collections.has(collection)) {
@@ -110,12 +110,18 @@ const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 /** The most parts of a path that are read: one before the first slash, a collection, an id, and one too many. */
 const MAX_PARTS = 4
 
-/** What a path is made of that stands for itself; a POST of a batch names nothing else. */
-const PLAIN = /^\/\w+$/
+const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
 
 /** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */
-function readPath(path: string): readonly [collection: string, id?: string] | undefined {
-  if (PLAIN.test(path)) return [path.slice(1)]
+function readPath(
+  path: string,
+  { collections }: ServicePlan,
+): readonly [collection: string, id?: string] | undefined {
+  // Most stand for themselves: a name of a collection has nothing to decode.
+  const name = path.slice(1)
+  if (path.startsWith('/') && collections.has(name)) return [name]
+  const [, plain, named] = PLAIN.exec(path) ?? []
+  if (plain !== undefined && named !== undefined) return [plain, named]
   const [first, ...written] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/', MAX_PARTS)
   if (first !== '' || /[?#]/.test(path)) return undefined
   const parts = written.map(decodePart)
@@ -130,7 +136,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 /** Reads an operation without faults. */
 export function readOperation(operation: JsonObject, { plan }: Service): Operation {
   const { method, path, body, ifMatch, ifNoneMatch } = operation
-  const [name = '', id = ''] = readPath(String(path)) ?? []
+  const [name = '', id = ''] = readPath(String(path), plan) ?? []
   const collection = plan.collections.get(name)
   if (!collection || !isMethod(method)) throw new Error('an operation was not checked')
   return {

@@ -13,13 +13,11 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
   // A value that is not of the declared type counts as missing: above all in the role field.
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
-  const own = users.fields.filter(({ type, name }) => type !== 'hash' && Object.hasOwn(user, name))
-  const names = [...own.map(({ name }) => name), ...SYSTEM_FIELDS]
-  return {
-    id: user._id,
-    roles: roles.filter((role) => typeof role === 'string'),
-    fields: Object.fromEntries(names.map((name) => [name, user[name]])),
-  }
+  const fields: { [name: string]: unknown } = {}
+  for (const { type, name } of users.fields)
+    if (type !== 'hash' && Object.hasOwn(user, name)) fields[name] = user[name]
+  for (const name of SYSTEM_FIELDS) fields[name] = user[name]
+  return { id: user._id, roles: roles.filter((role) => typeof role === 'string'), fields }
 }
 
 /** A user document as its owner may read it, but always with `_id`, the identifier and the system fields. */

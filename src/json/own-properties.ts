@@ -31,7 +31,7 @@ export function pickOwn(object: JsonObject, names: readonly string[]): JsonObjec
 /** An object with those of the properties of another whose names pass. */
 export function pickWhere(object: JsonObject, isPicked: (name: string) => boolean): JsonObject {
   const picked: { [name: string]: unknown } = {}
-  for (const name in object) if (isPicked(name)) setOwn(picked, name, object[name])
+  for (const name of Object.keys(object)) if (isPicked(name)) setOwn(picked, name, object[name])
   return picked
 }
 

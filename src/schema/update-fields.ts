@@ -38,12 +38,12 @@ export function updateFields(
 ): JsonObject {
   const after: { [name: string]: unknown } = { ...before }
   if (mode === 'patch') {
-    for (const name in named) setOwn(after, name, patchValue(readOwn(before, name), named[name]))
+    for (const name of Object.keys(named)) setOwn(after, name, patchValue(readOwn(before, name), named[name]))
     return orderFields(fields, after)
   }
   const byName = new Map(fields.map((field) => [field.name, field]))
   for (const name of replaced) setOwn(after, name, leaveOver(byName.get(name), readOwn(before, name)))
-  for (const name in named)
+  for (const name of Object.keys(named))
     setOwn(after, name, carryOver(byName.get(name), readOwn(before, name), named[name]))
   const isGiven = ({ name }: Field): boolean => replaced.has(name) || Object.hasOwn(named, name)
   const given = fields.filter(isGiven).map(forUpdate)
@@ -101,7 +101,7 @@ function orderFields(fields: readonly Field[], values: JsonObject): JsonObject {
     const value = readOwn(values, name)
     if (value !== undefined) ordered[name] = value
   }
-  for (const name in values) {
+  for (const name of Object.keys(values)) {
     const value = values[name]
     if (value !== undefined && !Object.hasOwn(ordered, name)) setOwn(ordered, name, value)
   }

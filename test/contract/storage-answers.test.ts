@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
+import {
+  createMemoryAdapter,
+  ServiceError,
+  type StorageAdapter,
+  type StoredDocument,
+} from '../../src/index.js'
 import { createTestService, type SendOptions, type Sent } from '../support/service.js'
-import { idOf } from '../support/stored.js'
+import { idOf, openStored, readStored } from '../support/stored.js'
 
 // CONTRACT.md §7, "Storage"
 
@@ -85,13 +90,26 @@ const REQUESTS: readonly (readonly [line: string, options?: SendOptions])[] = [
   [`DELETE /notes/${idOf(2)}`],
   [`PUT /notes/${idOf(COUNT + 5)}`, { ...json({ n: 1 }), headers: { 'if-none-match': '*' } }],
   [`GET /notes?limit=5`],
+  [
+    'POST /_batch',
+    json({
+      operations: [
+        { method: 'GET', path: `/notes/${idOf(7)}` },
+        { method: 'PATCH', path: `/notes/${idOf(7)}`, body: { about: idOf(8) } },
+        { method: 'PUT', path: `/notes/${idOf(COUNT + 6)}`, ifNoneMatch: '*', body: { about: idOf(7) } },
+        { method: 'DELETE', path: `/notes/${idOf(9)}` },
+        { method: 'GET', path: `/notes/${idOf(7)}` },
+      ],
+    }),
+  ],
+  ['POST /_batch', json({ operations: [{ method: 'GET', path: `/notes/${idOf(9)}` }] })],
 ]
 
 const comparable = ({ status, headers, text }: Sent): string =>
   JSON.stringify([
     status,
     [...headers].filter(([name]) => name !== 'etag'),
-    text.replace(/"(requestId|updatedAt|createdAt)":"[^"]*"/g, '"$1":""'),
+    text.replace(/"(requestId|updatedAt|createdAt)":"[^"]*"|"etag":"\\"[^"]*"/g, '"$1":""'),
   ])
 
 /** What a service answers over an adapter; each request finds what those before it have left. */
@@ -154,6 +172,34 @@ describe('a storage answers', () => {
     expect(await askAll(how)).toEqual(plain)
   })
 })
+
+describe('of a document that somebody else has stored', () => {
+  const open = { collections: { notes: { ...config.collections.notes, additionalProperties: true } } }
+  const shown = ['_id', 'n', 'createdAt', 'updatedAt', 'createdBy']
+
+  test('what it inherits is no part', async () => {
+    const inner = createMemoryAdapter()
+    const inheriting = (document: object): object => Object.assign(Object.create({ _x: 1, x: 1 }), document)
+    const list: StorageAdapter['list'] = async (...asked) =>
+      (await inner.list(...asked)).map(inheriting) as unknown as StoredDocument[]
+    const service = await openStored(open, { notes: [{ n: 1 }] }, { adapter: { ...inner, list } })
+    for (const n of [2, 3])
+      expect(Object.keys((await service.send(`PATCH ${ONE}`, { body: { n } })).body)).toEqual(shown)
+    const stored = (await readStored({ adapter: inner }, 'notes', idOf(1))) ?? {}
+    expect(Object.keys(stored).sort()).toEqual([...shown, '_version'].sort())
+  })
+
+  test('a property named `__proto__` stays one', async () => {
+    const odd = JSON.parse('{ "n": 1, "__proto__": { "text": "x" } }')
+    const service = await openStored(open, { notes: [odd] })
+    for (const n of [2, 3])
+      expect(Object.keys((await service.send(`PATCH ${ONE}`, { body: { n } })).body)).toEqual(shown)
+    const stored = (await readStored(service, 'notes', idOf(1))) ?? {}
+    expect(Object.getOwnPropertyDescriptor(stored, '__proto__')?.value).toEqual({ text: 'x' })
+  })
+})
+
+const ONE = `/notes/${idOf(1)}`
 
 const FAULTS: readonly (readonly [what: string, create: () => unknown])[] = [
   ['an error', () => new Error('broken')],

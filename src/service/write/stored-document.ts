@@ -1,6 +1,6 @@
 import { drawFirstVersion } from '../../first-version.js'
 import { freezeCopy } from '../../json/freeze-deep.js'
-import { isObject, pickWhere, readOwn } from '../../json/own-properties.js'
+import { isObject, pickWhere, readOwn, setOwn } from '../../json/own-properties.js'
 import { isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -34,31 +34,40 @@ interface Marks {
   readonly stamp?: unknown
 }
 
+/** How a stored document is made. */
+interface Making extends Marks {
+  readonly version: number
+  /** Gives a value as it is stored. */
+  readonly keep: <T>(value: T) => T
+}
+
 /** Creates the first version of a stored document, frozen: a storage in memory keeps it as it is. */
 export const createStoredDocument = (
   system: SystemFields,
   fields: JsonObject,
-  marks: Marks,
-): StoredDocument => Object.freeze(putTogether(system, fields, marks, drawFirstVersion()))
+  { hashes, stamp }: Marks,
+): StoredDocument => {
+  const version = drawFirstVersion()
+  return Object.freeze(putTogether(system, fields, { hashes, stamp, version, keep: freezeCopy }))
+}
 
 /** Puts a stored document together. */
 function putTogether(
   { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
-  { hashes, stamp }: Marks,
-  version: number,
-): StoredDocument & { [name: string]: unknown } {
+  { hashes, stamp, version, keep }: Making,
+): StoredDocument {
   // A spread would cost three times as much, and what it makes is slow to read.
   const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
   // The names were checked, so none is `__proto__`, and nothing is inherited.
-  for (const name in fields) document[name] = freezeCopy(fields[name])
+  for (const name in fields) document[name] = keep(fields[name])
   document.createdAt = createdAt
   document.updatedAt = updatedAt
   document.createdBy = createdBy
   document._version = version
-  if (hashes) document[HASHES] = freezeCopy(hashes)
+  if (hashes) document[HASHES] = keep(hashes)
   if (stamp !== undefined) document[STAMP] = stamp
-  return document as StoredDocument & { [name: string]: unknown }
+  return document as StoredDocument
 }
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */
@@ -94,13 +103,19 @@ export function updateStoredDocument(
 ): StoredDocument {
   const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
   const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
-  const marks = { hashes: changeHashes(isObject(old) ? old : undefined, hashes), stamp: stamp ?? oldStamp }
-  const document = putTogether(system, fields, marks, _version + 1)
+  const document = putTogether(system, fields, {
+    hashes: changeHashes(isObject(old) ? old : undefined, hashes),
+    stamp: stamp ?? oldStamp,
+    version: _version + 1,
+    keep: asItIs,
+  })
   // What a newer release may have put there stays.
-  for (const name in before)
-    if (name.startsWith('_') && !KNOWN.has(name)) document[name] = freezeCopy(before[name])
-  return Object.freeze(document)
+  for (const name of Object.keys(before))
+    if (name.startsWith('_') && !KNOWN.has(name)) setOwn(document, name, before[name])
+  return document
 }
+
+const asItIs = <T>(value: T): T => value
 
 const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
 

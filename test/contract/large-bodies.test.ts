@@ -269,4 +269,20 @@ describe('a body is judged in many slices', () => {
     })
     expect(turns).toBeGreaterThan(7)
   })
+
+  test.each<[string, (bodies: readonly Json[]) => Json]>([
+    ['/things/bulk', (documents) => ({ documents })],
+    [
+      '/_batch',
+      (bodies) => ({ operations: bodies.map((body) => ({ method: 'POST', path: '/things', body })) }),
+    ],
+  ])('and the thousand documents of %s are written in a turn of their own', async (path, bodyOf) => {
+    const service = await openStored({ ...many, limits: { bulk: 1000 } }, {})
+    opened.push(service)
+    const body = bodyOf(fill(1000, () => ({ title: 'a title', list: [{ p1: 'x'.repeat(200) }] })))
+    const turns = await countTurns(async () => {
+      expect((await service.send(`POST ${path}`, { body })).status).toBeLessThan(300)
+    })
+    expect(turns).toBeGreaterThan(4)
+  })
 })

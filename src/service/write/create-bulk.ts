@@ -3,11 +3,13 @@ import { firstNames } from '../../permissions/ignored-properties.js'
 import { isPromise } from '../../promises.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import { runSliced, type Slice, type Sliced, takeFirstSlice } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Call } from '../call.js'
 import { askHook, type PlannedDocument, type PlannedWrite, type Settled } from '../hooks.js'
+import { createPace, type Pace } from '../pace.js'
 import { invalid, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
 import { judgeNew } from './create-document.js'
@@ -18,7 +20,14 @@ import type { Created } from './rules/apply-create.js'
 import type { Ignoring } from './rules/choose-rule.js'
 import { conflictFor } from './rules/veil.js'
 import { readFields, type SystemFields } from './stored-document.js'
-import { checkStoredSize, prepareWritten, tellAgain, type Writing, type Written } from './written.js'
+import {
+  checkStoredSize,
+  prepareWritten,
+  STEPS_A_WRITE,
+  tellAgain,
+  type Writing,
+  type Written,
+} from './written.js'
 
 /** Documents that were written together, and what was dropped from any of their bodies. */
 export interface WrittenAll extends Ignoring {
@@ -92,9 +101,17 @@ async function planBulk(
   bodies: readonly JsonObject[],
 ): Promise<Attempt<WrittenAll>> {
   const { collection } = permit
-  const writings = await prepareAll(call, permit, bodies)
-  const written = writings.map((writing) => prepareWritten(call, writing))
-  const documents = writings.map(({ document }) => document)
+  const pace = createPace(() => call.deadline.signal)
+  const written: Written[] = []
+  const documents: StoredDocument[] = []
+  for (const writing of await prepareAll(call, permit, bodies, pace)) {
+    written.push(prepareWritten(call, writing))
+    documents.push(writing.document)
+    const pause = pace(stepsOf(writing.document))
+    if (pause) await pause
+  }
+  // A storage in memory writes them in one piece.
+  await pace(documents.length * STEPS_A_WRITE)
   checkStoredSize(documents)
   const required = eachOnce(documents.flatMap((document) => referencesToHold(collection, {}, document)))
   return {
@@ -117,8 +134,10 @@ async function planBulk(
 /** The steps of what is done for a document whatever is in it: some 5 µs. */
 const STEPS_A_DOCUMENT = 100
 
-/** The bytes of a body, counted roughly, that a rule's `check` judges in about one step. */
+/** The bytes, counted roughly, of what is judged or written as JSON in about one step. */
 const BYTES_A_STEP = 24
+
+const stepsOf = (document: JsonObject): number => STEPS_A_DOCUMENT + boundBytes(document) / BYTES_A_STEP
 
 /** A body that was judged, as one of several. */
 interface JudgedBody extends Created, Ignoring {
@@ -134,6 +153,7 @@ async function prepareAll(
   call: Call,
   permit: Permit,
   bodies: readonly JsonObject[],
+  pace: Pace = createPace(() => call.deadline.signal),
 ): Promise<readonly OneOf[]> {
   const { collection } = permit
   const referable = await findReferable(call, permit, bodies)
@@ -147,6 +167,8 @@ async function prepareAll(
     const building = buildDocument(call, collection, judged)
     const document = isPromise(building) ? await building : building
     writings.push(Object.assign({ collection, document }, judged))
+    const pause = pace(STEPS_A_DOCUMENT)
+    if (pause) await pause
   }
   return writings
 }
@@ -163,7 +185,7 @@ function* judgeBodies(
   let forbidden: ServiceError | undefined
   const judged: JudgedBody[] = []
   for (const [i, body] of bodies.entries()) {
-    slice.left -= STEPS_A_DOCUMENT + boundBytes(body) / BYTES_A_STEP
+    slice.left -= stepsOf(body)
     if (slice.left <= 0) yield
     const system = createSystemFields(call, permit.collection, call.service.createId())
     try {

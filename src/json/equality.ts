@@ -1,10 +1,11 @@
-import { isObject } from './own-properties.js'
+import { isObject, thaw } from './own-properties.js'
 
 /** Whether two JSON values are equal; the order of properties does not count. */
 export function isEqualJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((element, i) => isEqualJson(element, b[i]))
+    if (!Array.isArray(b) || a.length !== b.length) return false
+    return thaw(a).every((element, i) => isEqualJson(element, b[i]))
   }
   if (!isObject(a) || !isObject(b)) return false
   const names = Object.keys(a)

@@ -1,4 +1,5 @@
-import { setOwn } from './own-properties.js'
+import type { JsonObject } from '../types.js'
+import { setOwn, thaw } from './own-properties.js'
 
 /** Freezes a value and all that is in it. What is frozen already counts as frozen throughout. */
 export function freezeDeep<T>(value: T): T {
@@ -18,9 +19,19 @@ export function freezeCopy<T>(value: T): T {
   return Object.freeze(copy) as T
 }
 
+/** The same of an object that comes after one that is frozen throughout: what both hold is frozen already. */
+export function freezeNext<T extends JsonObject>(next: T, before: JsonObject): T {
+  const names = Object.keys(next)
+  const isKept = (name: string): boolean => next[name] === before[name] || isFrozenInside(next[name])
+  if (Object.isFrozen(next) && names.every(isKept)) return next
+  const copy: { [name: string]: unknown } = {}
+  for (const name of names) setOwn(copy, name, isKept(name) ? next[name] : freezeCopy(next[name]))
+  return Object.freeze(copy) as T
+}
+
 function isFrozenDeep(value: object): boolean {
   if (!Object.isFrozen(value)) return false
-  if (Array.isArray(value)) return value.every(isFrozenInside)
+  if (Array.isArray(value)) return thaw(value).every(isFrozenInside)
   for (const name in value)
     if (!isFrozenInside((value as { readonly [name: string]: unknown })[name])) return false
   return true

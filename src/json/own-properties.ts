@@ -35,6 +35,9 @@ export function pickWhere(object: JsonObject, isPicked: (name: string) => boolea
   return picked
 }
 
+/** The elements of an array in one that is not frozen: of a frozen one, engines give each to a function six times as slowly. */
+export const thaw = <T>(elements: readonly T[]): readonly T[] => [...elements]
+
 /** Compiles a dotted path to a getter. It reaches into objects only; a missing value is `undefined`. */
 export function compilePath(path: string): (document: JsonObject) => unknown {
   const [first = path, ...rest] = path.split('.')

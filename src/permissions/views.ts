@@ -3,7 +3,7 @@ import type { Field } from '../fields/field-type.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
 import { compareText } from '../json/compare-text.js'
 import { orderNames } from '../json/order-names.js'
-import { isObject } from '../json/own-properties.js'
+import { isObject, thaw } from '../json/own-properties.js'
 import { isSystemField } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { Document, JsonObject } from '../types.js'
@@ -92,7 +92,8 @@ function showValue(field: Field, value: unknown): unknown {
   if (typeof value !== 'object') return value
   const { items } = field
   if (!items || !Array.isArray(value)) return orderNames(value)
-  return value.some(isNested) ? value.map((element) => showValue(items, element)) : value
+  const elements = thaw(value)
+  return elements.some(isNested) ? elements.map((element) => showValue(items, element)) : elements
 }
 
 const isNested = (value: unknown): boolean => typeof value === 'object'

@@ -5,7 +5,7 @@ import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import { isStorableScalar, searchUnstorable, stepsToRead } from '../json/domain.js'
-import { isObject } from '../json/own-properties.js'
+import { isObject, thaw } from '../json/own-properties.js'
 import { toPointerPart } from '../json/pointer.js'
 import { createReport } from '../json/report.js'
 import { runAtOnce, type Slice, type Sliced } from '../slices.js'
@@ -132,7 +132,7 @@ function compileArraySoundness(items: Field, parse: ParsePattern): Soundness {
   const steps = stepsToJudge(items)
   return (value, slice) =>
     Array.isArray(value) &&
-    value.every((element) => {
+    thaw(value).every((element) => {
       slice.left -= steps + 2 * stepsToRead(element)
       return slice.left > 0 && isSound(element, slice) && validate(element).length === 0
     })

@@ -1,6 +1,6 @@
 import { holdsType } from '../../filter/compare.js'
 import type { FieldRef, Scalar } from '../../filter/filter.js'
-import { compilePath, isObject } from '../../json/own-properties.js'
+import { compilePath, isObject, thaw } from '../../json/own-properties.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Row } from './row.js'
 
@@ -27,7 +27,7 @@ export function createElementIndex(field: FieldRef): ElementIndex {
     const values = readInside
       ? elements.map((element) => (isObject(element) ? readInside(element) : undefined))
       : elements
-    return new Set(values.filter(holds))
+    return new Set(thaw(values).filter(holds))
   }
   return {
     field,

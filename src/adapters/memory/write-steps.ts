@@ -1,6 +1,6 @@
 import type { Filter } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
-import { freezeCopy } from '../../json/freeze-deep.js'
+import { freezeCopy, freezeNext } from '../../json/freeze-deep.js'
 import type { LogPlan, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { ChangeLog, Touched } from './log/change-log.js'
 import type { Planner } from './plan/plan-scan.js'
@@ -72,7 +72,7 @@ function applyStep(
   if ('replace' in step) {
     const before = rows.get(step.replace._id)?.document
     if (before?._version !== step.version) return { reason: 'changed' }
-    const document = freezeCopy(step.replace)
+    const document = freezeNext(step.replace, before)
     const taken = findTaken(rows, document)
     if (taken) return taken
     rows.replace(document)

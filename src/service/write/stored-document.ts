@@ -1,6 +1,6 @@
 import { drawFirstVersion } from '../../first-version.js'
 import { freezeCopy } from '../../json/freeze-deep.js'
-import { isObject, pickWhere, readOwn, setOwn } from '../../json/own-properties.js'
+import { isObject, pickOwn, pickWhere, readOwn, setOwn } from '../../json/own-properties.js'
 import { isSystemField } from '../../schema/names.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
@@ -37,8 +37,10 @@ interface Marks {
 /** How a stored document is made. */
 interface Making extends Marks {
   readonly version: number
-  /** Gives a value as it is stored. */
-  readonly keep: <T>(value: T) => T
+  /** Freezes the value of a property. */
+  readonly freeze: <T>(value: T, name: string) => T
+  /** What is there besides. Default: nothing. */
+  readonly others?: JsonObject
 }
 
 /** Creates the first version of a stored document, frozen: a storage in memory keeps it as it is. */
@@ -48,27 +50,30 @@ export const createStoredDocument = (
   { hashes, stamp }: Marks,
 ): StoredDocument => {
   const version = drawFirstVersion()
-  return Object.freeze(putTogether(system, fields, { hashes, stamp, version, keep: freezeCopy }))
+  return putTogether(system, fields, { hashes, stamp, version, freeze: freezeCopy })
 }
 
-/** Puts a stored document together. */
+/** Puts a stored document together, frozen. */
 function putTogether(
   { _id, createdAt, updatedAt, createdBy }: SystemFields,
   fields: JsonObject,
-  { hashes, stamp, version, keep }: Making,
+  { hashes, stamp, version, freeze, others = NONE }: Making,
 ): StoredDocument {
   // A spread would cost three times as much, and what it makes is slow to read.
   const document: { [name: string]: unknown; _id: string; _version?: number } = { _id }
   // The names were checked, so none is `__proto__`, and nothing is inherited.
-  for (const name in fields) document[name] = keep(fields[name])
+  for (const name in fields) document[name] = freeze(fields[name], name)
   document.createdAt = createdAt
   document.updatedAt = updatedAt
   document.createdBy = createdBy
   document._version = version
-  if (hashes) document[HASHES] = keep(hashes)
+  if (hashes) document[HASHES] = freeze(hashes, HASHES)
   if (stamp !== undefined) document[STAMP] = stamp
-  return document as StoredDocument
+  for (const name of Object.keys(others)) setOwn(document, name, freeze(others[name], name))
+  return Object.freeze(document) as StoredDocument
 }
+
+const NONE: JsonObject = {}
 
 /** The stamp of a user; empty in a document from before the service kept accounts. */
 export function readStamp(user: StoredDocument): string {
@@ -103,19 +108,17 @@ export function updateStoredDocument(
 ): StoredDocument {
   const { _id, createdAt, createdBy, _version, [HASHES]: old, [STAMP]: oldStamp } = before
   const system = { _id, createdAt, updatedAt, createdBy } as SystemFields
-  const document = putTogether(system, fields, {
+  // What a newer release may have put there stays.
+  const others = Object.keys(before).filter((name) => name.startsWith('_') && !KNOWN.has(name))
+  return putTogether(system, fields, {
     hashes: changeHashes(isObject(old) ? old : undefined, hashes),
     stamp: stamp ?? oldStamp,
     version: _version + 1,
-    keep: asItIs,
+    // What stays is as the storage has given it.
+    freeze: (value, name) => (value === before[name] ? value : freezeCopy(value)),
+    others: pickOwn(before, others),
   })
-  // What a newer release may have put there stays.
-  for (const name of Object.keys(before))
-    if (name.startsWith('_') && !KNOWN.has(name)) setOwn(document, name, before[name])
-  return document
 }
-
-const asItIs = <T>(value: T): T => value
 
 const KNOWN: ReadonlySet<string> = new Set(['_id', '_version', HASHES, STAMP])
 

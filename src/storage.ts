@@ -76,7 +76,7 @@ export type Listed = readonly StoredDocument[] & { readonly rest?: readonly stri
 /**
  * One step of a `write`, on the collection `in`. `require`: a document with this `_id` must exist, in this
  * `version` and matching `where` if they are given, when the write takes effect; behind a step that changes
- * the document, the new one counts.
+ * the document, the new one counts. Documents may be frozen: an adapter that adds to one copies it first.
  */
 export type WriteStep = { readonly in: string } & (
   | { readonly insert: StoredDocument }

@@ -1,11 +1,12 @@
-import { isObject, thaw } from './own-properties.js'
+import { isObject } from './own-properties.js'
 
 /** Whether two JSON values are equal; the order of properties does not count. */
 export function isEqualJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false
-    return thaw(a).every((element, i) => isEqualJson(element, b[i]))
+    for (let i = 0; i < a.length; i++) if (!isEqualJson(a[i], b[i])) return false
+    return true
   }
   if (!isObject(a) || !isObject(b)) return false
   const names = Object.keys(a)

@@ -270,18 +270,12 @@ describe('a body is judged in many slices', () => {
     expect(turns).toBeGreaterThan(7)
   })
 
-  test.each<[string, (bodies: readonly Json[]) => Json]>([
-    ['/things/bulk', (documents) => ({ documents })],
-    [
-      '/_batch',
-      (bodies) => ({ operations: bodies.map((body) => ({ method: 'POST', path: '/things', body })) }),
-    ],
-  ])('and the thousand documents of %s are written in a turn of their own', async (path, bodyOf) => {
+  test('and a thousand documents of a bulk are written in a turn of their own', async () => {
     const service = await openStored({ ...many, limits: { bulk: 1000 } }, {})
     opened.push(service)
-    const body = bodyOf(fill(1000, () => ({ title: 'a title', list: [{ p1: 'x'.repeat(200) }] })))
+    const documents = fill(1000, () => ({ title: 'a title', list: [{ p1: 'x'.repeat(200) }] }))
     const turns = await countTurns(async () => {
-      expect((await service.send(`POST ${path}`, { body })).status).toBeLessThan(300)
+      expect((await service.send('POST /things/bulk', { body: { documents } })).status).toBe(201)
     })
     expect(turns).toBeGreaterThan(4)
   })

@@ -14,7 +14,7 @@ import type { Shared } from '../hooks.js'
 import { createPace } from '../pace.js'
 import { isRefusal, relocate } from '../refusals.js'
 import type { Attempt } from '../store.js'
-import { MAX_STORED, STEPS_A_WRITE } from '../write/written.js'
+import { MAX_STORED } from '../write/written.js'
 import { BatchStore } from './batch-store.js'
 import type { PendingAgreement } from './pending-writes.js'
 
@@ -75,9 +75,6 @@ async function judgeAll(
     const pause = pace(STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP, stepsTaken() - before)
     if (pause) await pause
   }
-  // A storage in memory writes them in one piece.
-  const pause = pace(store.pending.steps.length * STEPS_A_WRITE)
-  if (pause) await pause
   return plan(store, answers, {
     absences: store.conditions.absences,
     agreements: store.pending.agreements,

@@ -138,9 +138,6 @@ export async function tellAgain(
 export const tellOneAgain = async (call: Call, written: Written, collection: Collection): Promise<Written> =>
   (await tellAgain(call, collection, [written]))[0] ?? written
 
-/** The steps of storing a document in memory, with some indexes: some 5 µs. */
-export const STEPS_A_WRITE = 100
-
 /** The most bytes that one write stores (CONTRACT.md §6). */
 export const MAX_STORED = 16 * 1024 * 1024
 

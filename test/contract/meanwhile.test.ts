@@ -377,23 +377,32 @@ describe.each(storages)('in %s,', (_, create) => {
   })
 })
 
-test('short batches that come at once, and change one document, do not get in each other’s way', async () => {
-  const permissions = { '*': true } as const
-  const service = createTestService({
-    collections: {
-      counters: { schema: { n: { type: 'integer' } }, permissions },
-      notes: { schema: { text: { type: 'string' } }, permissions },
-    },
-  })
-  opened.push(service)
-  const counter = (await service.send('POST /counters', { body: { n: 0 } })).body._id
-  const note = { method: 'POST', path: '/notes', body: { text: 'x'.repeat(600) } }
-  const all = Array.from({ length: 30 }, (_, n) =>
-    service.send('POST /_batch', {
-      body: {
-        operations: [{ method: 'PATCH', path: `/counters/${counter}`, body: { n } }, ...Array(49).fill(note)],
+test.each([
+  ['between which no other work comes', 50, 600],
+  ['that pause for other work', 100, 1100],
+])(
+  'batches that come at once, and change one document, all take effect: those %s',
+  async (_, operations, size) => {
+    const permissions = { '*': true } as const
+    const service = createTestService({
+      collections: {
+        counters: { schema: { n: { type: 'integer' } }, permissions },
+        notes: { schema: { text: { type: 'string' } }, permissions },
       },
-    }),
-  )
-  for (const { status } of await Promise.all(all)) expect(status).toBe(200)
-})
+    })
+    opened.push(service)
+    const counter = (await service.send('POST /counters', { body: { n: 0 } })).body._id
+    const note = { method: 'POST', path: '/notes', body: { text: 'x'.repeat(size) } }
+    const all = Array.from({ length: 30 }, (_, n) =>
+      service.send('POST /_batch', {
+        body: {
+          operations: [
+            { method: 'PATCH', path: `/counters/${counter}`, body: { n } },
+            ...Array(operations - 1).fill(note),
+          ],
+        },
+      }),
+    )
+    for (const { status } of await Promise.all(all)) expect(status).toBe(200)
+  },
+)

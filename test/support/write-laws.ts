@@ -149,12 +149,17 @@ export function account(
   const [, id = ''] = /^(?:PATCH|PUT|DELETE) \/\w+\/(.*)$/.exec(line) ?? []
   const both = [0, 1] as const
   const refusedIn = (code: string) => both.filter((i) => answers[i].code === code)
-  const [conflict, ...more] = refusedIn('unique_violation')
   const taken = (value: unknown, { things }: Store): boolean =>
     things.some(({ _id, u }) => _id !== id && u === value && u !== undefined)
   const written = [body, ...((body.documents as Json[] | undefined) ?? []), { u: 'a1' }]
-  if (conflict !== undefined && more.length === 0 && written.some(({ u }) => taken(u, before[conflict])))
-    return 'uniqueness'
+  const takenIn = both.map((i) => written.map(({ u }) => taken(u, before[i])))
+  const [conflict, other] = refusedIn('unique_violation')
+  // Where both are refused, a bulk tells which of its documents has come upon a value.
+  const isTold =
+    other === undefined
+      ? conflict !== undefined && takenIn[conflict]?.includes(true)
+      : JSON.stringify(takenIn[0]) !== JSON.stringify(takenIn[1])
+  if (isTold) return 'uniqueness'
   const targets = both.map((i) => before[i].things.find(({ _id }) => _id === id))
   // Whether an `_id` is taken is told to anyone who would create under it.
   const isClaim = headers?.['if-none-match'] !== undefined
@@ -163,10 +168,10 @@ export function account(
     const refersIn = both.map((i) => before[i].things.some(({ r }) => r === id))
     return refersIn[0] || refersIn[1] ? 'references' : undefined
   }
-  const [one, other] = targets
-  if (!one || !other || isClaim || /^(?:GET|POST)/.test(line)) return undefined
+  const [one, two] = targets
+  if (!one || !two || isClaim || /^(?:GET|POST)/.test(line)) return undefined
   const operation = line.startsWith('DELETE') ? 'delete' : 'update'
-  const [here = [], there = []] = [one, other].map((target, i) =>
+  const [here = [], there = []] = [one, two].map((target, i) =>
     writeRulesOf(things, operation, target, callers[i] ?? world.caller),
   )
   if (JSON.stringify(here) !== JSON.stringify(there)) return 'where'
@@ -258,7 +263,10 @@ export async function checkWrites(
       ]
       const reset = (): Promise<unknown> => onBoth((side) => side.reset())
       /** Asks on both sides; says what accounts for a difference, and throws where nothing does. */
-      const compare = async (request: WriteRequest): Promise<Compared> => {
+      const compare = async (
+        request: WriteRequest,
+        earlier: readonly WriteRequest[] = [],
+      ): Promise<Compared> => {
         const before = await onBoth(({ read }) => read())
         const answers = await onBoth(({ ask }) => ask(request))
         const after = await onBoth(({ read }) => read())
@@ -266,7 +274,8 @@ export async function checkWrites(
           judge?.(world, request, { before: before[i], after: after[i], answer: answers[i] })
         const [here, there] = answers.map(({ comparable }) => comparable)
         // What is new has another `_id` on each side.
-        const isNew = [request, ...(request.operations ?? [])].some(({ line }) => /^POST \/t/.test(line))
+        const done = [...earlier, request, ...(request.operations ?? [])]
+        const isNew = done.some(({ line }) => /^POST \/t/.test(line))
         const [shown, shownThere] = isNew ? [] : after.map(show)
         const [{ status, code }] = answers
         const compared = { status, code, isSame: here === there && shown === shownThere }
@@ -285,8 +294,8 @@ export async function checkWrites(
       /** What accounts for the first difference between the operations of a batch, each alone. */
       const compareOneByOne = async (operations: readonly WriteRequest[]): Promise<Account | undefined> => {
         await reset()
-        for (const operation of operations) {
-          const { why, status } = await compare(operation)
+        for (const [i, operation] of operations.entries()) {
+          const { why, status } = await compare(operation, operations.slice(0, i))
           if (why !== undefined || status >= 400) return why
         }
         return undefined

@@ -110,7 +110,7 @@ const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
 /** The most parts of a path that are read: one before the first slash, a collection, an id, and one too many. */
 const MAX_PARTS = 4
 
-/** A collection and an id in which nothing has to be decoded. */
+/** A collection and an id that stand for themselves: nothing in them is encoded. */
 const PLAIN = /^\/([\w-]+)\/([\w-]+)$/
 
 /** The parts of a path, decoded once; `undefined` for anything but a collection, or a collection and an id. */

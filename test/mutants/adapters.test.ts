@@ -8,7 +8,7 @@ import { compareText } from '../../src/json/compare-text.js'
 import { compilePath } from '../../src/json/own-properties.js'
 import { adapterCases, fuzzAdapter, runCase, testAdapter } from '../../src/testing/index.js'
 import type { JsonObject } from '../../src/types.js'
-import { type ArrayAdapterParts, createArrayAdapter, once, predicateOf, soundParts } from './array-adapter.js'
+import { type ArrayAdapterParts, createArrayAdapter, once, soundParts } from './array-adapter.js'
 
 vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
@@ -53,7 +53,10 @@ const fuzz = (broken: Partial<ArrayAdapterParts>): Promise<string | undefined> =
 const judge = (
   judgeOtherwise: (leaf: Leaf, document: JsonObject) => boolean | undefined,
 ): Partial<ArrayAdapterParts> => ({
-  matchesLeaf: (leaf, document) => judgeOtherwise(leaf, document) ?? soundParts.matchesLeaf(leaf, document),
+  compileLeaf: (leaf) => {
+    const holds = compileFilter(leaf)
+    return (document) => judgeOtherwise(leaf, document) ?? holds(document)
+  },
 })
 
 const readerOf = once(({ path }: FieldRef) => compilePath(path))
@@ -61,13 +64,11 @@ const readerOf = once(({ path }: FieldRef) => compilePath(path))
 const valueAt = ({ field }: Leaf, document: JsonObject): unknown => readerOf(field)(document)
 
 /** Leaves that are judged as others. */
-const judgeAs = (change: (leaf: Leaf) => Leaf | undefined): Partial<ArrayAdapterParts> => {
-  const changedOf = once((leaf: Leaf) => {
-    const changed = change(leaf)
-    return changed && compileFilter(changed)
-  })
-  return judge((leaf, document) => changedOf(leaf)?.(document))
-}
+const judgeAs = (change: (leaf: Leaf) => Leaf | undefined): Partial<ArrayAdapterParts> => ({
+  compileLeaf: (leaf) => compileFilter(change(leaf) ?? leaf),
+})
+
+const predicateOf = once((leaf: Leaf) => compileFilter(leaf))
 
 const rangesHold = {
   lt: (order: number) => order < 0,

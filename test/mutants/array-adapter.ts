@@ -11,14 +11,15 @@ import type {
   WriteResult,
   WriteStep,
 } from '../../src/storage.js'
+import type { JsonObject } from '../../src/types.js'
 
 type Refusal = Omit<Extract<WriteResult, { readonly ok: false }>, 'ok' | 'step'>
 type Documents = readonly StoredDocument[]
 
 /** What an array adapter is made of; each part can be broken by itself. */
 export interface ArrayAdapterParts {
-  readonly matchesLeaf: (leaf: Leaf, document: StoredDocument) => boolean
-  readonly negate: (filter: Filter, isMatch: boolean, document: StoredDocument) => boolean
+  readonly compileLeaf: (leaf: Leaf) => Predicate
+  readonly negate: (filter: Filter, isMatch: boolean, document: JsonObject) => boolean
   readonly readValue: (field: FieldRef, document: StoredDocument) => Ordered
   readonly compareValues: (a: Ordered, b: Ordered, key: SortKey) => number
   readonly page: (
@@ -71,12 +72,10 @@ export function once<K extends object, V>(make: (key: K) => V): (key: K) => V {
   }
 }
 
-/** A leaf as a function, made once. */
-export const predicateOf: (leaf: Leaf) => Predicate = once(compileFilter)
 const readerOf = once(compileField)
 
 export const soundParts: ArrayAdapterParts = {
-  matchesLeaf: (leaf, document) => predicateOf(leaf)(document),
+  compileLeaf: compileFilter,
   negate: (_, isMatch) => !isMatch,
   readValue: (field, document) => readerOf(field)(document),
   compareValues: (a, b, { descending }) => compare(a, b) * (descending ? -1 : 1),
@@ -117,16 +116,23 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
   const data = new Map<string, Documents>()
   const read = (name: string): Documents => data.get(name) ?? []
 
-  const isMatch = (filter: Filter, document: StoredDocument): boolean => {
+  const compile = (filter: Filter): Predicate => {
     switch (filter.kind) {
-      case 'and':
-        return filter.filters.every((part) => isMatch(part, document))
-      case 'or':
-        return filter.filters.some((part) => isMatch(part, document))
-      case 'not':
-        return parts.negate(filter.filter, isMatch(filter.filter, document), document)
+      case 'and': {
+        const all = filter.filters.map(compile)
+        return (document) => all.every((holds) => holds(document))
+      }
+      case 'or': {
+        const any = filter.filters.map(compile)
+        return (document) => any.some((holds) => holds(document))
+      }
+      case 'not': {
+        const { filter: inner } = filter
+        const holds = compile(inner)
+        return (document) => parts.negate(inner, holds(document), document)
+      }
       default:
-        return parts.matchesLeaf(filter, document)
+        return parts.compileLeaf(filter)
     }
   }
 
@@ -156,13 +162,12 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
       const [first, now] = [before.get(step.in) ?? [], documents].map((all) =>
         all.find(({ _id }) => _id === step.require),
       )
-      const { where } = step
-      const isAsAsked = (document: StoredDocument): boolean => !where || isMatch(where, document)
+      const isAsAsked = step.where ? compile(step.where) : () => true
       const reason = parts.judgeRequired(step.version, now, first, isAsAsked)
       return reason && { reason }
     }
     const filter = 'remove' in step ? step.remove : step.refuse
-    const found = documents.filter((document) => isMatch(filter, document)).length
+    const found = documents.filter(compile(filter)).length
     if ('remove' in step) return parts.meets(found, step.expect) ? undefined : { reason: 'changed' }
     return parts.refuses(found) ? { reason: 'found' } : undefined
   }
@@ -178,7 +183,8 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
       )
     }
     if (!('remove' in step)) return 0
-    const left = documents.filter((document) => !isMatch(step.remove, document))
+    const isRemoved = compile(step.remove)
+    const left = documents.filter((document) => !isRemoved(document))
     data.set(step.in, left)
     return documents.length - left.length
   }
@@ -210,13 +216,13 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
         return 0
       })
       const sorted = keyed.map(({ document }) => document)
-      const page = parts.page(sorted, query, (document) => isMatch(query.filter, document))
+      const page = parts.page(sorted, query, compile(query.filter))
       const count = query.bytes === undefined ? page.length : parts.countWithin(page, query.bytes)
       if (count === page.length) return page
       return Object.assign(page.slice(0, count), { rest: parts.nameRest(page.slice(count)) })
     },
     async count(name, filter) {
-      return read(name).filter((document) => isMatch(filter, document)).length
+      return read(name).filter(compile(filter)).length
     },
     async write(steps) {
       const before = new Map(data)

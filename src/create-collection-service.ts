@@ -30,6 +30,7 @@ import { createBackground } from './service/start/background.js'
 import { createIdSource } from './service/start/id-source.js'
 import { createLifecycle } from './service/start/lifecycle.js'
 import { createLogger } from './service/start/logger.js'
+import { Turns } from './service/store/turns.js'
 import { createLog, createStore } from './service/store.js'
 import type { StorageAdapter } from './storage.js'
 import type { Hasher } from './types/host.js'
@@ -100,6 +101,7 @@ export function assembleService<C>(
   const now = options.now ? readClock(options.now) : Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
     options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)
+  const turns = new Turns()
   // Nobody waits for what goes on behind an answer.
   const unwatched = () => ({
     seconds: plan.limits.requestSeconds,
@@ -117,7 +119,10 @@ export function assembleService<C>(
     background: createBackground({
       ...{ logger, tell: options.background, track: () => life.track() },
       run: async (work) =>
-        runWithDeadline((deadline) => work({ deadline, store: createStore(adapter, deadline) }), unwatched),
+        runWithDeadline(
+          (deadline) => work({ deadline, store: createStore(adapter, deadline, turns) }),
+          unwatched,
+        ),
     }),
     deliver,
     page: options.page,
@@ -129,7 +134,7 @@ export function assembleService<C>(
       accounts ? [[accounts.users.name, attachSessions(accounts, deliver !== undefined)]] : [],
     ),
   })
-  const [log, store] = [createLog(adapter), createStore(adapter, UNHURRIED)]
+  const [log, store] = [createLog(adapter), createStore(adapter, UNHURRIED, turns)]
   const consumers = readConsumers(options.consumers ?? {})
   const life = createLifecycle(
     plain,
@@ -154,7 +159,7 @@ export function assembleService<C>(
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
     createStore: (deadline: Deadline, calls?: StorageCalls) =>
-      createStore(calls ? observeStorage(adapter, calls) : adapter, deadline),
+      createStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns),
     observe: options.observe,
     ...{ track: life.track, trackAnswer: life.trackAnswer },
   }

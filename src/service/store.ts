@@ -10,12 +10,14 @@ import type {
   ListQuery,
   StorageAdapter,
   StoredDocument,
-  WriteResult,
-  WriteStep,
 } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
 import { conflict, overtaken } from './refusals.js'
+import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
+import { contendedIn, documentOf } from './store/document-of.js'
+import { Lost, tryInTurn } from './store/try-in-turn.js'
+import { Turns } from './store/turns.js'
 
 /** A query without a signal. Default: all documents, in any order. */
 export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
@@ -35,38 +37,6 @@ export interface Reader {
   isOrdered(query: StoreQuery): boolean
   /** The same as `list` in batches. */
   stream(query: StoreQuery): AsyncIterable<readonly StoredDocument[]>
-}
-
-/** Why a write did not take effect. */
-export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
-
-/** What must hold of a document and of another once a write has taken effect. */
-export interface Agreement {
-  /** What it is about; in a batch, a later one about the same takes its place. */
-  readonly key: string
-  /** The document that was written: once it is gone, nothing has to agree with it. */
-  readonly in: string
-  readonly id: string
-  /** The step that judges it, behind all others; absent where nothing has to hold any more. */
-  readonly step?: WriteStep
-  /** The error where it does not hold. */
-  readonly refuse?: () => unknown
-}
-
-/** One attempt at a write. */
-export interface Attempt<T> {
-  /** All take effect, or none; an empty list writes nothing. */
-  readonly steps: readonly WriteStep[]
-  /** The result of the write if it takes effect. */
-  readonly done: T
-  /** Whether it changes nothing, whatever comes of it. */
-  readonly isTrial?: boolean
-  /** What must hold of all that it leaves behind. */
-  readonly agreements?: readonly Agreement[]
-  /** What hooks add, in the same step. Only in a store that holds its writes back (`Hooks.together`). */
-  readonly behind?: (() => Promise<void>) | undefined
-  /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
-  readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
 }
 
 const NONE: readonly Agreement[] = []
@@ -101,18 +71,20 @@ const MAX_ATTEMPTS = 10
 /** The most bytes of documents that are read into memory at once. */
 export const BATCH_BYTES = 1024 * 1024
 
-/** Creates the store of `adapter` until `deadline`. */
-export const createStore = (adapter: StorageAdapter, deadline: Deadline): Store =>
-  new DeadlineStore(adapter, deadline)
+/** Creates the store of `adapter` until `deadline`. `turns`: those of all who write through this process. */
+export const createStore = (adapter: StorageAdapter, deadline: Deadline, turns = new Turns()): Store =>
+  new DeadlineStore(adapter, deadline, turns)
 
 /** A class, as the two below: a request does not create a function for each of its methods. */
 class DeadlineStore implements Store {
   readonly #adapter: StorageAdapter
   readonly #deadline: Deadline
+  readonly #turns: Turns
 
-  constructor(adapter: StorageAdapter, deadline: Deadline) {
+  constructor(adapter: StorageAdapter, deadline: Deadline, turns: Turns) {
     this.#adapter = adapter
     this.#deadline = deadline
+    this.#turns = turns
   }
 
   read(access: ReadAccess): Reader {
@@ -123,22 +95,37 @@ class DeadlineStore implements Store {
     return new StoreReader(this.#adapter, this.#deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED })
   }
 
-  write<T>(attempt: () => MaybePromise<Attempt<T>>, left = MAX_ATTEMPTS, broken?: string): MaybePromise<T> {
-    if (left === 0) throw overtaken()
+  write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts = MAX_ATTEMPTS): MaybePromise<T> {
+    return whenReady(this.#try(attempt), (first) => {
+      if (!(first instanceof Lost)) return first
+      const again = (last: Lost): MaybePromise<T | Lost> => this.#try(attempt, last)
+      return tryInTurn(this.#turns, again, first, attempts).then((result) => {
+        if (result instanceof Lost) throw overtaken()
+        return result
+      })
+    })
+  }
+
+  /** One attempt. The first one leaves documents to those who take turns at them. */
+  #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(
       attempt(),
       ({ steps, agreements = NONE, done, isTrial = false, refuse = refuseTaken }) => {
         if (steps.length === 0) return done
         const judging = agreements.filter(({ step }) => step)
         const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
+        const areNone = last !== undefined || this.#turns.lines.size === 0
+        const taken = areNone ? undefined : this.#turns.findTaken(all.map(documentOf))
+        if (taken !== undefined) return new Lost(contendedIn(all, taken), { isAsked: false })
         this.#deadline.enter(isTrial ? 'read' : 'write')
         return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
           if (result.ok) return done
-          const agreement = judging[result.step - steps.length]
+          const broken = judging[result.step - steps.length]
           // The next attempt judges its own references anew, where the body can name them.
-          if (agreement && (result.reason === 'found' || agreement.key === broken)) throw agreement.refuse?.()
-          return whenReady(agreement ? undefined : refuse(result), () =>
-            this.write(attempt, left - 1, agreement?.key),
+          if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
+          return whenReady(
+            broken ? undefined : refuse(result),
+            () => new Lost(contendedIn(all, documentOf(all[result.step])), { broken: broken?.key }),
           )
         })
       },
@@ -146,7 +133,7 @@ class DeadlineStore implements Store {
   }
 
   within(deadline: Deadline): Store {
-    return new DeadlineStore(this.#adapter, deadline)
+    return new DeadlineStore(this.#adapter, deadline, this.#turns)
   }
 }
 

@@ -73,15 +73,23 @@ function findWrongArrows(files: readonly SourceFile[]): readonly string[] {
 
 /** What the rooms of the service may import of each other, beside the floor on which they stand. */
 const ROOMS: { readonly [room: string]: readonly string[] } = {
-  service: [],
-  'service/read': ['service'],
-  'service/write': ['service'],
-  'service/accounts': ['service', 'service/write'],
-  'service/batch': ['service', 'service/read', 'service/write', 'service/accounts'],
-  'service/changes': ['service', 'service/read', 'service/write', 'service/accounts', 'service/consumers'],
-  'service/hooks': ['service', 'service/write', 'service/batch'],
-  'service/consumers': ['service', 'service/hooks'],
-  'service/start': ['service', 'service/write', 'service/changes'],
+  service: ['service/store'],
+  'service/store': [],
+  'service/read': ['service', 'service/store'],
+  'service/write': ['service', 'service/store'],
+  'service/accounts': ['service', 'service/store', 'service/write'],
+  'service/batch': ['service', 'service/store', 'service/read', 'service/write', 'service/accounts'],
+  'service/changes': [
+    'service',
+    'service/store',
+    'service/read',
+    'service/write',
+    'service/accounts',
+    'service/consumers',
+  ],
+  'service/hooks': ['service', 'service/store', 'service/write', 'service/batch'],
+  'service/consumers': ['service', 'service/store', 'service/hooks'],
+  'service/start': ['service', 'service/store', 'service/write', 'service/changes'],
 }
 
 const roomOf = (path: string): string =>

@@ -8,14 +8,8 @@ import type { Listed, StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { type ByteBudget, boundBytes } from '../byte-budget.js'
 import { readByIds } from '../read-by-ids.js'
-import {
-  type Attempt,
-  BATCH_BYTES,
-  type Reader,
-  refuseTaken,
-  type Store,
-  type WriteFailure,
-} from '../store.js'
+import type { Attempt, WriteFailure } from '../store/attempt.js'
+import { BATCH_BYTES, type Reader, refuseTaken, type Store } from '../store.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { Conditions } from './conditions.js'
 import { createHold } from './hold.js'

@@ -3,7 +3,7 @@ import { isOn } from '../../filter/index-order.js'
 import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import type { Agreement, Attempt } from '../store.js'
+import type { Agreement, Attempt } from '../store/attempt.js'
 
 /** What waits. */
 interface Waiting extends Pick<Attempt<unknown>, 'steps'> {

@@ -6,7 +6,8 @@ import { ANYWHERE } from '../../query/where.js'
 import type { MaybePromise } from '../../types.js'
 import { type Call, compileRules, createCall, type Service } from '../call.js'
 import { isBeside, isRefusal, markBeside } from '../refusals.js'
-import { type Attempt, type Reader, refuseTaken, type Store } from '../store.js'
+import type { Attempt } from '../store/attempt.js'
+import { type Reader, refuseTaken, type Store } from '../store.js'
 
 /** The rule under which the service does what a hook wants. */
 const EVERYTHING: Rule = {

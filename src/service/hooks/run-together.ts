@@ -3,7 +3,7 @@ import { steadily } from '../authorize.js'
 import { BatchStore } from '../batch/batch-store.js'
 import { createByteBudget } from '../byte-budget.js'
 import type { Call } from '../call.js'
-import type { Attempt } from '../store.js'
+import type { Attempt } from '../store/attempt.js'
 import { MAX_STORED } from '../write/written.js'
 
 /**

@@ -3,7 +3,7 @@ import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { attempt } from '../authorize.js'
 import type { Call } from '../call.js'
-import type { Attempt } from '../store.js'
+import type { Attempt } from '../store/attempt.js'
 import { deleteAsked } from './delete-asked.js'
 import {
   createCount,

@@ -6,7 +6,8 @@ import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { Call, Service } from '../call.js'
 import type { Pace } from '../pace.js'
 import { inUse } from '../refusals.js'
-import type { Store, WriteFailure } from '../store.js'
+import type { WriteFailure } from '../store/attempt.js'
+import type { Store } from '../store.js'
 import { type Doomed, MAX_CASCADE, readAll } from './unset-references.js'
 
 /** Counts the other documents that a delete removes or changes, in a batch those of its deletes together. */

@@ -5,7 +5,7 @@ import { collectReferences, type Reference } from '../../schema/references.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
 import { brokenReference, disagreeing, unknownReference } from '../refusals.js'
-import type { Agreement } from '../store.js'
+import type { Agreement } from '../store/attempt.js'
 import { type Asker, faultSeen, invalidFor, type Seen } from './rules/veil.js'
 
 /** A write of one document; a new one has no `before`. */

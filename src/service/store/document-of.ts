@@ -1,0 +1,27 @@
+import type { Filter } from '../../filter/filter.js'
+import type { WriteStep } from '../../storage.js'
+
+/** The document on whose version a step depends, as one text. `undefined` where it depends on none, or on many. */
+export function documentOf(step: WriteStep | undefined): string | undefined {
+  const id = step && idOf(step)
+  return id && `${step.in}/${id}`
+}
+
+/** The documents that steps change or remove, and one more. */
+export function contendedIn(steps: readonly WriteStep[], at: string | undefined): readonly string[] {
+  const written = steps.filter((step) => 'replace' in step || 'remove' in step).map(documentOf)
+  return [...written, at].filter((document) => document !== undefined)
+}
+
+function idOf(step: WriteStep): string | undefined {
+  if ('insert' in step) return step.insert._id
+  if ('replace' in step) return step.replace._id
+  if ('require' in step) return step.version === undefined ? undefined : step.require
+  return 'remove' in step && step.expect !== undefined ? idIn(step.remove) : undefined
+}
+
+/** The id that a filter asks for, alone or beside other conditions. */
+function idIn(filter: Filter): string | undefined {
+  if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
+  return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined
+}

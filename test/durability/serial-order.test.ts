@@ -18,9 +18,9 @@ const ROUNDS = isLong ? 40 : 1
 /** How many transactions each client brings to their end. */
 const SHARE = 16
 
-/** Eight clients of this process. */
-async function runHere(adapter: StorageAdapter, seed: number): Promise<History> {
-  const accounts = openAccounts(createUnsteadyAdapter(adapter, seed))
+/** Eight clients of this process. One service lets those who write one document come one after another; several do not. */
+async function runHere(adapter: StorageAdapter, seed: number, services = 4): Promise<History> {
+  const accounts = openAccounts(createUnsteadyAdapter(adapter, seed), services)
   const history = await accounts.run(async (documents) => {
     const told: Told[] = []
     const clients = { name: 'a', clients: 8, share: SHARE, seed, ...documents }
@@ -63,9 +63,9 @@ function expectSerial(history: History): void {
 }
 
 describe('eight clients', () => {
-  test('in one process, in memory', async () => {
+  test.each([1, 4])('in one process, in memory, through %i services', async (services) => {
     for (let round = 0; round < ROUNDS; round++) {
-      const history = await runHere(createMemoryAdapter(), round)
+      const history = await runHere(createMemoryAdapter(), round, services)
       expectSerial(history)
     }
   })

@@ -3,7 +3,7 @@ import type { ServiceError } from '../../errors.js'
 import { nothing } from '../../filter/filter.js'
 import { isPromise, whenReady } from '../../promises.js'
 import { USERS } from '../../schema/names.js'
-import { SLICE, stepsTaken, takeFirstSlice } from '../../slices.js'
+import { stepsTaken, takeFirstSlice } from '../../slices.js'
 import type { WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { resumeSession } from '../accounts/sessions.js'
@@ -35,28 +35,20 @@ const BYTES_A_STEP = 24
 export function runBatch(call: Call, operations: readonly Operation[]): MaybePromise<readonly string[]> {
   const now = call.service.now()
   const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
-  let attempts = 0
-  return call.store.write(() => {
-    attempts += 1
-    return judgeAll(call, service, operations, attempts > PATIENCE)
-  })
+  return call.store.write(() => judgeAll(call, service, operations))
 }
-
-/** After so many attempts that others have come before, another pauses as late as any work may. */
-const PATIENCE = 3
 
 async function judgeAll(
   call: Call,
   service: Service,
   operations: readonly Operation[],
-  isLate: boolean,
 ): Promise<Attempt<readonly string[]>> {
   const budget = createByteBudget(MAX_STORED, 'What a batch reads, stores and answers has 16 MiB at most.')
   const store = new BatchStore(call.store, budget, {
     isWatchful: true,
     turnsIn: service.plan.claimed,
   })
-  const pace = createPace(() => call.deadline.signal, isLate ? SLICE : takeFirstSlice(operations.length))
+  const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []

@@ -28,7 +28,7 @@ interface Line {
  * is slow loses its turn, and the storage alone says what has changed.
  */
 export class Turns {
-  /** By document. Where there are none, nothing needs to be asked. */
+  /** By document. Where none is contended there are none. */
   readonly lines = new Map<string, Line>()
 
   /** The first of some documents at which somebody has a turn. */

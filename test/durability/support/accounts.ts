@@ -31,10 +31,16 @@ export interface Accounts {
 /** What clients are told of the documents. */
 export type Documents = Pick<Clients, 'documents' | 'nothing'>
 
-export function openAccounts(adapter: StorageAdapter): Accounts {
+/** Opens accounts. `count`: so many services send what they are asked in turn, as processes that know nothing of each other. */
+export function openAccounts(adapter: StorageAdapter, count = 1): Accounts {
   const service = createTestService(config, { adapter })
+  const services = [
+    service,
+    ...Array.from({ length: count - 1 }, () => createTestService(config, { adapter })),
+  ]
+  let sent = 0
   const send: Send = (method, path, body, headers = {}) =>
-    service.send(`${method} ${path}`, { body, headers, mayFail: true })
+    (services[sent++ % count] ?? service).send(`${method} ${path}`, { body, headers, mayFail: true })
   const create = async (writer: string, i: number): Promise<Version> => {
     const collection = i % 2 === 0 ? '/accounts' : '/deposits'
     const { headers, body } = await service.send(`POST ${collection}`, {
@@ -51,17 +57,26 @@ export function openAccounts(adapter: StorageAdapter): Accounts {
   return {
     send,
     async run(clients) {
-      const sent = Array.from({ length: DOCUMENTS }, (_, i) => `first.${i}`)
-      const writes = await Promise.all(sent.map(create))
+      const writers = Array.from({ length: DOCUMENTS }, (_, i) => `first.${i}`)
+      const writes = await Promise.all(writers.map(create))
       const documents = writes.map(({ document }) => document)
       const told = await clients({
         documents,
         nothing: '/accounts/00000000-0000-7000-8000-000000000000',
       })
       const last = await read(documents)
-      const first = { id: 'first', client: 'first', sent, outcome: 'done' as const, reads: [], writes }
+      const first = {
+        id: 'first',
+        client: 'first',
+        sent: writers,
+        outcome: 'done' as const,
+        reads: [],
+        writes,
+      }
       return { transactions: [first, ...readTransactions(told)], last }
     },
-    close: () => service.handler.close(),
+    async close() {
+      await Promise.all(services.map(({ handler }) => handler.close()))
+    },
   }
 }

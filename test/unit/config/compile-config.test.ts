@@ -382,6 +382,30 @@ describe('a configuration of the right shape is refused', () => {
     expect(fault?.message).toContain(JSON.stringify(meant))
   })
 
+  test.each([
+    ['fields around a schema', notes({ fields: {} }), `${AT}/fields`, 'fields stand in "schema"'],
+    ['a JSON Schema', schema({ type: 'object' }), `${AT}/schema/type`, 'fields stand in "schema" itself'],
+    ['a list of required fields', schema({ required: ['a'] }), `${AT}/schema/required`, '"required": true'],
+    ['a type alone', field('string'), FIELD, 'a field is written { "type": "string" }'],
+    [
+      'a type alone of what stands in an array',
+      field({ type: 'array', items: 'integer' }),
+      `${FIELD}/items`,
+      'a field is written { "type": "integer" }',
+    ],
+    ['roles by operation', permissions({ read: ['*'] }), `${AT}/permissions/read`, 'the role comes first'],
+    [
+      'a role under an operation',
+      permissions({ create: { '*': true } }),
+      `${AT}/permissions/create/*`,
+      'the role comes first',
+    ],
+  ])('with the form that is meant where it has %s', (_, config, path, hint) => {
+    const told = faultsOf(config).filter(({ message }) => message.includes('('))
+    expect(told.map((fault) => fault.path)).toEqual([path])
+    expect(told[0]?.message).toContain(hint)
+  })
+
   test('by the service with the same faults, under a stable code', () => {
     const config = field({ type: 'strng' })
     expect(() => createCollectionService(config)).toThrow(

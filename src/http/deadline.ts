@@ -11,6 +11,7 @@ const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string
   hook: ['internal_error', 'A hook of the host did not end in time.'],
   host: ['overloaded', 'The caller could not be identified in time.'],
   read: ['storage_unavailable', 'The storage did not answer in time.'],
+  turn: ['overloaded', 'Others keep writing here. Try again.'],
   write: ['outcome_unknown', 'The storage did not confirm the write in time: it may have happened.'],
 }
 

@@ -15,8 +15,8 @@ import type { MaybePromise } from '../types.js'
 import type { Deadline } from './deadline.js'
 import { conflict, overtaken } from './refusals.js'
 import type { Agreement, Attempt, WriteFailure } from './store/attempt.js'
-import { contendedIn, documentOf } from './store/document-of.js'
-import { Lost, tryInTurn } from './store/try-in-turn.js'
+import { documentOf, writtenBy } from './store/document-of.js'
+import { LeftToOthers, Lost, tryInTurn } from './store/try-in-turn.js'
 import { Turns } from './store/turns.js'
 
 /** A query without a signal. Default: all documents, in any order. */
@@ -99,14 +99,15 @@ class DeadlineStore implements Store {
     return whenReady(this.#try(attempt), (first) => {
       if (!(first instanceof Lost)) return first
       const again = (last: Lost): MaybePromise<T | Lost> => this.#try(attempt, last)
-      return tryInTurn(this.#turns, again, first, attempts).then((result) => {
+      const within = { attempts, deadline: this.#deadline }
+      return tryInTurn(this.#turns, again, first, within).then((result) => {
         if (result instanceof Lost) throw overtaken()
         return result
       })
     })
   }
 
-  /** One attempt. The first one leaves documents to those who take turns at them. */
+  /** One attempt. The first one leaves documents to those who take turns at them, if it would write any. */
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(
       attempt(),
@@ -114,19 +115,23 @@ class DeadlineStore implements Store {
         if (steps.length === 0) return done
         const judging = agreements.filter(({ step }) => step)
         const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
-        const areNone = last !== undefined || this.#turns.lines.size === 0
-        const taken = areNone ? undefined : this.#turns.findTaken(all.map(documentOf))
-        if (taken !== undefined) return new Lost(contendedIn(all, taken), { isAsked: false })
+        if (last === undefined && !isTrial && this.#turns.lines.size > 0) {
+          const taken = this.#turns.findTaken(writtenBy(all))
+          if (taken.length > 0) return new LeftToOthers(taken)
+        }
         this.#deadline.enter(isTrial ? 'read' : 'write')
         return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
           if (result.ok) return done
           const broken = judging[result.step - steps.length]
           // The next attempt judges its own references anew, where the body can name them.
           if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-          return whenReady(
-            broken ? undefined : refuse(result),
-            () => new Lost(contendedIn(all, documentOf(all[result.step])), { broken: broken?.key }),
-          )
+          return whenReady(broken ? undefined : refuse(result), () => {
+            const written = isTrial ? [] : writtenBy(all)
+            const failed = documentOf(all[result.step])
+            const met = written.find((document) => document === failed)
+            const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
+            return new Lost(at, met, broken?.key)
+          })
         })
       },
     )

@@ -34,39 +34,30 @@ const DESCRIPTIONS: { readonly [keyword: string]: Describe } = {
 }
 
 /** How it is written here, for those who know it from elsewhere: by the place, and what was found there. */
-const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string | undefined])[] = [
-  [/^\/(?:fields|properties)$/, () => 'fields stand in "schema"'],
-  [/^\/schema\/type$/, () => 'fields stand in "schema" itself, without "type" and "properties" around them'],
-  [/^\/schema\/required$/, () => 'each field says so itself: { "type": "string", "required": true }'],
-  [
-    /^\/schema\//,
-    (found) => (typeof found === 'string' ? `a field is written { "type": ${show(found)} }` : undefined),
-  ],
+const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string])[] = [
+  [/^\/(?:fields|properties|schema\/type)$/, () => 'fields stand in "schema" itself'],
+  [/^\/schema\/required$/, () => 'each field says so itself: "required": true'],
+  [/^\/schema\//, (found) => (typeof found === 'string' ? `write { "type": ${show(found)} }` : '')],
   [
     /^\/permissions\/(?:create|read|update|delete)(?:\/[^/]*)?$/,
     () => 'the role comes first: { "*": { "read": true } }',
   ],
 ]
 
-/** Violations that show that somebody had another form in mind. */
-const OF_ANOTHER_FORM: readonly string[] = ['type', 'additionalProperties']
-
-function findHint({ path, keyword, params, found }: Violation): string {
+/** A hint at the form that is meant. */
+function hintAt({ path, keyword, params, found }: Violation): string {
   const [, place] = /^\/collections\/[^/]+(\/.*)$/.exec(path) ?? []
-  const isMeant = keyword !== 'type' || [params.type].flat().includes('object')
-  if (place === undefined || !isMeant || !OF_ANOTHER_FORM.includes(keyword)) return ''
-  const hints = HINTS.flatMap(([at, hint]) => (at.test(place) ? (hint(found) ?? []) : []))
-  return hints
-    .slice(0, 1)
-    .map((hint) => ` (${hint})`)
-    .join('')
+  const isForm =
+    keyword === 'type' ? [params.type].flat().includes('object') : keyword === 'additionalProperties'
+  const hint = isForm && place !== undefined && HINTS.find(([at]) => at.test(place))?.[1](found)
+  return hint ? ` (${hint})` : ''
 }
 
 /** Describes a violation of the configuration's schema in words. */
 export function describeViolation(violation: Violation): ConfigFault {
   const { path, keyword, params, found, schema = {} } = violation
   const message = DESCRIPTIONS[keyword]?.({ path, keyword, params, found, schema }) ?? `violates ${keyword}`
-  return { path, message: message + findHint(violation) }
+  return { path, message: message + hintAt(violation) }
 }
 
 const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 60) ?? String(value)

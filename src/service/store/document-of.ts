@@ -7,11 +7,12 @@ export function documentOf(step: WriteStep | undefined): string | undefined {
   return id && `${step.in}/${id}`
 }
 
-/** The documents that steps change or remove, and one more. */
-export function contendedIn(steps: readonly WriteStep[], at: string | undefined): readonly string[] {
-  const written = steps.filter((step) => 'replace' in step || 'remove' in step).map(documentOf)
-  return [...written, at].filter((document) => document !== undefined)
-}
+/**
+ * The documents that steps create, change or remove. What they only require is none: who may read a document keeps nobody
+ * from writing it.
+ */
+export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
+  steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
 
 function idOf(step: WriteStep): string | undefined {
   if ('insert' in step) return step.insert._id

@@ -1,49 +1,56 @@
 import type { MaybePromise } from '../../types.js'
-import type { Turn, Turns } from './turns.js'
+import type { Ending, Turn, Turns } from './turns.js'
 
 /** An attempt that took no effect; another may. */
 export class Lost {
-  /** The documents that it would have written, and the one that others have written, or write. */
+  /** The documents at which it is of use to come in turn. */
   readonly at: readonly string[]
-  /** Whether the storage was asked: one that has only seen that others take turns does not count. */
-  readonly isAsked: boolean
+  /** That of them at which others were faster. */
+  readonly met: string | undefined
   /** The key of the agreement that did not hold. */
   readonly broken: string | undefined
 
-  constructor(
-    at: readonly string[],
-    { isAsked = true, broken }: { isAsked?: boolean; broken?: string | undefined } = {},
-  ) {
+  constructor(at: readonly string[], met?: string, broken?: string) {
     this.at = at
-    this.isAsked = isAsked
+    this.met = met
     this.broken = broken
   }
 }
 
+/** An attempt that has only seen that others take turns: it does not count. */
+export class LeftToOthers extends Lost {}
+
+/** The deadline of a write that waits. */
+interface Waiting extends Ending {
+  enter(wait: 'turn'): void
+}
+
 /**
- * Tries again after a lost attempt: in turn, at all documents that are written and at those at which others were met. Returns
- * the last attempt, where it has lost as many as it may.
+ * Tries again after a lost attempt, so many times in all, in turn at the documents at which others were met. Who is so slow
+ * that nobody waits goes on beside those who take turns. Returns the last attempt where all were lost.
  */
 export async function tryInTurn<T>(
   turns: Turns,
   attempt: (last: Lost) => MaybePromise<T | Lost>,
   first: Lost,
-  attempts: number,
+  { attempts, deadline }: { readonly attempts: number; readonly deadline: Waiting },
 ): Promise<T | Lost> {
   const contended = new Set<string>()
   let turn: Turn | undefined
   let last = first
   try {
-    for (let tried = first.isAsked ? 1 : 0; tried < attempts; tried += 1) {
+    for (let tried = first instanceof LeftToOthers ? 0 : 1; tried < attempts; tried += 1) {
       const others = last.at.filter((document) => !contended.has(document))
-      if (others.length > 0) {
+      if (last.at.length > 0 && !turn?.isSlow && (others.length > 0 || !turn?.isWhole)) {
         for (const document of others) contended.add(document)
         turn?.end()
-        turn = await turns.take(contended)
+        deadline.enter('turn')
+        turn = await turns.take(contended, deadline)
       }
       const began = performance.now()
       const result = await attempt(last)
-      turn?.tell(performance.now() - began, result instanceof Lost)
+      const lost = result instanceof Lost ? result : undefined
+      turn?.tell(performance.now() - began, lost?.met)
       if (!(result instanceof Lost)) return result
       last = result
     }

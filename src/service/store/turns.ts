@@ -1,122 +1,116 @@
-/** The milliseconds for which an attempt keeps others waiting: what is slow holds up nobody for long. */
-const PATIENCE = 250
+import { Line, MAX_PATIENCE } from './line.js'
 
-/** How long one pauses for each attempt that those in other processes have cost, in attempts. */
+/** How long one pauses for what those before have lost to other processes: so many times as long as they did. */
 const COURTESY = 8
 
 /** The most milliseconds of such a pause, on average. */
-const MAX_PAUSE = 100
+const MAX_PAUSE = 50
 
-/** How much what has just happened counts beside all before. */
-const WEIGHT = 0.25
-
-/** Those who write one document. */
-interface Line {
-  /** Who has the turn. */
-  holder: object
-  /** Who comes next, in the order in which they came. */
-  readonly waiting: (() => void)[]
-  /** How many attempts one whose turn it is loses, to others in other processes. */
-  losses: number
-  /** The milliseconds of an attempt. */
-  cost: number
+/** The deadline of who waits. */
+export interface Ending {
+  /** Calls `listener` when the time is over; returns a function that stops that. */
+  onOver(listener: () => void): () => void
 }
 
 /**
  * Lets those in this process who write one document come one after another, once some have come upon each other. Otherwise
  * all but one of those who try at once would have read and judged for nothing, again and again. It decides on nothing: who
- * is slow loses its turn, and the storage alone says what has changed.
+ * is slow is not waited for, and the storage alone says what has changed.
  */
 export class Turns {
   /** By document. Where none is contended there are none. */
   readonly lines = new Map<string, Line>()
 
-  /** The first of some documents at which somebody has a turn. */
-  findTaken(documents: readonly (string | undefined)[]): string | undefined {
-    return documents.find((document) => document !== undefined && this.lines.has(document))
+  /** Those of some documents at which somebody has a turn. */
+  findTaken(documents: readonly string[]): readonly string[] {
+    return documents.filter((document) => this.lines.has(document))
   }
 
-  /** Resolves when it is one's turn at all of some documents. They are taken in one order by all. */
-  async take(documents: Iterable<string>): Promise<Turn> {
-    const turn = new Turn(this, [...documents].sort())
+  /**
+   * Resolves when it is one's turn, or the time is over: at the document for which most wait, and at those others for which
+   * nobody does. So nobody keeps one document while waiting for another.
+   */
+  async take(documents: Iterable<string>, ending: Ending): Promise<Turn> {
+    const turn = new Turn(this.lines, [...documents].sort())
+    const stop = ending.onOver(() => turn.end())
     await turn.begin()
+    stop()
     return turn
-  }
-
-  /** Gets into the line of a document; resolves at its head. */
-  enter(document: string, holder: object): Promise<void> | undefined {
-    const line = this.lines.get(document)
-    if (!line) {
-      this.lines.set(document, { holder, waiting: [], losses: 0, cost: 0 })
-      return undefined
-    }
-    return new Promise((resolve) => {
-      line.waiting.push(() => {
-        line.holder = holder
-        resolve()
-      })
-    })
-  }
-
-  leave(document: string, holder: object): void {
-    const line = this.lines.get(document)
-    if (line?.holder !== holder) return
-    const next = line.waiting.shift()
-    if (next) next()
-    else this.lines.delete(document)
   }
 }
 
 /** One's turn at some documents. */
 export class Turn {
-  readonly #turns: Turns
+  readonly #lines: Map<string, Line>
   readonly #documents: readonly string[]
-  #patience: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  #isSlow = false
+  #wake = (): void => {}
 
-  constructor(turns: Turns, documents: readonly string[]) {
-    this.#turns = turns
+  constructor(lines: Map<string, Line>, documents: readonly string[]) {
+    this.#lines = lines
     this.#documents = documents
   }
 
-  async begin(): Promise<void> {
-    for (const document of this.#documents) await this.#turns.enter(document, this)
-    // Who has just got a turn has tried least: others who keep coming in between are let through first.
-    const pause = Math.max(...this.#lines().map(({ losses, cost }) => COURTESY * losses * cost))
-    if (pause > 0) await sleep(Math.min(MAX_PAUSE, pause) * (0.5 + Math.random()))
-    this.#wait()
+  /** Whether an attempt has taken so long that nobody would wait for another one. */
+  get isSlow(): boolean {
+    return this.#isSlow
   }
 
-  /** Says how long an attempt has taken, and whether it was lost. */
-  tell(milliseconds: number, isLost: boolean): void {
-    for (const line of this.#lines()) {
-      line.cost = milliseconds
-      line.losses = isLost ? line.losses + WEIGHT : line.losses * (1 - WEIGHT)
+  /** Whether it still is one's turn at all of them. */
+  get isWhole(): boolean {
+    return this.#held().length === this.#documents.length
+  }
+
+  async begin(): Promise<void> {
+    const [busiest] = this.#known().sort((a, b) => b.length - a.length)
+    // Otherwise it is taken at once: all who have lost to the same one come in the same turn of the event loop.
+    if (busiest) await busiest.enter(this)
+    for (const document of this.#documents) if (!this.#isOver) this.#takeIfFree(document)
+    // Who has just got a turn has tried least: others who keep coming in between are let through first.
+    const lost = Math.max(0, ...this.#held().map((line) => line.lost))
+    if (lost > 0) {
+      await this.#pause(Math.min(MAX_PAUSE, COURTESY * lost) * (0.5 + Math.random()))
+      for (const line of this.#held()) line.watch()
     }
-    this.#wait()
+  }
+
+  /** Says how long an attempt has taken, and at which document it was lost, if it was. */
+  tell(milliseconds: number, lostAt: string | undefined): void {
+    this.#isSlow ||= milliseconds > MAX_PATIENCE
+    const lost = lostAt === undefined ? undefined : this.#lines.get(lostAt)
+    for (const line of this.#known()) line.tell(this, milliseconds, line === lost)
   }
 
   end(): void {
-    clearTimeout(this.#patience)
-    for (const document of this.#documents) this.#turns.leave(document, this)
+    this.#isOver = true
+    for (const line of this.#known()) line.leave(this)
+    this.#wake()
   }
 
-  /** Waits anew for an attempt. */
-  #wait(): void {
-    clearTimeout(this.#patience)
-    this.#patience = later(() => this.end(), PATIENCE)
+  #takeIfFree(document: string): void {
+    if (this.#lines.has(document)) return
+    this.#lines.set(document, new Line(this, () => this.#lines.delete(document)))
   }
 
-  /** Those at whose head it still is. */
-  #lines(): readonly Line[] {
-    return this.#documents.flatMap((document) => {
-      const line = this.#turns.lines.get(document)
-      return line?.holder === this ? [line] : []
+  #held(): readonly Line[] {
+    return this.#known().filter((line) => line.isHeldBy(this))
+  }
+
+  #known(): Line[] {
+    return this.#documents.flatMap((document) => this.#lines.get(document) ?? [])
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = later(resolve, milliseconds)
+      this.#wake = () => {
+        never(timer)
+        resolve()
+      }
     })
   }
 }
 
 // Read at start: a fake clock of a test must not stop what others wait for.
-const later = setTimeout
-
-const sleep = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void later(resolve, milliseconds))
+const [later, never] = [setTimeout, clearTimeout]

@@ -386,12 +386,12 @@ describe('a configuration of the right shape is refused', () => {
     ['fields around a schema', notes({ fields: {} }), `${AT}/fields`, 'fields stand in "schema"'],
     ['a JSON Schema', schema({ type: 'object' }), `${AT}/schema/type`, 'fields stand in "schema" itself'],
     ['a list of required fields', schema({ required: ['a'] }), `${AT}/schema/required`, '"required": true'],
-    ['a type alone', field('string'), FIELD, 'a field is written { "type": "string" }'],
+    ['a type alone', field('string'), FIELD, 'write { "type": "string" }'],
     [
       'a type alone of what stands in an array',
       field({ type: 'array', items: 'integer' }),
       `${FIELD}/items`,
-      'a field is written { "type": "integer" }',
+      'write { "type": "integer" }',
     ],
     ['roles by operation', permissions({ read: ['*'] }), `${AT}/permissions/read`, 'the role comes first'],
     [

@@ -51,7 +51,8 @@ async function runThere(
 const readTold = (line: string): readonly Told[] =>
   line.startsWith('told ') ? [JSON.parse(line.slice('told '.length))] : []
 
-function expectSerial(history: History): void {
+/** `areRefused`: whether many are, as where clients meet that know nothing of each other. */
+function expectSerial(history: History, areRefused = true): void {
   const found = checkHistory(history)
   const involved = history.transactions.filter(({ id }) => found.join().includes(id))
   expect(found, involved.map(printTransaction).join('\n')).toEqual([])
@@ -59,14 +60,14 @@ function expectSerial(history: History): void {
     history.transactions.filter((one) => one.outcome === outcome && one.sent.length >= writes).length
   // Else there was not much to be found.
   expect(count('done', 1)).toBeGreaterThan(4 * SHARE)
-  expect(count('refused', 6)).toBeGreaterThan(0)
+  if (areRefused) expect(count('refused', 6)).toBeGreaterThan(0)
 }
 
 describe('eight clients', () => {
   test.each([1, 4])('in one process, in memory, through %i services', async (services) => {
     for (let round = 0; round < ROUNDS; round++) {
       const history = await runHere(createMemoryAdapter(), round, services)
-      expectSerial(history)
+      expectSerial(history, services > 1)
     }
   })
 })

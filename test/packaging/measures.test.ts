@@ -1,5 +1,4 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
@@ -7,9 +6,6 @@ import { expect, test } from 'vitest'
 /** What keeps the house one that can be walked through: `src/README.md`, "Measures". */
 
 const MAX_PARAMETERS = 4
-const MAX_LINES = 250
-const MAX_FILES = 14
-const MAX_TEST_LINES = 600
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -25,20 +21,6 @@ async function readFiles(folder: string): Promise<readonly File[]> {
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .filter((path) => /\.ts$/.test(path))
   return Promise.all(paths.sort().map(async (path) => ({ path, text: await readFile(ROOT + path, 'utf8') })))
-}
-
-const countLines = (text: string): number => text.split('\n').length - 1
-
-const findLong = (files: readonly File[], most: number): readonly string[] =>
-  files.flatMap(({ path, text }) => (countLines(text) > most ? [`${path}: ${countLines(text)}`] : []))
-
-function findFull(files: readonly File[]): readonly string[] {
-  const counts = new Map<string, number>()
-  for (const { path } of files) {
-    const folder = posix.dirname(path)
-    counts.set(folder, (counts.get(folder) ?? 0) + 1)
-  }
-  return [...counts].flatMap(([folder, count]) => (count > MAX_FILES ? [`${folder}: ${count}`] : []))
 }
 
 /** What is found of the nodes of some files, with the line of each. */
@@ -94,13 +76,8 @@ const findKeeping = (files: readonly File[]): readonly string[] =>
         : undefined,
   )
 
-test('no function takes more than four parameters, no file is long, no folder full', async () => {
-  const files = await readFiles('src')
-  expect({ greedy: findGreedy(files), long: findLong(files, MAX_LINES), full: findFull(files) }).toEqual({
-    greedy: [],
-    long: [],
-    full: [],
-  })
+test('no function takes more than four parameters', async () => {
+  expect(findGreedy(await readFiles('src'))).toEqual([])
 })
 
 test('what requests make has no getters of its own', async () => {
@@ -112,19 +89,12 @@ test('what requests make has no getters of its own', async () => {
   )
 })
 
-test('no file of tests is long', async () => {
-  expect(findLong(await readFiles('test'), MAX_TEST_LINES)).toEqual([])
-})
-
 test('and what is not so would be found', () => {
-  const long = { path: 'src/a.ts', text: 'a\n'.repeat(251) }
   const greedy = { path: 'src/b.ts', text: 'const f = (a, b, c, d, e) => {}\nfunction g(a, b, c, d) {}' }
-  expect(findLong([long], MAX_LINES)).toEqual(['src/a.ts: 251'])
   expect(findGreedy([greedy])).toEqual(['src/b.ts:1: 5'])
   const keeping = {
     path: 'src/c.ts',
     text: 'const once = { get a() {} }\nclass B { get b() {} }\nconst make = () => ({ get c() {} })',
   }
   expect(findKeeping([keeping])).toEqual(['src/c.ts:3: c'])
-  expect(findFull(Array.from({ length: 15 }, () => long))).toEqual(['src: 15'])
 })

@@ -1,5 +1,5 @@
 import type { CallOptions } from './account-types.js'
-import { type Answer, type Asked, isDocument, isDone, isSignedIn, join } from './answers.js'
+import { type Answer, type Asked, isDocument, isDone, isSignedIn, join, placeOf } from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
@@ -177,19 +177,19 @@ export function createClient<C = unknown>(
         const whole = writeQuery(asked)
         const { limit = 1000 } = asked
         if (limit > 1000) throw fault('limit', `takes no ${limit}`)
-        let answering = list(writeQuery({ ...asked, limit }), asked).catch((thrown) => {
+        let others: object = { ...asked, limit }
+        let answering = list(writeQuery(others), asked).catch((thrown) => {
           // A service that allows less has pages of its own.
           if (thrown.status !== 400) throw thrown
+          others = asked
           return list(whole, asked)
         })
         for (;;) {
           const { body, headers }: Answer = await answering
           if (body[0]) yield body
-          // Only the query is used: the server's paths may differ from the client's, and the token must not
-          // go elsewhere.
-          const [, query] = /\?([^>]*)>; *rel="next"/.exec(headers.get('link') ?? '') ?? []
-          if (query === undefined) return
-          answering = list(query, asked)
+          const place = placeOf(headers)
+          if (!place) return
+          answering = list(writeQuery({ ...others, ...place, skip: place.skip || undefined }), asked)
         }
       },
       async count(asked: CallOptions = {}) {

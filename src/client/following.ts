@@ -1,3 +1,4 @@
+import { placeOf } from './answers.js'
 import { persist, readEvents } from './changes.js'
 import { applyEvent, compileOrder, type LiveList } from './live-list.js'
 import { refuseOthers } from './write-json.js'
@@ -52,7 +53,7 @@ export function createFollowing(open: Open, list: List) {
           return {
             documents: body,
             most: limit ?? body.length,
-            isKnown: limit !== undefined || headers.has('link'),
+            isKnown: limit !== undefined || !!placeOf(headers),
           }
         return undefined
       }

@@ -48,7 +48,7 @@ export function writeQuery(parameters: object): string {
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
       for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
-    else add(name, value)
+    else add(name, value, true)
   }
   return pairs.join('&')
 }

@@ -4,7 +4,7 @@ type Headers = { readonly [name: string]: string }
 
 const NONE: Headers = {}
 
-const EXPOSED = 'ETag, Link, Location, X-Total-Count, Ignored-Properties, Retry-After'
+const EXPOSED = 'ETag, Link, Next-Cursor, Next-Skip, Location, X-Total-Count, Ignored-Properties, Retry-After'
 
 /** The headers that let pages of other origins read answers, by `Origin`; never with credentials. */
 export interface Cors {

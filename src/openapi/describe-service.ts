@@ -86,7 +86,7 @@ const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, probl
 
 **Queries.** All conditions must hold. \`q[f]=v\` is short for \`q[f][$eq]=v\`. Repeating \`q[f]\`, or \`$regex\`, means one of these; repeating \`$ne\`, none of these. \`q[$or][0][f]=v&q[$or][1][g]=w\` joins groups, of which one must hold. A field that is hidden on a document counts as missing there. Only what is needed must be percent-encoded.
 
-**Pages.** With a \`limit\` of at most 1,000, the header \`Link\` leads to the next page, by \`after\` in place of \`skip\`.
+**Pages.** With a \`limit\` of at most 1,000, where more documents follow, the header \`Next-Cursor\` is the \`after\` of the next page, in place of \`skip\`, or \`Next-Skip\` is its \`skip\`; everything else of the query stays.
 
 **Updates.** \`If-Match\` with the \`ETag\` of what was read makes sure that nobody else has changed it.`
 

@@ -7,7 +7,12 @@ const text = (description: string): JsonSchema => ({ description, schema: { type
 export const HEADERS = {
   ETag: text('Stands for the document as this caller may read it.'),
   Location: text('The path of the new document.'),
-  Link: text('The next page: `<path>; rel="next"`. Absent on the last one.'),
+  Link: text('The next page: `<path>; rel="next"`. Absent on the last one, and beyond 2,048 bytes.'),
+  'Next-Cursor': text('More documents follow: `after` of the next page, in place of `skip`.'),
+  'Next-Skip': {
+    description: 'The same where there is no cursor: `skip` of the next page, in place of `after`.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'X-Total-Count': {
     description: 'The number of all matches, where the request asked for it.',
     schema: { type: 'integer' },

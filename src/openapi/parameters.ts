@@ -57,8 +57,13 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
       schema: { type: 'integer', enum: [1, -1] },
     })),
   skip: () => [{ name: 'skip', description: 'How many documents are passed over.', schema: WHOLE }],
-  // It stands in links alone.
-  after: () => [],
+  after: () => [
+    {
+      name: 'after',
+      description: 'In place of `skip`: `Next-Cursor` of the page before; of a stream, the `id` of an event.',
+      schema: { type: 'string' },
+    },
+  ],
   limit: ({ service }) => {
     const { defaultLimit, maxLimit } = service.plan.limits
     const missing = defaultLimit ?? maxLimit

@@ -21,8 +21,8 @@ export interface KeptPage {
   /** What stands in place of references. */
   readonly looked?: readonly Looked[]
   readonly json: Bytes
-  /** The link to the next page, once somebody has written it, with what it begins with. */
-  link?: { readonly prefix: string; readonly header: string }
+  /** The headers that lead to the next page, once a request needed them, below this path. */
+  next?: { readonly base: string; readonly headers: { readonly [name: string]: string } }
 }
 
 /** Keeps the texts of pages that consist of the same documents again. */

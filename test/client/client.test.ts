@@ -247,11 +247,17 @@ describe('pages', () => {
     const lines: string[] = []
     const client = createClient(async ({ url }) => {
       lines.push(url)
-      const headers = { link: '<https://evil.test/other?after=x>; rel="next"' }
+      const headers = {
+        link: '<https://evil.test/other?after=y>; rel="next"',
+        'next-cursor': 'x&q[title]=z#//evil.test',
+      }
       return Response.json([{ _id: '1' }], lines.length === 1 ? { headers } : {})
     })
     await walk(client.collection('notes').pages({ limit: 1 }))
-    expect(lines).toEqual(['http://localhost/notes?limit=1', 'http://localhost/notes?after=x'])
+    expect(lines).toEqual([
+      'http://localhost/notes?limit=1',
+      'http://localhost/notes?limit=1&after=x%26q%5Btitle%5D%3Dz%23%2F%2Fevil.test',
+    ])
   })
 })
 

@@ -403,7 +403,10 @@ describe('pages of other origins', () => {
   const origin = 'https://a.example'
   const grants = ({ headers }: Sent) =>
     [...headers.keys()].filter((name) => name.startsWith('access-control-'))
-  const exposed = ['ETag', 'Ignored-Properties', 'Link', 'Location', 'Retry-After', 'X-Total-Count']
+  const exposed = [
+    ...['ETag', 'Ignored-Properties', 'Link', 'Location', 'Next-Cursor', 'Next-Skip'],
+    ...['Retry-After', 'X-Total-Count'],
+  ]
 
   test.each<[string, ServiceOptions['cors'], string, string | null]>([
     ['nobody by default', undefined, origin, null],

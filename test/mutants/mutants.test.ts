@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { encodeText } from '../../src/json/base64url.js'
 import { isEqualJson } from '../../src/json/equality.js'
 import type * as Grants from '../../src/permissions/grants.js'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
 import type * as Views from '../../src/permissions/views.js'
 import type * as WriteRules from '../../src/permissions/write-rules.js'
 import type * as CompileQuery from '../../src/query/compile-query.js'
+import type * as Cursors from '../../src/query/paging/cursor.js'
 import type * as QueryReader from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
 import type * as KeptPages from '../../src/service/kept-pages.js'
@@ -30,6 +32,7 @@ const WRITE_RULES = '../../src/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/service/read/list-documents.js'
 const APPLY_UPDATE = '../../src/service/write/rules/apply-update.js'
 const WRITTEN = '../../src/service/write/written.js'
+const CURSOR = '../../src/query/paging/cursor.js'
 const QUERY_READER = '../../src/query/query-reader.js'
 const KEPT_PAGES = '../../src/service/kept-pages.js'
 const VIEWS = '../../src/permissions/views.js'
@@ -117,6 +120,49 @@ const readMutants: readonly Mutant[] = [
         ...real,
         countDocuments: (...[call, access, filter]: Parameters<typeof real.countDocuments>) =>
           real.countDocuments(call, { ...access, restrict: (asked) => asked }, filter),
+      }
+    },
+  ],
+]
+
+/** A list of which the place of the next page is broken in one way. */
+const breakNext = (break_: (next: Next, all: number) => Next) => async (original: () => Promise<unknown>) => {
+  const real = (await original()) as typeof ListDocuments
+  return {
+    ...real,
+    listDocuments: async (...[call, reading]: Parameters<typeof real.listDocuments>) => {
+      const { access, query } = reading
+      const page = await real.listDocuments(call, reading)
+      const whole = { ...access, restrict: (asked: typeof query.filter) => asked }
+      const all = await real.countDocuments(call, whole, query.filter)
+      return page.next ? { ...page, next: break_(page.next, all) } : page
+    },
+  }
+}
+
+type Next = NonNullable<ListDocuments.Page['next']>
+
+/** The place of the next page tells more than the documents before it. */
+const placeMutants: readonly Mutant[] = [
+  [
+    'a place counts what is hidden, too',
+    LIST_DOCUMENTS,
+    breakNext(({ last, passed }, all) => ({ last, passed: passed + all })),
+  ],
+  [
+    'a place tells how large its document is, with what is hidden',
+    LIST_DOCUMENTS,
+    breakNext(({ last, passed }) => ({ last, passed: passed + JSON.stringify(last).length })),
+  ],
+  [
+    'a cursor holds more of its document than the sort',
+    CURSOR,
+    async (original) => {
+      const real = (await original()) as typeof Cursors
+      return {
+        ...real,
+        writeCursor: (...[sort, document, passed]: Parameters<typeof real.writeCursor>) =>
+          real.writeCursor(sort, document, passed) + encodeText(JSON.stringify(document)),
       }
     },
   ],
@@ -412,6 +458,8 @@ const updateMutants: readonly Mutant[] = [
 
 test('the real gates, taken through the same hands, pass', async () => {
   const create = await createMutant(['nothing is broken', READ_GATE, breakAccess(() => ({}))])
+  const paged = await createMutant(['nothing is broken', LIST_DOCUMENTS, breakNext((next) => next)])
+  await checkNonInterference(20, paged)
   await checkLists(20, create)
   await checkNonInterference(20, create)
   await checkKept({ create, rounds: 1 })
@@ -424,7 +472,7 @@ test('the real gates, taken through the same hands, pass', async () => {
 })
 
 describe('reading', () => {
-  test.each(readMutants)('%s: noticed', async (...mutant) => {
+  test.each([...readMutants, ...placeMutants])('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
     const isFound =
       (await fails(checkLists(20, create))) ||

@@ -9,6 +9,7 @@ import type { TextStream } from '../../src/service/read/text-stream.js'
 import { createDescription, type Description, judgeAnswer, type Responses } from './described.js'
 import { holdsOthers, isUnjudged, judged, noteFault } from './judged.js'
 import { findUnknownName } from './named-faults.js'
+import { judgePlace } from './page-headers.js'
 
 /**
  * Stands in every test for `createRespond` of `src/http/respond.ts`: each answer of each service is held against the
@@ -32,6 +33,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     whenReady(respond(incoming), (answer) => {
       const reader = identify ? readers.get(incoming) : null
       judgeNames(service, options, { incoming, reader, answer })
+      const misplaced = judgePlace(answer.headers)
+      if (misplaced !== undefined) noteFault(`${incoming.method} ${incoming.target} has ${misplaced}`)
       const found = findDescription(service, options, incoming, reader)
       return found ? judgeOnTheWay(incoming, answer, { ...found, options }) : answer
     })

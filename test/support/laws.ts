@@ -19,6 +19,7 @@ import {
 import { PAGE } from './page.js'
 import { disguiseRelated, relatedQueries, relatedWorlds } from './related-worlds.js'
 import { createTestService, type Sent, type TestService } from './service.js'
+import { followingOf } from './walk.js'
 import { type Disguise, disguise, queriesOf, type World, worlds, writeQuery } from './worlds.js'
 
 type Create = typeof createCollectionService
@@ -187,13 +188,16 @@ export const ask = (services: readonly TestService[], request: string, caller: C
     }),
   )
 
+/** A list whose query leaves no room for a cursor: its pages begin by `Next-Skip`, and have no `Link`. */
+const UNLINKED = `/things?limit=1&q[_id][$nin]=["${'x'.repeat(8100)}"]`
+
 /** Every answer on the way through the pages of a list. */
 export async function walk({ send }: TestService, first: string, caller: Caller): Promise<string[]> {
   const answers: string[] = []
   for (let path: string | undefined = first; path !== undefined && answers.length < 20; ) {
     const answer: Sent = await send(`GET ${path}`, { caller })
     answers.push(comparable(answer))
-    path = /<([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1]
+    path = followingOf(path, answer)
   }
   return answers
 }
@@ -219,8 +223,10 @@ export async function checkNonInterference(
   /** Of those, over more than one reference. */
   deep: number
   hidden: number
+  /** How often a list was longer than a page, and followed by `Next-Skip`. */
+  unlinked: number
 }> {
-  const seen = { different: 0, expanded: 0, deep: 0, hidden: 0 }
+  const seen = { different: 0, expanded: 0, deep: 0, hidden: 0, unlinked: 0 }
   let asks = 0
   await fc.assert(
     fc.asyncProperty(
@@ -304,6 +310,9 @@ export async function checkNonInterference(
           const [here, there] = [await walk(one, first, sent), await walk(other, first, sent)]
           expect(here, first).toEqual(there)
         }
+        const [here, there] = [await walk(one, UNLINKED, sent), await walk(other, UNLINKED, sent)]
+        expect(here).toEqual(there)
+        if (here.length > 1) seen.unlinked += 1
         await Promise.all([one.handler.close(), other.handler.close()])
       },
     ),

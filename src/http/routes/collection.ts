@@ -30,25 +30,31 @@ function runList(exchange: Exchange, collection: Collection): MaybePromise<Answe
   )
 }
 
-/**
- * `X-Total-Count`, and the `Link` (RFC 8288) to the next page: by key, or by `skip` where that is too long.
- */
+/** The most bytes of a cursor, and of the value of a `Link`: a proxy has little room for the headers of an answer. */
+const MAX_CURSOR = 1024
+const MAX_LINK = 2048
+
+/** `X-Total-Count`, and the place of the next page (CONTRACT.md §3.7). */
 function headPage(
   { call, prefix }: Exchange,
-  { name }: Collection,
+  collection: Collection,
   { sort, others }: LinkedQuery,
   { next, total, kept }: Page,
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
   if (!next) return headers
-  const base = `${prefix}/${name}`
-  if (kept?.link?.prefix === base) return { link: kept.link.header, ...headers }
+  const base = `${prefix}/${collection.name}`
+  if (kept?.next?.base === base) return { ...kept.next.headers, ...headers }
   const { queryBytes } = call.service.plan.limits
-  const after = `after=${writeCursor(sort, next.last, next.passed)}`
-  const place = others.length + after.length <= queryBytes ? after : `skip=${next.passed}`
-  const link = `<${base}?${others}${place}>; rel="next"`
-  if (kept) kept.link = { prefix: base, header: link }
-  return { link, ...headers }
+  const cursor = writeCursor(sort, next.last, next.passed)
+  const isByKey = cursor.length <= MAX_CURSOR && others.length + 'after='.length + cursor.length <= queryBytes
+  const [name, place, parameter] = isByKey
+    ? ['next-cursor', cursor, 'after']
+    : ['next-skip', String(next.passed), 'skip']
+  const link = `<${base}?${others}${parameter}=${place}>; rel="next"`
+  const leading = { [name]: place, ...(link.length <= MAX_LINK ? { link } : {}) }
+  if (kept) kept.next = { base, headers: leading }
+  return { ...leading, ...headers }
 }
 
 /** `GET /:collection/count`. */

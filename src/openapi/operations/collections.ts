@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../errors.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
 import { findRights } from '../../service/authorize.js'
+import type { HeaderName } from '../headers.js'
 import { referToBody } from '../schemas/bodies.js'
 import { referToDocument, referToExpanded } from '../schemas/documents.js'
 import type { Scope } from '../scope.js'
@@ -30,6 +31,8 @@ const askerOf = (
   operation: 'read' | 'create' | 'update' | 'delete',
 ) => (findRights(service, collection, null)[operation].length > 0 ? {} : ({ asker: 'caller' } as const))
 
+const NEXT: readonly HeaderName[] = ['Next-Cursor', 'Next-Skip', 'Link', 'X-Total-Count']
+
 const BY_QUERY = 'Conditions, order and pages: see the description of this document.'
 
 const list: DescribeOperation = (scope, place) => {
@@ -39,7 +42,7 @@ const list: DescribeOperation = (scope, place) => {
   return {
     summary: `Lists ${collection.name}`,
     description: BY_QUERY,
-    answers: { 200: answer(scope, 'The documents.', documents, ['Link', 'X-Total-Count']) },
+    answers: { 200: answer(scope, 'The documents.', documents, NEXT) },
     problems: DENIED,
     ...askerOf(scope, place, 'read'),
   }
@@ -63,7 +66,7 @@ const changes: DescribeOperation = (scope, place) =>
     : {
         summary: `Streams what changes in a list of ${place.collection.name}`,
         description:
-          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, or `after` in its place, the stream goes on behind that event.',
+          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `after`, the stream goes on after that event.',
         answers: {
           200: {
             description: 'A stream without end.',

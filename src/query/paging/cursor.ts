@@ -36,7 +36,7 @@ export function readCursor(sort: readonly SortKey[], text: string): Cursor {
 }
 
 const malformed = (): ConditionFault =>
-  new ConditionFault('malformed', 'is not a cursor: copy it from a Link unchanged')
+  new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
 
 function parse(text: string): unknown {
   const bytes = decodeBase64url(text)

@@ -11,8 +11,11 @@ export const writeOthers = (text: string): string =>
     .map((part) => `${part}&`)
     .join('')
 
-/** The bytes of a query without what a link by `skip` has added to it (CONTRACT.md §3.7). */
+/** A place that has no cursor. */
+const PLACE = /&skip=\d{1,16}(?=&|$)/
+
+/** The bytes of a query that count for `queryBytes`: its place does not (CONTRACT.md §3.7). */
 export function countAsked(text: string): number {
-  const asked = text.replace(/(?:^|&)skip=\d{1,16}$/, '')
-  return (asked === text ? text : asked.replace(ENCODED, '.')).length
+  const asked = `&${text}`.replace(PLACE, '')
+  return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1
 }

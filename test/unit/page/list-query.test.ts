@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   EMPTY_QUERY,
   readListQuery,
   toFilter,
   toggleEquality,
   writeListQuery,
+  writeNext,
 } from '../../../src/page/app/model/list-query.js'
 import { readPlace, writePlace } from '../../../src/page/app/model/place.js'
 import { toClientLine, toCode, toCurl } from '../../../src/page/app/model/requests/request-lines.js'
@@ -195,4 +196,25 @@ test.each([
 
 test('code has quotes and names as programs have them', () => {
   expect(toCode({ 'a-b': ['x\n', null], c: {} })).toBe(`{ 'a-b': ['x\\n', null], c: {} }`)
+})
+
+describe('the next page', () => {
+  const next = (query: string, headers: { readonly [name: string]: string }) =>
+    writeNext(readListQuery(query), new Headers(headers))
+
+  test.each([
+    ['', { 'next-cursor': 'abc' }, 'after=abc'],
+    ['sort[t]=-1&skip=5', { 'next-cursor': 'abc' }, 'sort[t]=-1&after=abc'],
+    ['after=abc&q[a]=1', { 'next-cursor': 'def' }, 'q[a]=1&after=def'],
+    ['after=abc', { 'next-skip': '50' }, 'skip=50'],
+    ['skip=25', { 'next-skip': '50' }, 'skip=50'],
+    ['skip=0&total=true', { 'next-cursor': 'abc' }, 'after=abc&total=true'],
+  ])('after %s', (query, headers, expected) => {
+    expect(next(query, headers)).toBe(expected)
+  })
+
+  test('is not there where no header leads to it, whatever a Link says', () => {
+    expect(next('skip=5', {})).toBeUndefined()
+    expect(next('', { link: '</notes?after=abc>; rel="next"' })).toBeUndefined()
+  })
 })

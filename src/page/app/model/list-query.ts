@@ -1,3 +1,5 @@
+import { placeOf } from '../../../client/answers.js'
+
 /** A condition of a filter, in the words of the API. */
 export interface Condition {
   readonly path: string
@@ -17,7 +19,7 @@ export interface ListQuery {
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
   /** The columns; `undefined` for the usual ones. */
   readonly project: readonly string[] | undefined
-  /** Where the page begins: what a `Link` said. */
+  /** Where the page begins: what a `Next-Cursor` said. */
   readonly after: string | undefined
   readonly skip: number
   /** Parameters that the page does not use: they are sent as they are. */
@@ -195,6 +197,14 @@ function toObject({ all, any }: Group): object {
     filter[path] = { ...filter[path], ...own }
   }
   return any.length > 0 ? { ...filter, $or: any.map(toObject) } : filter
+}
+
+/** The query of the page that follows an answer; `undefined` where it is the last one. */
+export function writeNext(query: ListQuery, headers: Headers): string | undefined {
+  const place = placeOf(headers)
+  // A `skip` that the page does not write, such as 0, is among them.
+  const others = query.others.filter(([name]) => name !== 'skip')
+  return place && writeListQuery({ ...query, ...place, others })
 }
 
 /** The query with an equality on or off, from the first page on: what a click on a count does. */

@@ -1,7 +1,7 @@
 import { writeDocument, writeRow } from '../model/csv.js'
 import type { Collection } from '../model/description.js'
 import { createElementReader } from '../model/elements.js'
-import { type ListQuery, writeListQuery } from '../model/list-query.js'
+import { type ListQuery, writeListQuery, writeNext } from '../model/list-query.js'
 import { open } from './service.js'
 
 export type Format = 'csv' | 'json'
@@ -21,17 +21,18 @@ const PAGE = 1000
 /** The texts of all documents that match, as they arrive: one stream, or pages where the service allows no more. */
 async function* readAll(collection: Collection, { query, signal }: Asked): AsyncGenerator<readonly string[]> {
   const { name, isUnlimited, maxLimit } = collection
-  const own = writeListQuery({ ...query, project: undefined, after: undefined, skip: 0, others: [] })
+  const own = { ...query, project: undefined, after: undefined, skip: 0, others: [] }
   const limit = isUnlimited ? '' : `limit=${Math.min(maxLimit ?? PAGE, PAGE)}`
-  let next: string | undefined = [own, limit].filter(Boolean).join('&')
+  let next: string | undefined = writeListQuery(own)
   while (next !== undefined) {
-    const response: Response = await open(`/${name}`, { query: next, signal })
+    const page: string = [next, limit].filter(Boolean).join('&')
+    const response = await open(`/${name}`, { query: page, signal })
     const read = createElementReader()
     const decoder = new TextDecoder()
     const reader = response.body?.getReader()
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
       yield read(decoder.decode(part.value, { stream: true }))
-    ;[, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(response.headers.get('link') ?? '') ?? []
+    next = writeNext(own, response.headers)
   }
 }
 

@@ -3,13 +3,13 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { chooseColumns } from '../model/columns.js'
 import type { Collection } from '../model/description.js'
 import {
-  EMPTY_QUERY,
   joinPairs,
   type ListQuery,
   readListQuery,
   toFilter,
   writeFilter,
   writeListQuery,
+  writeNext,
 } from '../model/list-query.js'
 import { writePlace } from '../model/place.js'
 import { count } from '../model/words.js'
@@ -151,7 +151,7 @@ function useDocuments(collection: Collection, asked: ListQuery) {
       })
       if (signal.aborted) return
       rows.value = value as readonly Listed[]
-      next.value = readNext(headers.get('link'), asked)
+      next.value = writeNext(asked, headers)
       problem.value = ''
       version.value++
       total.value = await countAll(name, asked, { signal, note: 'how many there are' })
@@ -205,12 +205,4 @@ function withReferences(collection: Collection, query: string, limit: number): s
   // What the address asks for goes before.
   const missing = own.filter(([name]) => others.every(([one]) => one !== name))
   return [query, joinPairs(missing)].filter(Boolean).join('&')
-}
-
-/** The query of the next page, as `Link` has it, without what the page adds by itself. */
-function readNext(link: string | null, asked: ListQuery): string | undefined {
-  const [, query] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link ?? '') ?? []
-  if (query === undefined) return undefined
-  const { after, skip } = readListQuery(query)
-  return writeListQuery({ ...EMPTY_QUERY, ...asked, after, skip })
 }

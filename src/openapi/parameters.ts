@@ -64,6 +64,13 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
       schema: { type: 'string' },
     },
   ],
+  lastEventId: () => [
+    {
+      name: 'lastEventId',
+      description: 'The `id` of the last event, where a client cannot send `Last-Event-ID`.',
+      schema: { type: 'string' },
+    },
+  ],
   limit: ({ service }) => {
     const { defaultLimit, maxLimit } = service.plan.limits
     const missing = defaultLimit ?? maxLimit

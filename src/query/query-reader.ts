@@ -12,7 +12,7 @@ import { createSightings } from './sightings.js'
 
 /** A query, and its text for links. */
 export interface LinkedQuery extends Query {
-  /** The parameters but for the place in a list, as a link repeats them; ends in `&` or is empty. */
+  /** The parameters but for the place in a list or a stream, as a link repeats them; ends in `&` or is empty. */
   readonly others: string
   /** The event behind which a stream goes on. */
   readonly event?: string
@@ -52,13 +52,14 @@ export function createQueryReader(limits: Limits): ReadQuery {
   return (text, allowed, readable, following) => {
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits)
-      // Where there is no order, what stands after is an event.
-      const { after, ...unordered } = raw
+      // Where there is no order, the place is an event.
+      const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
+      const event = lastEventId || after
       return {
         ...compileQuery(isOrdered ? raw : unordered, { readable, following }, idField, limits),
         others: writeOthers(text),
-        ...(isOrdered || after === undefined ? {} : { event: after }),
+        ...(isOrdered || !event ? {} : { event }),
       }
     }
     if (readable.key === undefined || text.length > MAX_LENGTH) return compile()

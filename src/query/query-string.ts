@@ -166,6 +166,7 @@ type Tree = {
   readonly sort?: { readonly [path: string]: string }
   readonly skip?: string
   readonly after?: string
+  readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
   readonly project?: string
@@ -211,11 +212,9 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
   }
 }
 
-function countValues({ sort, skip, after, limit, total, project, expand, ...filter }: RawQuery): number {
-  const others = [skip, after, limit, total, project, expand].filter(
-    (value) => typeof value === 'string',
-  ).length
-  return countConditions(filter) + sort.size + others
+function countValues({ conditions, groups, sort, ...others }: RawQuery): number {
+  const texts = Object.values(others).filter((value) => typeof value === 'string')
+  return countConditions({ conditions, groups }) + sort.size + texts.length
 }
 
 function countConditions({ conditions, groups }: RawFilter): number {

@@ -1,5 +1,14 @@
 /** The parameters of the query language; each route takes some of them. */
-export type ParameterName = 'q' | 'sort' | 'skip' | 'after' | 'limit' | 'total' | 'project' | 'expand'
+export type ParameterName =
+  | 'q'
+  | 'sort'
+  | 'skip'
+  | 'after'
+  | 'lastEventId'
+  | 'limit'
+  | 'total'
+  | 'project'
+  | 'expand'
 
 /** A parsed filter: all its conditions must hold and, where there are groups, at least one of them. */
 export interface RawFilter {
@@ -15,6 +24,7 @@ export interface RawQuery extends RawFilter {
   readonly sort: ReadonlyMap<string, string>
   readonly skip?: string
   readonly after?: string
+  readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
   readonly project?: string

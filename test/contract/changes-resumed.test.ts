@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
-import { told } from '../support/event-streams.js'
+import { type OpenStream, told } from '../support/event-streams.js'
+import { encodePath } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { ADMIN, config, useStreams } from './support/changes.js'
 
@@ -30,17 +31,62 @@ describe.each(useStorages())('in %s', (_, create) => {
     // What an address says is what it began with.
     const both = await open(`${path}&after=${idOf(events, 0)}`, byHeader)
     const parameter = await open(`${path}&after=${idOf(events, 1)}`, { caller: ADMIN })
-    const texts = [header, both, parameter].map(async (one, i) => {
-      const seen = told(await one.until(i === 2 ? 4 : 3))
+    const textsOf = async (stream: OpenStream, count: number) => {
+      const seen = told(await stream.until(count))
       return seen.map(([name, data]) => (data as { text?: string }).text ?? name)
-    })
-    expect(await Promise.all(texts)).toEqual([
-      ['c', 'd', 'leave'],
-      ['c', 'd', 'leave'],
-      ['b', 'c', 'd', 'leave'],
-    ])
+    }
+    const behind = ['b', 'c', 'd', 'leave']
+    for (const [stream, rest] of [
+      [header, behind.slice(1)],
+      [both, behind.slice(1)],
+      [parameter, behind],
+    ] as const)
+      expect(await textsOf(stream, rest.length)).toEqual(rest)
+    // The header counts first, then `lastEventId`, then `after`; an empty one counts as absent.
+    const [zero, one, two] = [0, 1, 2].map((i) => idOf(events, i))
+    for (const [last, query, rest] of [
+      [undefined, `lastEventId=${two}`, behind.slice(1)],
+      [undefined, `last%45ventId=${one}`, behind],
+      [undefined, `lastEventId=${two}&after=${zero}`, behind.slice(1)],
+      [undefined, `after=${zero}&lastEventId=${two}`, behind.slice(1)],
+      [undefined, `lastEventId=&after=${one}`, behind],
+      [undefined, `lastEventId=${one}&after=`, behind],
+      [two, `lastEventId=${zero}&after=${zero}`, behind.slice(1)],
+      [two, 'lastEventId=&after=', behind.slice(1)],
+      ['', `lastEventId=${two}&after=${zero}`, behind.slice(1)],
+      [undefined, 'lastEventId=', ['reset']],
+      [undefined, 'after=&lastEventId=', ['reset']],
+    ] as const) {
+      const headers = last === undefined ? {} : { 'last-event-id': last }
+      const stream = await open(`${path}&${query}`, { caller: ADMIN, headers })
+      expect(await textsOf(stream, rest.length), query).toEqual(rest)
+      await stream.close()
+      if (rest.length === 1) continue
+      // Its ids are those of the same list, whose query has no place.
+      const onward = await open(path, {
+        caller: ADMIN,
+        headers: { 'last-event-id': idOf(stream.events, 0) },
+      })
+      expect(await textsOf(onward, rest.length - 1), query).toEqual(rest.slice(1))
+      await onward.close()
+    }
     const { _id: next } = await write('POST /notes', { text: 'later' })
     expect((await header.until(4)).at(-1)?.data).toMatchObject({ _id: next })
+  })
+
+  test('a stream whose query is as long as one may be goes on by lastEventId', async () => {
+    const query = 'q[text][$ne]="x"'
+    const limits = { queryBytes: encodePath(query).length }
+    const { open, write, send } = await serve({ adapter: create(), config: { ...config, limits } })
+    const stream = await open(`/notes/changes?${query}`, { caller: ADMIN })
+    await write('POST /notes', { text: 'a' })
+    const id = idOf(stream.events, 0)
+    const again = await open(`/notes/changes?${query}&lastEventId=${id}`, { caller: ADMIN })
+    expect(told(await again.until(1)).map(([name]) => name)).toEqual(['enter'])
+    for (const more of ['&lastEventId=%41', `&lastEventId=${'a'.repeat(1025)}`, `&after=${id}`, 'x']) {
+      const { status } = await send(`GET /notes/changes?${query}${more}`, { caller: ADMIN })
+      expect([status, more]).toEqual([414, more])
+    }
   })
 
   test('of a long time away everything is told, as fast as it is taken', async () => {
@@ -126,8 +172,14 @@ async function firstOf(path: string, asked: Other = {}): Promise<readonly string
   const id = idOf(await stream.until(2), 0)
   await stream.close()
   const { open } = asked.other ? await serve({ ...asked.other, adapter }) : service
-  const headers = { 'last-event-id': asked.change?.(id) ?? id }
-  const again = await open(path, { caller: asked.caller === undefined ? ADMIN : asked.caller, headers })
+  const brought = asked.change?.(id) ?? id
+  const caller = asked.caller === undefined ? ADMIN : asked.caller
+  const again = await open(path, { caller, headers: { 'last-event-id': brought } })
+  for (const name of ['lastEventId', 'after']) {
+    const more = `${path.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(brought)}`
+    const byParameter = await open(path + more, { caller })
+    expect(namesOf(byParameter.events)).toEqual(namesOf(again.events))
+  }
   return namesOf(again.events)
 }
 

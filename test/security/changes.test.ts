@@ -60,7 +60,15 @@ describe('what may not be read may not be asked about', () => {
     ['sort[text]=1'],
     ['skip=1'],
     ['total=true'],
-    ['lastEventId=x'],
+    ['lasteventid=x'],
+    ['lastEventId[x]=x'],
+    ['lastEventId[]=x'],
+    ['lastEventId=x&lastEventId=x'],
+    ['lastEventId=x&last%45ventId=y'],
+    ['lastEventId'],
+    ['lastEventId=%ff'],
+    ['q[lastEventId]=x'],
+    ['sort[lastEventId]=1'],
     ['q[text]=a&q[text][$gt]=b&q[text][$gt]=c'],
   ])('%s', async (query) => {
     const { send } = await inMemory()
@@ -83,11 +91,40 @@ describe('an id that nobody gave begins anew, and is never a fault', () => {
   ])('%s', async (_, id) => {
     const { open, write } = await inMemory()
     await write('POST /notes', { text: 'a', status: 'open' })
-    const stream = await open('/notes/changes', { caller: null, headers: { 'last-event-id': id } })
+    const text = encodeURIComponent(id)
+    const streams = await Promise.all([
+      open('/notes/changes', { caller: null, headers: { 'last-event-id': id } }),
+      open(`/notes/changes?lastEventId=${text}`, { caller: null }),
+      open(`/notes/changes?after=${text}`, { caller: null }),
+    ])
     await write('POST /notes', { text: 'b', status: 'open' })
-    expect((await stream.until(2)).map(({ event }) => event)).toEqual(['reset', 'enter'])
+    for (const stream of streams)
+      expect((await stream.until(2)).map(({ event }) => event)).toEqual(['reset', 'enter'])
   })
 })
+
+test('the id of a stream that another caller reads leads nowhere, by whichever name', async () => {
+  const { open, write, register } = await inMemory()
+  const { token } = await register({ name: 'ann', pin: 'first secret' })
+  const [of, before] = [await open('/notes/changes', { caller: ADMIN }), 'secret of the admin']
+  await write('POST /notes', { text: before, status: 'closed' })
+  const [id] = (await of.until(2)).map((event) => event.id ?? '')
+  for (const asked of [{ caller: null }, { token }])
+    for (const name of ['lastEventId', 'after']) {
+      const stream = await open(`/notes/changes?${name}=${id}`, asked)
+      expect(stream.events.map(({ event }) => event)).toEqual(['reset'])
+      expect(stream.text).not.toContain(before)
+    }
+})
+
+test.each(['/notes', '/notes/count', `/notes/${'0189abcd-0000-7000-8000-000000000001'}`])(
+  'lastEventId belongs to streams alone: %s',
+  async (path) => {
+    const { send } = await inMemory()
+    const { status, body } = await send(`GET ${path}?lastEventId=x`, { caller: ADMIN })
+    expect([status, body.code]).toEqual([400, 'invalid_query'])
+  },
+)
 
 test('a token that is none opens no stream, also on public data', async () => {
   const { ask } = await inMemory()

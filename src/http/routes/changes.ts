@@ -11,7 +11,7 @@ const HEADERS = {
 
 /** `GET /:collection/changes`. */
 export const changes: Endpoint<'collection'> = {
-  parameters: ['q', 'project', 'after'],
+  parameters: ['q', 'project', 'after', 'lastEventId'],
   async run(exchange, { collection }) {
     const { call, streams, askHost } = exchange
     await call.learnToRead(collection)
@@ -22,7 +22,7 @@ export const changes: Endpoint<'collection'> = {
       caller: call.caller,
       session: call.session,
       client: exchange.client(),
-      // A browser that comes back sends the header; the address is still the first one.
+      // A browser that reconnects sends the header; the address is still the first one.
       after: exchange.header('last-event-id') || event,
       readQuery: (access) => exchange.readQuery(access),
       askHost,

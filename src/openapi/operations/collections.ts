@@ -66,7 +66,7 @@ const changes: DescribeOperation = (scope, place) =>
     : {
         summary: `Streams what changes in a list of ${place.collection.name}`,
         description:
-          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `after`, the stream goes on after that event.',
+          'Events `reset`, `enter`, `change` with the document, `leave` with its `_id`, and `end`. With the header `Last-Event-ID`, else `lastEventId`, else `after`, the stream goes on after that event.',
         answers: {
           200: {
             description: 'A stream without end.',

@@ -2,19 +2,19 @@
 const UNSAFE = /["#<>\\^`{|}]/g
 const ENCODED = /%(?:2[23]|3[CE]|5[CE]|60|7[BCD])/g
 
-/** The parameters of a query but for its place in a list, as a link repeats them; ends in `&` or is empty. */
+/** The parameters of a query but for its place in a list or a stream, as a link repeats them; ends in `&` or is empty. */
 export const writeOthers = (text: string): string =>
   text
     .replace(UNSAFE, encodeURIComponent)
     .split('&')
-    .filter((part) => part !== '' && !/^(?:after|skip)=/.test(decodeURIComponent(part)))
+    .filter((part) => part !== '' && !/^(?:after|skip|lastEventId)=/.test(decodeURIComponent(part)))
     .map((part) => `${part}&`)
     .join('')
 
-/** A place that has no cursor. */
-const PLACE = /&skip=\d{1,16}(?=&|$)/
+/** A place that has no cursor, and the id that a client of event streams appends. */
+const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/
 
-/** The bytes of a query that count for `queryBytes`: its place does not (CONTRACT.md §3.7). */
+/** The bytes of a query that count for `queryBytes`: its place does not (CONTRACT.md §3.7, and §9, "Going on"). */
 export function countAsked(text: string): number {
   const asked = `&${text}`.replace(PLACE, '')
   return asked.length > text.length ? text.length : asked.replace(ENCODED, '.').length - 1

@@ -21,7 +21,7 @@ export interface Asked {
 /** A path with its query. */
 export const join = (path: string, query: string): string => (query ? `${path}?${query}` : path)
 
-/** Where the next page begins, with a `skip` of 0 beside a cursor; `undefined` where no more documents follow. */
+/** The place of the next page, with a `skip` of 0 beside a cursor; `undefined` where no more documents follow. */
 export const placeOf = (headers: Headers) => {
   const after = headers.get('next-cursor') ?? undefined
   const skip = Number(headers.get('next-skip'))

@@ -10,7 +10,7 @@ async function serve(documents: number, limits: object = {}) {
     collections: {
       notes: {
         changes: true,
-        schema: { n: { type: 'integer' } },
+        schema: { n: { type: 'integer' }, text: { type: 'string' } },
         permissions: { '*': { read: true, create: true, delete: true } },
       },
     },
@@ -52,6 +52,18 @@ test('a list grows as far as the service would let it, which is asked once it is
   await notes.create({ n: -1 })
   expect(await next()).toEqual([-1, 0, 1])
   expect(lists()).toBe(4)
+  await live.return()
+  await handler.close()
+})
+
+test('a list that was cut where no cursor leads on is known, too', async () => {
+  const { handler, notes, lists } = await serve(0, { defaultLimit: 2 })
+  for (const n of [1, 2, 3]) await notes.create({ n, text: 'x'.repeat(2000) })
+  const live = notes.live({ sort: { text: 'asc' } })
+  expect((await live.next()).value?.map(({ n }) => n)).toEqual([1, 2])
+  await notes.create({ n: 0, text: 'a' })
+  expect((await live.next()).value?.map(({ n }) => n)).toEqual([0, 1])
+  expect(lists()).toBe(1)
   await live.return()
   await handler.close()
 })

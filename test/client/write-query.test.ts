@@ -298,3 +298,8 @@ test.each<[string, object]>([
 ])('%s is refused', (_, options) => {
   expect(() => writeQuery(options)).toThrow()
 })
+
+test('a place is sent as an answer gave it', () => {
+  expect(writeQuery({ after: 'abc_-', limit: 2 })).toBe('after=abc_-&limit=2')
+  expect(writeQuery({ skip: '40', after: undefined })).toBe('skip=40')
+})

@@ -1,4 +1,4 @@
-/** What is wrong with the headers that lead to the next page (CONTRACT.md §3.7); `undefined` where nothing is. */
+/** The fault of the headers that lead to the next page (CONTRACT.md §3.7); `undefined` where there is none. */
 export function judgePlace(headers: { readonly [name: string]: string }): string | undefined {
   const { link, 'next-cursor': cursor, 'next-skip': skip } = headers
   if (cursor === undefined && skip === undefined) return link === undefined ? undefined : 'a Link alone'

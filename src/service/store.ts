@@ -109,32 +109,30 @@ class DeadlineStore implements Store {
 
   /** One attempt. The first one leaves documents to those who take turns at them, if it would write any. */
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
-    return whenReady(
-      attempt(),
-      ({ steps, agreements = NONE, done, isTrial = false, refuse = refuseTaken }) => {
-        if (steps.length === 0) return done
-        const judging = agreements.filter(({ step }) => step)
-        const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
-        if (last === undefined && !isTrial && this.#turns.lines.size > 0) {
-          const taken = this.#turns.findTaken(writtenBy(all))
-          if (taken.length > 0) return new LeftToOthers(taken)
-        }
-        this.#deadline.enter(isTrial ? 'read' : 'write')
-        return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
-          if (result.ok) return done
-          const broken = judging[result.step - steps.length]
-          // The next attempt judges its own references anew, where the body can name them.
-          if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
-          return whenReady(broken ? undefined : refuse(result), () => {
-            const written = isTrial ? [] : writtenBy(all)
-            const failed = documentOf(all[result.step])
-            const met = written.find((document) => document === failed)
-            const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
-            return new Lost(at, met, broken?.key)
-          })
+    return whenReady(attempt(), (attempted) => {
+      const { steps, agreements = NONE, done, isTrial = false } = attempted
+      if (steps.length === 0) return done
+      const judging = agreements.filter(({ step }) => step)
+      const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
+      if (last === undefined && !isTrial && this.#turns.lines.size > 0) {
+        const taken = this.#turns.findTaken(writtenBy(all))
+        if (taken.length > 0) return new LeftToOthers(taken)
+      }
+      this.#deadline.enter(isTrial ? 'read' : 'write')
+      return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
+        if (result.ok) return done
+        const broken = judging[result.step - steps.length]
+        // The next attempt judges its own references anew, where the body can name them.
+        if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
+        return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) => {
+          const written = isTrial ? [] : writtenBy(all)
+          const failed = overtaken ?? documentOf(all[result.step])
+          const met = written.find((document) => document === failed)
+          const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
+          return new Lost(at, met, broken?.key)
         })
-      },
-    )
+      })
+    })
   }
 
   within(deadline: Deadline): Store {
@@ -235,6 +233,13 @@ const ask = (deadline: Deadline, query: StoreQuery, filter: Filter): ListQuery =
   })
 
 const UNSORTED: ListQuery['sort'] = []
+
+/** Throws where another attempt is of no use; else gives the document that others have changed, where the attempt knows it. */
+const judgeFailure = (
+  { findOvertaken, refuse = refuseTaken }: Attempt<unknown>,
+  failure: WriteFailure,
+): MaybePromise<string | undefined> =>
+  whenReady(findOvertaken?.(failure), (overtaken) => overtaken ?? whenReady(refuse(failure), () => undefined))
 
 /** A value that is taken stays taken. After any other failure another attempt may succeed. */
 export const refuseTaken = ({ reason, fields = [] }: WriteFailure): void => {

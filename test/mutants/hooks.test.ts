@@ -180,8 +180,8 @@ const mutants: readonly Mutant[] = [
     `${SERVICE}/batch/pending-writes.js`,
     replacing<typeof PendingWrites>(({ PendingWrites: Real }) => ({
       PendingWrites: class extends Real {
-        override isOvertaken(): Promise<boolean> {
-          return Promise.resolve(false)
+        override findOvertaken(): Promise<undefined> {
+          return Promise.resolve(undefined)
         }
       },
     })),

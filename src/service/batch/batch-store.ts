@@ -44,6 +44,11 @@ export class BatchStore implements Store, Stage {
   readonly #isWatchful: boolean
   /** The documents that somebody could read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
+  /**
+   * The `_id`s at which the storage had no document, by collection: one that is not watchful has no condition on them. A
+   * write that creates such a document fails where another write has created it meanwhile.
+   */
+  readonly #absent = new Map<string, ReadonlySet<string>>()
   #isOver = false
   #work = 0
 
@@ -66,6 +71,7 @@ export class BatchStore implements Store, Stage {
   rewind(operation: number): void {
     this.pending.rewind(operation)
     this.#known.clear()
+    this.#absent.clear()
     this.#isOver = true
   }
 
@@ -119,7 +125,10 @@ export class BatchStore implements Store, Stage {
     allowed: Allowed,
   ): MaybePromise<readonly StoredDocument[]> {
     const known = entryOf(this.#known, collection)
-    const unknown = ids.filter((id) => !known.has(id) && this.pending.find(collection, id) === undefined)
+    const absent = this.#absent.get(collection)
+    const unknown = ids.filter(
+      (id) => !known.has(id) && !absent?.has(id) && this.pending.find(collection, id) === undefined,
+    )
     const learning = unknown.length > 0 ? this.#learn(collection, unknown, allowed) : known
     return whenReady(learning, (learned) => {
       const found: StoredDocument[] = []
@@ -188,9 +197,10 @@ export class BatchStore implements Store, Stage {
   ): MaybePromise<ReadonlyMap<string, StoredDocument>> {
     const known = entryOf(this.#known, collection)
     const learned = new Map<string, StoredDocument>()
-    const absent = new Set(ids)
+    const [absent, missing] = [new Set(ids), new Set(ids)]
     const take = (batch: readonly StoredDocument[]): void => {
       for (const document of batch) {
+        missing.delete(document._id)
         if (!allowed.isReadable(document)) continue
         absent.delete(document._id)
         learned.set(document._id, document)
@@ -199,6 +209,8 @@ export class BatchStore implements Store, Stage {
       }
     }
     return whenReady(this.#readAll(collection, { filter: or(ids.map(isId)) }, take), () => {
+      if (missing.size > 0 && !this.#isWatchful)
+        this.#absent.set(collection, new Set([...missing, ...(this.#absent.get(collection) ?? [])]))
       if (absent.size > 0 && this.#isWatchful)
         this.conditions.miss(collection, absent, allowed.restrict(or(Array.from(absent, isId))))
       return learned

@@ -4,6 +4,7 @@ import { compileFilter, type Predicate } from '../../filter/matches.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Agreement, Attempt } from '../store/attempt.js'
+import { documentOf, idOf } from '../store/document-of.js'
 
 /** What waits. */
 interface Waiting extends Pick<Attempt<unknown>, 'steps'> {
@@ -91,17 +92,21 @@ export class PendingWrites {
     return written.length > 0
   }
 
-  /** Whether a document is no longer as the first step on it expects it: what was judged by it is judged anew. */
-  async isOvertaken(stored: FindStored): Promise<boolean> {
+  /**
+   * A document, as `documentOf` names it, that is no longer as the first step on it expects it, or that is there though a
+   * step creates it. The write was judged by another state of the document, so it is judged anew.
+   */
+  async findOvertaken(stored: FindStored): Promise<string | undefined> {
     const seen = new Set<string>()
     for (const step of this.#steps) {
-      const id = 'insert' in step ? step.insert._id : 'replace' in step ? step.replace._id : undefined
-      const key = `${step.in}/${id}`
-      if (id === undefined || seen.has(key)) continue
-      seen.add(key)
-      if ('replace' in step && (await stored(step.in, id))?._version !== step.version) return true
+      const [document, id] = [documentOf(step), idOf(step)]
+      if (document === undefined || id === undefined || seen.has(document)) continue
+      seen.add(document)
+      if (!('insert' in step || 'replace' in step || 'require' in step)) continue
+      const expected = 'insert' in step ? undefined : step.version
+      if ((await stored(step.in, id))?._version !== expected) return document
     }
-    return false
+    return undefined
   }
 
   /** Whether the steps before a place remove the document that the step there requires. */

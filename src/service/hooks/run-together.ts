@@ -23,9 +23,12 @@ export function runTogether<T>(
     const store = new BatchStore(call.store, budget, { isWatchful: false })
     const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0 }))
     const { steps, agreements } = store.pending
+    const find = (collection: string, id: string) => call.store.own(collection).find(id)
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
+      // A write that takes a unique value first has also changed the document by which a hook chose that value.
+      findOvertaken: ({ reason }) => (reason === 'unique' ? store.pending.findOvertaken(find) : undefined),
       async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
@@ -34,9 +37,6 @@ export function runTogether<T>(
           broken = place
           return undefined
         }
-        const find = (collection: string, id: string) => call.store.own(collection).find(id)
-        // Who came first has also changed what a hook went by.
-        if (failure.reason === 'unique' && (await store.pending.isOvertaken(find))) return undefined
         if (await store.pending.breaks(failure.step, find))
           throw new Error(
             'options.hooks: what hooks add to a write contradicts it, so that it can never be made',

@@ -31,4 +31,9 @@ export interface Attempt<T> {
   readonly behind?: (() => Promise<void>) | undefined
   /** Throws where another attempt is of no use. Default: it throws for values that are taken. */
   readonly refuse?: (failure: WriteFailure) => MaybePromise<void>
+  /**
+   * Finds the document, as `documentOf` names it, that others have changed before a step failed that is about another one.
+   * Then the failure counts as one of that document, and `refuse` is not asked.
+   */
+  readonly findOvertaken?: (failure: WriteFailure) => MaybePromise<string | undefined>
 }

@@ -14,7 +14,8 @@ export function documentOf(step: WriteStep | undefined): string | undefined {
 export const writtenBy = (steps: readonly WriteStep[]): readonly string[] =>
   steps.flatMap((step) => ('require' in step ? [] : (documentOf(step) ?? [])))
 
-function idOf(step: WriteStep): string | undefined {
+/** The `_id` of the document on whose version a step depends; `undefined` as in `documentOf`. */
+export function idOf(step: WriteStep): string | undefined {
   if ('insert' in step) return step.insert._id
   if ('replace' in step) return step.replace._id
   if ('require' in step) return step.version === undefined ? undefined : step.require

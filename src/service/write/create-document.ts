@@ -85,7 +85,8 @@ async function createUnder(
 }
 
 /** The plan of a create. */
-type Insert = Pick<Attempt<Written>, 'behind'> & Required<Omit<Attempt<Written>, 'behind' | 'isTrial'>>
+type Insert = Pick<Attempt<Written>, 'behind'> &
+  Required<Pick<Attempt<Written>, 'steps' | 'done' | 'agreements' | 'refuse'>>
 
 /** The `_id` of a new document. */
 interface Named {

@@ -202,6 +202,12 @@ describe.each(storages)('references that must agree, in %s', (_, create) => {
     const post = (body: Json) => ({ method: 'POST', path: '/tasks', body })
     const remove = (path: string) => ({ method: 'DELETE', path })
     const PROJECT = `/projects/${PA}`
+    const faultsOfHeld = {
+      'a reference': ['/project'],
+      'an array': ['/others/0'],
+      'an object': ['/o/r'],
+      'an array of objects': ['/list/1/r'],
+    } as const
     const TASK = `/tasks/${T1}`
 
     test.each<[what: string, operations: readonly Json[], expected: unknown]>([
@@ -253,6 +259,65 @@ describe.each(storages)('references that must agree, in %s', (_, create) => {
         'an element that was added stays judged',
         [patch(TASK, { others: [PB] }), patch(TASK, { others: [PB, PA] })],
         [400, 'validation_failed', 0, '/operations/0/body/others/0'],
+      ],
+      ...(
+        [
+          ['a reference', { project: PA }],
+          ['an array', { others: [PA] }],
+          ['an object', { o: { r: PA } }],
+          ['an array of objects', { list: [{ x: 'x' }, { r: PA }] }],
+        ] as const
+      ).flatMap(([where, held]): [what: string, operations: readonly Json[], expected: unknown][] => [
+        [
+          `the target leaves a new document, in ${where}`,
+          [post({ team: A, ...held }), patch(PROJECT, { team: B })],
+          [409, 'reference_in_use', 1],
+        ],
+        [
+          `the target leaves a document that was led to it, in ${where}`,
+          [
+            patch(`/tasks/${T2}`, { team: A, ...held }),
+            patch(TASK, { title: 'x' }),
+            patch(PROJECT, { team: null }),
+          ],
+          [409, 'reference_in_use', 2],
+        ],
+        [
+          `the target leaves a document and comes back, in ${where}`,
+          [post({ team: A, ...held }), patch(PROJECT, { team: B }), patch(PROJECT, { team: A })],
+          [201, 200, 200],
+        ],
+        [
+          `a new document follows a target that has left, in ${where}`,
+          [patch(TASK, { project: null }), patch(PROJECT, { team: B }), post({ team: A, ...held })],
+          [
+            ...[400, 'validation_failed', 2],
+            ...faultsOfHeld[where].map((path) => `/operations/2/body${path}`),
+          ],
+        ],
+        [
+          `both sides move apart, the document last, in ${where}`,
+          [
+            patch(`/tasks/${T2}`, { team: A, ...held }),
+            patch(PROJECT, { team: B }),
+            patch(TASK, { team: B }),
+            patch(`/tasks/${T2}`, { team: null }),
+          ],
+          [
+            ...[400, 'validation_failed', 3],
+            ...faultsOfHeld[where].map((path) => `/operations/3/body${path}`),
+          ],
+        ],
+      ]),
+      [
+        'a mismatch stays that of the document where its target changes in something else',
+        [post({ team: B, others: [PA] }), patch(PROJECT, { title: 'x' })],
+        [400, 'validation_failed', 0, '/operations/0/body/others/0'],
+      ],
+      [
+        'of two documents the one that its target has left comes behind the one that disagrees itself',
+        [post({ team: A, others: [PA] }), post({ team: A, project: PB }), patch(PROJECT, { team: B })],
+        [400, 'validation_failed', 1, '/operations/1/body/project'],
       ],
       [
         'what may not be read is refused in its turn',

@@ -62,7 +62,8 @@ export class PendingWrites {
 
   /**
    * What must hold of all that the writes leave behind: first between the documents that were written and those
-   * to which they refer, then of those that refer to them, each in the order of operations.
+   * to which they refer, then of those that refer to them, each in the order of operations. A reference whose target changes
+   * later is one of those that refer to it.
    */
   get agreements(): readonly PendingAgreement[] {
     const last = new Map<string, PendingAgreement>()
@@ -74,8 +75,12 @@ export class PendingWrites {
     const standing = [...last.values()].filter(
       ({ in: collection, id, step }) => step && this.find(collection, id) !== null,
     )
+    const places = new Map(standing.map(({ key }, i) => [key, i]))
+    const isImplied = ({ impliedBy = '' }: PendingAgreement, i: number): boolean =>
+      (places.get(impliedBy) ?? -1) > i
+    const judged = standing.filter((agreement, i) => !isImplied(agreement, i))
     const isOwn = ({ step }: PendingAgreement): boolean => step !== undefined && 'require' in step
-    return [...standing.filter(isOwn), ...standing.filter((agreement) => !isOwn(agreement))]
+    return [...judged.filter(isOwn), ...judged.filter((agreement) => !isOwn(agreement))]
   }
 
   /** Whether a step can never hold, because of what the others do; not where what `stored` gives is in its way, too. */

@@ -8,6 +8,8 @@ export type WriteFailure = Extract<WriteResult, { readonly ok: false }>
 export interface Agreement {
   /** What it is about; in a batch, a later one about the same takes its place. */
   readonly key: string
+  /** The key of one that implies this one: in a batch, where it is later, it takes the place of this one as well. */
+  readonly impliedBy?: string
   /** The document that was written: once it is gone, nothing has to agree with it. */
   readonly in: string
   readonly id: string

@@ -130,6 +130,7 @@ function planReferring(
       return {
         ...own,
         key: keyOf(reference.id),
+        impliedBy: keyOfReferred(match, reference.id),
         step: { in: match.target, require: reference.id, where },
         refuse: () =>
           asker ? invalidFor(asker, collection, [faultOf(reference)], at) : brokenReference(reference, at),
@@ -154,12 +155,15 @@ function planReferred(
   return [
     {
       ...{ in: match.target, id: after._id },
-      key: JSON.stringify([match.target, after._id, '<', match.collection, placeOf(match.ref)]),
+      key: keyOfReferred(match, after._id),
       step: { in: match.collection, refuse: and([refers, not(agreeing)]) },
       refuse: disagreeing,
     },
   ]
 }
+
+const keyOfReferred = ({ target, collection, ref }: Match, id: string): string =>
+  JSON.stringify([target, id, '<', collection, placeOf(ref)])
 
 /** A value that is missing agrees with nothing. */
 const equals = (field: FieldRef, value: Ordered): Filter =>

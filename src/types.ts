@@ -121,6 +121,8 @@ export interface Limits {
   readonly expanded: number
   /** Documents of a bulk create, and operations of a batch. Default 100. */
   readonly bulk: number
+  /** Operations that a hook adds to the write of one document. Default 10. */
+  readonly added: number
   /** Seconds from the request to the first byte of its answer. Default 10. */
   readonly requestSeconds: number
   /** Streams of changes that a process serves; one caller, or one address, has a tenth. Default 1000. */

@@ -12,6 +12,7 @@ export const DEFAULT_LIMITS: Limits = {
   patterns: 10,
   expanded: 100,
   bulk: 100,
+  added: 10,
   requestSeconds: 10,
   subscribers: 1000,
   changesHours: 24,

@@ -31,7 +31,7 @@ export interface Settled {
 export interface Shared {
   /** The documents that were deleted because others were. */
   cascaded: number
-  /** The operations that were asked for. */
+  /** The documents of a bulk, or the operations of a batch; 1 for any other write. */
   readonly asked: number
   /** The operations that hooks have added. */
   added: number
@@ -50,7 +50,7 @@ export interface Hooks<Call> {
   ask(call: Call, write: PlannedWrite): Promise<Settled>
   /**
    * Runs several writes that take effect together, or not at all. Each sees the ones before it. `operations`:
-   * how many of them count for `limits.bulk`.
+   * how many of them the client has asked for.
    */
   together<T>(call: Call, run: (own: Call) => MaybePromise<T>, operations?: number): MaybePromise<T>
 }

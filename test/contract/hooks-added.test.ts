@@ -483,4 +483,88 @@ describe.each(storages)('in %s,', (_, create) => {
     const { status, body } = await send(`DELETE /teams/${team}`)
     expect([status, body.code]).toEqual([403, 'refused'])
   })
+
+  describe('to many documents of one request', () => {
+    const collections = {
+      companies: { schema: { name: text }, permissions },
+      tickets: {
+        schema: { company: refersTo('companies', 'cascade'), entries: { type: 'integer' } },
+        permissions,
+      },
+      audit: { schema: { what: text }, permissions },
+    } as const
+    /** Adds one entry, or as many as the ticket says. */
+    const audited: Hooks = {
+      tickets: {
+        before: ({ operation, before, after }) => ({
+          also: Array.from({ length: Number((after ?? before)?.entries ?? 1) }, () =>
+            post('/audit', { what: operation }),
+          ),
+        }),
+      },
+    }
+    const openAudited = (limits: object = {}) => open({ collections, limits }, audited)
+    const ofAudit = async ({ send }: Pick<ReturnType<typeof open>, 'send'>): Promise<number> =>
+      (await send('GET /audit/count')).body.total
+    const tickets = (length: number, body: object = {}): readonly object[] =>
+      Array.from({ length }, () => body)
+    const bulk = (documents: readonly object[]) => ({ body: { documents } })
+    const batch = (bodies: readonly object[]) => ({
+      body: { operations: bodies.map((body) => post('/tickets', body)) },
+    })
+
+    test('is one entry for each document of a bulk, a batch and a cascade', async () => {
+      const service = openAudited()
+      const { send, make } = service
+      const company = await make('POST /companies')
+      expect((await send('POST /tickets/bulk', bulk(tickets(60, { company })))).status).toBe(201)
+      expect((await send('POST /_batch', batch(tickets(60, { company })))).status).toBe(200)
+      expect(await ofAudit(service)).toBe(120)
+      expect((await send(`DELETE /companies/${company}`)).status).toBe(204)
+      expect([await ofAudit(service), (await send('GET /tickets/count')).body.total]).toEqual([240, 0])
+    })
+
+    test.each([
+      [undefined, 10],
+      [2, 2],
+    ])('is up to limits.added to each, which are %s', async (added, most) => {
+      const service = openAudited({ bulk: 3, ...(added === undefined ? {} : { added }) })
+      const { send } = service
+      expect((await send('POST /tickets', { body: { entries: most } })).status).toBe(201)
+      expect((await send('POST /tickets/bulk', bulk(tickets(3, { entries: most })))).status).toBe(201)
+      expect((await send('POST /_batch', batch(tickets(3, { entries: most })))).status).toBe(200)
+      const more = { entries: most + 1 }
+      for (const [line, sent] of [
+        ['POST /tickets', { body: more }],
+        ['POST /tickets/bulk', bulk([{}, more])],
+        ['POST /_batch', batch([{}, more])],
+      ] as const)
+        expect((await send(line, { ...sent, mayFail: true })).status).toBe(500)
+      expect([await ofAudit(service), (await send('GET /tickets/count')).body.total]).toEqual([7 * most, 7])
+    })
+
+    test('is at most 1,000 in all', async () => {
+      const service = openAudited({ bulk: 1000, added: 500 })
+      const { send, make } = service
+      const company = await make('POST /companies')
+      const refused = async (line: string, sent: object = {}): Promise<unknown> => {
+        const { status, body } = await send(line, sent)
+        return [status, body.code, body.operation]
+      }
+      const beyond = [{ entries: 500 }, { entries: 500 }, {}]
+      expect(await refused('POST /tickets/bulk', bulk(beyond))).toEqual([400, 'validation_failed', undefined])
+      expect(await refused('POST /_batch', batch(beyond))).toEqual([400, 'validation_failed', 2])
+      expect(await ofAudit(service)).toBe(0)
+      for (const { entries = 1 } of beyond as { entries?: number }[])
+        expect((await send('POST /tickets', { body: { company, entries } })).status).toBe(201)
+      const inUse = [409, 'cascade_too_large']
+      expect(await refused(`DELETE /companies/${company}`)).toEqual([...inUse, undefined])
+      const operations = [remove(`/companies/${company}`)]
+      expect(await refused('POST /_batch', { body: { operations } })).toEqual([...inUse, 0])
+      const [{ _id }] = (await send('GET /tickets?q[entries]=1')).body
+      await send(`DELETE /tickets/${_id}`)
+      expect((await send(`DELETE /companies/${company}`)).status).toBe(204)
+      expect(await ofAudit(service)).toBe(1001 + 1 + 1000)
+    })
+  })
 })

@@ -123,8 +123,8 @@ describe('a hook that returns nonsense is a 500, and stores nothing:', () => {
     ['a GET of what is not there', also({ method: 'GET', path: `/log/${idOf(9)}` })],
     ['a second operation that fails', { also: [...entry({ what: 'x' }).also, ...entry({}).also] }],
     [
-      'more operations than limits.bulk',
-      { also: Array.from({ length: 7 }, () => entry({ what: 'x' }).also[0]) },
+      'more operations than limits.added',
+      { also: Array.from({ length: 5 }, () => entry({ what: 'x' }).also[0]) },
     ],
     [
       'more operations than it may list',

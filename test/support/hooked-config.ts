@@ -56,5 +56,5 @@ export const HOOKED = {
     },
   },
   auth: { claims: { crews: { from: 'crews', where: { user: '$user._id' }, take: 'crew' } } },
-  limits: { bulk: 6, documentBytes: 4096 },
+  limits: { bulk: 6, added: 4, documentBytes: 4096 },
 } as const

@@ -29,6 +29,10 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
   patterns: limit('integer', 'Patterns ($regex) of a query.', 10),
   expanded: limit('integer', 'Documents that expand puts into one array of a document.', 100),
   bulk: limit('integer', 'Documents of a bulk create, and operations of a batch.', 100),
+  added: {
+    ...limit('integer', 'Operations that a hook adds to the write of one document.', 10),
+    maximum: 1000,
+  },
   requestSeconds: {
     type: 'number',
     exclusiveMinimum: 0,

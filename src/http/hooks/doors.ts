@@ -65,11 +65,12 @@ export function createDoors(
 
 /** The faults of operations, with paths into them. */
 const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fault[] =>
-  operations.length === 0
-    ? []
-    : routes
-        .judgeBody(batch, { operations })
-        .map((fault) => ({ ...fault, path: fault.path.replace(/^\/operations/, '') }))
+  // Each is a batch of its own: what hooks add does not count for `limits.bulk`.
+  operations.flatMap((operation, i) =>
+    routes
+      .judgeBody(batch, { operations: [operation] })
+      .map((fault) => ({ ...fault, path: fault.path.replace(/^\/operations\/0/, `/${i}`) })),
+  )
 
 /**
  * The operation with other entity tags: a hook has those of documents as its caller sees them, but what it

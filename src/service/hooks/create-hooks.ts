@@ -5,6 +5,7 @@ import type { JsonObject } from '../../types.js'
 import type { Call, Service } from '../call.js'
 import type { Hooks, PlannedWrite, Settled } from '../hooks.js'
 import { invalid } from '../refusals.js'
+import { MAX_CASCADE } from '../write/unset-references.js'
 import { applySet } from './apply-set.js'
 import { blameHook, createOwnRight, type InOwnRight } from './own-right.js'
 import { readResult } from './read-result.js'
@@ -79,6 +80,8 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
   const returned = await runHook(call, write, hook)
   try {
     const { set, also } = readResult(returned, write.after === null)
+    const most = call.service.plan.limits.added
+    if (also.length > most) throw new TypeError(`also has more than ${most} operations (limits.added)`)
     const faults = hook.doors.judge(also)
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
     // They were checked: they are objects.
@@ -142,7 +145,7 @@ const isRefusal = (thrown: unknown): boolean =>
 
 /** Does what a hook wants done, behind the write that it was asked about. */
 async function performAll(call: Call, also: readonly JsonObject[], seeing: Call, hook: Hook): Promise<void> {
-  countAdded(call, also.length, hook)
+  countAdded(call, also.length)
   for (const [i, operation] of also.entries()) {
     const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
     try {
@@ -153,14 +156,11 @@ async function performAll(call: Call, also: readonly JsonObject[], seeing: Call,
   }
 }
 
-/** Counts operations for `limits.bulk`: asking for fewer helps a client, unless a single write has them all. */
-function countAdded({ service, shared }: Call, added: number, { name }: Hook): void {
+/** Counts what hooks add to a request. One hook cannot exceed this bound alone: `limits.added` is at most as large. */
+function countAdded({ shared }: Call, added: number): void {
   if (!shared) throw new Error('a hook can only add to a write that is held back')
   shared.added += added
-  const limit = service.plan.limits.bulk
-  if (shared.asked + shared.added <= limit) return
-  const detail = `With what hooks add, these are more than ${limit} operations.`
-  if (shared.asked > 1) throw new ServiceError('validation_failed', detail)
-  if (shared.cascaded > 0) throw new ServiceError('cascade_too_large', detail)
-  throw new Error(`${name} failed: ${detail}`)
+  if (shared.added <= MAX_CASCADE) return
+  const code = shared.asked > 1 ? 'validation_failed' : 'cascade_too_large'
+  throw new ServiceError(code, `Hooks would add more than ${MAX_CASCADE} operations to these writes.`)
 }

@@ -9,6 +9,11 @@ export type ConsumerChange<C = unknown, N extends CollectionName<C> = Collection
     readonly collection: K
     /** When it was made, by the storage's clock. */
     readonly time: string
+    /**
+     * The `_id` of the caller whose request made it, by a hook or by a cascade, too. `null` for an anonymous caller, for seeds and
+     * for changes from before this was recorded.
+     */
+    readonly by: string | null
   } & (
     | { readonly operation: 'create'; readonly before: null; readonly after: DocumentOf<C, K> }
     | {

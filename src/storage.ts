@@ -120,8 +120,17 @@ export interface Change {
   readonly write: number
   /** When it was written, by the storage's clock, in milliseconds since 1970. */
   readonly time: number
+  /** The `by` of its write; `null` for a write without, and for changes that were recorded before there was a `by`. */
+  readonly by: string | null
   /** Where to read on behind it. */
   readonly position: string
+}
+
+/** The options of a write. */
+export interface WriteOptions {
+  readonly signal?: AbortSignal
+  /** The caller of the write, which is recorded with its changes: at most 1,024 bytes. Default: `null`. */
+  readonly by?: string | null
 }
 
 /** What is asked of the log. */
@@ -176,7 +185,7 @@ export interface StorageAdapter {
    * that change one that a step before it requires in a version or to match. Others that run at the same time may
    * count as if they came behind it.
    */
-  write(steps: readonly WriteStep[], options: { readonly signal?: AbortSignal }): MaybePromise<WriteResult>
+  write(steps: readonly WriteStep[], options: WriteOptions): MaybePromise<WriteResult>
   /**
    * Reads on in the log of the collections whose plans have a `log`. `null`: an empty page that ends behind all
    * that was acknowledged so far.

@@ -90,7 +90,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
       observation?.identify(identity)
       const { caller, session } = identity
-      const call = createCall(service, { deadline, store, caller, session })
+      const own = caller === null ? store : store.by(caller.id)
+      const call = createCall(service, { deadline, store: own, caller, session })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)
       return caller === null ? answered : whenReady(answered, (theirs) => addHeaders(theirs, NO_STORE))

@@ -51,6 +51,8 @@ export interface Store {
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
   within(deadline: Deadline): Store
+  /** The same storage, whose changes are recorded as those of a caller. Default: of none. */
+  by(caller: string | null): Store
 }
 
 /** Reads on in the log of changes (see `StorageAdapter.changes`). */
@@ -80,11 +82,13 @@ class DeadlineStore implements Store {
   readonly #adapter: StorageAdapter
   readonly #deadline: Deadline
   readonly #turns: Turns
+  readonly #caller: string | null
 
-  constructor(adapter: StorageAdapter, deadline: Deadline, turns: Turns) {
+  constructor(adapter: StorageAdapter, deadline: Deadline, turns: Turns, caller: string | null = null) {
     this.#adapter = adapter
     this.#deadline = deadline
     this.#turns = turns
+    this.#caller = caller
   }
 
   read(access: ReadAccess): Reader {
@@ -119,7 +123,7 @@ class DeadlineStore implements Store {
         if (taken.length > 0) return new LeftToOthers(taken)
       }
       this.#deadline.enter(isTrial ? 'read' : 'write')
-      return whenReady(this.#adapter.write(all, new Asked(this.#deadline)), (result) => {
+      return whenReady(this.#adapter.write(all, new AskedWrite(this.#deadline, this.#caller)), (result) => {
         if (result.ok) return done
         const broken = judging[result.step - steps.length]
         // The next attempt judges its own references anew, where the body can name them.
@@ -136,7 +140,13 @@ class DeadlineStore implements Store {
   }
 
   within(deadline: Deadline): Store {
-    return new DeadlineStore(this.#adapter, deadline, this.#turns)
+    return new DeadlineStore(this.#adapter, deadline, this.#turns, this.#caller)
+  }
+
+  by(caller: string | null): Store {
+    return caller === this.#caller
+      ? this
+      : new DeadlineStore(this.#adapter, this.#deadline, this.#turns, caller)
   }
 }
 
@@ -213,6 +223,15 @@ class Asked {
   constructor(deadline: Deadline) {
     this[DEADLINE] = deadline
     if (!deadline.isUnhurried) Object.defineProperty(this, 'signal', SIGNAL)
+  }
+}
+
+class AskedWrite extends Asked {
+  readonly by: string | null
+
+  constructor(deadline: Deadline, by: string | null) {
+    super(deadline)
+    this.by = by
   }
 }
 

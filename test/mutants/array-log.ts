@@ -98,7 +98,7 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
     async write(steps, options) {
       const result = await inner.write(steps, options)
       const copies = structuredClone(steps)
-      const changes = (result.ok ? recordPlainly(store, copies, plans) : undefined) ?? []
+      const changes = (result.ok ? recordPlainly(store, copies, plans, options.by) : undefined) ?? []
       const recorded = parts.record(changes, copies, result.ok)
       const write = parts.number(writes++)
       log = parts.append(

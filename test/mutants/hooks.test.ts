@@ -45,6 +45,7 @@ const oneByOne = (store: Store): Store => ({
   read: (access) => store.read(access),
   own: (collection) => store.own(collection),
   within: (deadline) => oneByOne(store.within(deadline)),
+  by: (caller) => oneByOne(store.by(caller)),
   async write(attempt) {
     let behind: (() => Promise<void>) | undefined
     const done = await store.write(async () => {

@@ -46,6 +46,14 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
     'the changes of a write lie in the order of UTF-16',
     { record: (changes) => [...changes].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) },
   ],
+  [
+    'who has written is forgotten',
+    { record: (changes) => changes.map((change) => ({ ...change, by: null })) },
+  ],
+  [
+    'who has written is one for all writes',
+    { record: (changes) => changes.map((change) => ({ ...change, by: 'ann' })) },
+  ],
   ['two writes have one number', { number: (writes) => writes >> 1 }],
   [
     'a write that is refused is recorded',
@@ -55,7 +63,7 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
           ? changes
           : steps.flatMap((step) =>
               'insert' in step
-                ? [{ in: step.in, id: step.insert._id, before: null, after: step.insert }]
+                ? [{ in: step.in, id: step.insert._id, before: null, after: step.insert, by: null }]
                 : [],
             ),
     },
@@ -67,7 +75,9 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
         ...changes,
         ...steps.flatMap((step) => {
           if (!('insert' in step) || changes.some(({ id }) => id === step.insert._id)) return []
-          return step.in === 'things' ? [{ in: step.in, id: step.insert._id, before: null, after: null }] : []
+          return step.in === 'things'
+            ? [{ in: step.in, id: step.insert._id, before: null, after: null, by: null }]
+            : []
         }),
       ],
     },

@@ -71,7 +71,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
         yield documents.slice(i, i + BATCH)
     },
     count: (name, filter, options) => countDocuments(find(name), filter, () => options.signal),
-    write: (steps) => writeSteps(steps, find, log),
+    write: (steps, { by = null }) => writeSteps(steps, find, log, by),
     changes: log.changes,
     async close() {},
   }

@@ -25,6 +25,7 @@ export function writeSteps(
   steps: readonly WriteStep[],
   find: (name: string) => Held,
   log: ChangeLog,
+  by: string | null,
 ): WriteResult {
   const done: Done[] = []
   for (const [i, step] of steps.entries()) {
@@ -35,7 +36,7 @@ export function writeSteps(
   }
   tidyAll(done)
   const touched = done.filter(isLogged)
-  if (touched.length > 0) log.record(touched)
+  if (touched.length > 0) log.record(touched, by)
   return { ok: true, removed: done.filter(({ after }) => !after).length }
 }
 

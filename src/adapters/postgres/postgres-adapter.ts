@@ -1,7 +1,14 @@
 import { ConfigError } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
 import { BOOLEAN, type Expectations, judgeOptions } from '../../options.js'
-import type { CollectionPlan, IndexPlan, StorageAdapter, WriteResult, WriteStep } from '../../storage.js'
+import type {
+  CollectionPlan,
+  IndexPlan,
+  StorageAdapter,
+  WriteOptions,
+  WriteResult,
+  WriteStep,
+} from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
 import type { SqlEngine } from '../sql/engine.js'
@@ -23,6 +30,8 @@ import { isLarge } from './write/is-large.js'
 import { explainTaken, writeSteps } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
+
+type WriteCaller = Caller & Pick<WriteOptions, 'by'>
 
 /** Either a `connectionString`, for the adapter's own pool, or a `pool` of the host. */
 export interface PostgresAdapterOptions {
@@ -80,14 +89,18 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const create = createCreate(engine, use, watch, logPlans)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
-  const apply = (steps: readonly WriteStep[], caller: Caller): Promise<Outcome> => {
+  const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<Outcome> => {
     const [step, ...others] = steps
     if (step && 'insert' in step && others.length === 0) return create(step, caller)
     const manner = { mayBeLong: isLarge(steps), writes: true }
-    return use((session) => writeSteps(session, engine, steps, logPlans), caller, manner)
+    return use(
+      (session) => writeSteps(session, engine, { steps, by: caller.by ?? null }, logPlans),
+      caller,
+      manner,
+    )
   }
 
-  const write = async (steps: readonly WriteStep[], caller: Caller): Promise<WriteResult> => {
+  const write = async (steps: readonly WriteStep[], caller: WriteCaller): Promise<WriteResult> => {
     if (steps.length === 0) return { ok: true, removed: 0 }
     const outcome = await apply(steps, caller)
     if (!('taken' in outcome)) return outcome

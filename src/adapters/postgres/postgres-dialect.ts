@@ -100,6 +100,8 @@ const createLog = (log: string, head: string): readonly string[] => [
   `CREATE UNIQUE INDEX _log_write ON ${log} (write, id, collection) WHERE position IS NULL AND write IS NOT NULL`,
   `CREATE TABLE ${head} (log text NOT NULL, last bigint NOT NULL, dropped bigint NOT NULL)`,
   `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
+  // Logs of earlier versions lack it: their processes write on without.
+  `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
 ]
 
 /**

@@ -6,6 +6,7 @@ import type {
   Listed,
   ListQuery,
   MaybePromise,
+  WriteOptions,
   WriteResult,
   WriteStep,
 } from '../../storage.js'
@@ -42,7 +43,7 @@ export interface Database {
   /** Reads the next documents of the rest of a list. */
   listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
-  write(steps: readonly WriteStep[], signal: AbortSignal | undefined): Promise<WriteResult>
+  write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
   /** Reads the log, and waits for changes. */
   changes(query: LogQuery): Promise<ChangePage>
   close(): Promise<void>
@@ -157,7 +158,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
         const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
         return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
       }),
-    write: (steps, signal) =>
+    write: (steps, options) =>
       writeSurveyed(
         {
           queue,
@@ -171,7 +172,7 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
           },
         },
         steps,
-        signal,
+        options,
       ),
     changes: (query) =>
       bell.readWhenRung(

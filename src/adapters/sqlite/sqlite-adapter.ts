@@ -67,8 +67,8 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
       }
     },
     count: (collection, filter, options) => explained(() => use().count(collection, filter, options)),
-    async write(steps, { signal }) {
-      return use().write(steps, signal)
+    async write(steps, options) {
+      return use().write(steps, options)
     },
     async changes(after, query) {
       return explained(() => use().changes({ ...query, after, ...(after === null ? { wait: 0 } : {}) }))

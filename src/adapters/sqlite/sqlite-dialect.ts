@@ -65,6 +65,8 @@ const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
   `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
   `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (${NEW_NAME}, '[0,"",""]')`,
+  // Logs of earlier versions lack it: their processes write on without.
+  `ALTER TABLE ${quoteName(LOG)} ADD COLUMN caller TEXT`,
 ]
 
 const nativeLimit = (limit: number | null): number => limit ?? -1

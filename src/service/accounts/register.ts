@@ -36,7 +36,8 @@ export interface Registered extends Ignoring {
  * the identifier learns that it was taken.
  */
 export async function register(call: Call, auth: AuthPlan, body: JsonObject): Promise<Registered> {
-  const stranger = createCall(call.service, { ...call, caller: null, session: undefined })
+  const store = call.store.by(null)
+  const stranger = createCall(call.service, { ...call, store, caller: null, session: undefined })
   const { user, isTaken, registered } = auth.requiresVerified
     ? await registerQuietly(stranger, auth, body)
     : { ...(await write(stranger, auth, (own) => planAnew(own, auth, body))), isTaken: false }

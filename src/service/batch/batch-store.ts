@@ -114,8 +114,12 @@ export class BatchStore implements Store, Stage {
     })
   }
 
-  /** The time of an operation is that of its batch. */
+  /** The time of an operation is that of its batch, and so is the caller of what it writes. */
   within(): Store {
+    return this
+  }
+
+  by(): Store {
     return this
   }
 

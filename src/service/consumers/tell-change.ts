@@ -16,11 +16,12 @@ export const nameChange = ({ in: collection, id, before, after }: Change): strin
  */
 export function tellChange(
   collection: Collection,
-  { before, after, time }: Change,
+  { before, after, time, by }: Change,
 ): ConsumerChange | undefined {
   const shown = showStored(collection, before, after)
   if (isEqualJson(shown.before, shown.after)) return undefined
-  const change = { collection: collection.name, time: formatTimestamp(time), ...shown }
+  // A custom adapter may be older than `by`.
+  const change = { collection: collection.name, time: formatTimestamp(time), by: by ?? null, ...shown }
   // The operation says which of the documents there are.
   return Object.freeze(change) as ConsumerChange
 }

@@ -82,6 +82,10 @@ class BlamingStore implements Store {
     return this
   }
 
+  by(): Store {
+    return this
+  }
+
   readonly #blamed = (refuse: () => unknown) => (): unknown => this.#blame(refuse())
 
   #blaming<T>(planned: Attempt<T>): Attempt<T> {

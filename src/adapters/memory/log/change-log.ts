@@ -19,7 +19,7 @@ export interface Touched extends Pick<Change, 'in' | 'before' | 'after'> {
 /** The log of an adapter. */
 export interface ChangeLog {
   /** Records what the steps of one write did. */
-  record(touched: readonly Touched[]): void
+  record(touched: readonly Touched[], by: string | null): void
   readonly changes: NonNullable<StorageAdapter['changes']>
 }
 
@@ -93,13 +93,13 @@ export function createChangeLog(
   }
 
   return {
-    record(touched) {
+    record(touched, by) {
       const time = Date.now()
       const changes = touched.length === 1 ? touched : mergeTouched(touched)
       const write = ++writes
       for (const { in: collection, before: old, after: young, log } of changes) {
         const [before, after] = [leaveOut(old, log), leaveOut(young, log)]
-        kept.push({ in: collection, id: (old ?? young)?._id ?? '', before, after, write, time })
+        kept.push({ in: collection, id: (old ?? young)?._id ?? '', before, after, write, time, by })
       }
       drop(changes.length * DROPPED)
       bell.ring()

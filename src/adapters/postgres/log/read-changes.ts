@@ -24,6 +24,7 @@ type Row = readonly [
   position: number,
   label: number | null,
   time: number,
+  by: string | null,
   collection: string,
   id: string,
   before: StoredDocument | null,
@@ -49,7 +50,7 @@ export function createReadChanges(dialect: SqlDialect, use: Connections['use'], 
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted one after another, until the limit: later ones never.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
-written AS MATERIALIZED (SELECT json_build_array(position, write, ${MILLISECONDS}, collection, id, before, after)::text AS change FROM page),
+written AS MATERIALIZED (SELECT json_build_array(position, write, ${MILLISECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
 SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
 (SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
@@ -91,8 +92,8 @@ FROM ${heads}`
     const positionOf = (place: number, time: number): string =>
       printPosition({ log, place: [timeline, place], time })
     const changes = (rows as readonly Row[]).map(
-      ([place, label, time, collection, id, before, after]): Change => ({
-        ...{ in: collection, id, before, after, time },
+      ([place, label, time, by, collection, id, before, after]): Change => ({
+        ...{ in: collection, id, before, after, time, by },
         // A write of one statement has no label, and one change.
         write: label ?? -place,
         position: positionOf(place, time),

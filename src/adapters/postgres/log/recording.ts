@@ -24,13 +24,20 @@ const drawLabel = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEG
  * the document is locked. With a label, the changes of several statements belong together, and a second one of a
  * document joins the first.
  */
-export function createRecording(engine: SqlEngine, plans: LogPlans, isOneStatement: boolean): ManyRecording {
+export function createRecording(
+  engine: SqlEngine,
+  plans: LogPlans,
+  { isOneStatement, by }: { readonly isOneStatement: boolean; readonly by: string | null },
+): ManyRecording {
   const label = isOneStatement ? null : drawLabel()
   const { dialect } = engine
   return {
     of(collection) {
       const plan = plans.of(collection)
-      return plan && createRecorder(engine, { collection, plan, label })
+      return (
+        plan &&
+        createRecorder(engine, { collection, plan, label, by: (bind) => `${bind(printBy(by))}::jsonb ->> 0` })
+      )
     },
     forget: writeStatement(
       dialect,
@@ -45,29 +52,41 @@ interface Target {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
+  /** Gives the expression of the caller. */
+  readonly by: (bind: Bind) => string
 }
+
+/** A caller, who may be absent, as a parameter: a list in JSON. */
+export const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
 
 type Column = 'before' | 'after'
 
 /** Records the rows of `changed`, which has the `id` of each document and some of these columns. */
 function recordChanged(
   { table }: SqlDialect,
-  { collection, plan: { omit }, label }: Target,
+  { collection, plan: { omit }, label, by }: Target,
   columns: readonly Column[],
   bind: Bind,
 ): string {
   const omitted = omit.length > 0 ? ` - ARRAY[${omit.map(quoteText).join(', ')}]` : ''
-  const names = ['collection', 'id', ...columns]
-  const values = [quoteText(collection), 'changed.id', ...columns.map((name) => `changed.${name}${omitted}`)]
+  const names = ['caller', 'collection', 'id', ...columns]
+  const values = [
+    `(${by(bind)})`,
+    quoteText(collection),
+    'changed.id',
+    ...columns.map((name) => `changed.${name}${omitted}`),
+  ]
   const insert = (more: readonly string[], value: readonly string[]): string =>
     `INSERT INTO ${table(LOG)} (${[...more, ...names].join(', ')}) SELECT ${[...value, ...values].join(', ')} FROM changed`
   if (label === null) return insert([], [])
   return `${insert(['write'], [`(${bind(label)})::bigint`])} ON CONFLICT (write, id, collection) WHERE position IS NULL AND write IS NOT NULL DO UPDATE SET after = excluded.after`
 }
 
-/** Records the documents that a statement has inserted, each as a write of its own. */
-export const recordInserted = (dialect: SqlDialect, collection: string, plan: LogPlan): string =>
-  recordChanged(dialect, { collection, plan, label: null }, ['after'], () => '')
+/** Records the documents that a statement has inserted, each as a write of its own. `by`: the expression of the caller. */
+export const recordInserted = (
+  dialect: SqlDialect,
+  target: Pick<Target, 'collection' | 'plan'> & { readonly by: string },
+): string => recordChanged(dialect, { ...target, label: null, by: () => target.by }, ['after'], () => '')
 
 /** What a statement returns of a document that it has inserted. */
 export const INSERTED = '_id AS id, document AS after'

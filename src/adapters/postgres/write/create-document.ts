@@ -1,4 +1,4 @@
-import type { LogPlan, StoredDocument, WriteStep } from '../../../storage.js'
+import type { LogPlan, StoredDocument, WriteOptions, WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import type { Outcome } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
@@ -8,7 +8,7 @@ import type { Caller, Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { explainWrite, isLost, isRepeatable, outcomeUnknown } from '../faults.js'
-import { INSERTED, recordInserted } from '../log/recording.js'
+import { INSERTED, printBy, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
 /** The most characters of a document that is created with others. */
@@ -20,30 +20,40 @@ const PATIENCE = 50
 /** Creates a document. */
 export type Create = (
   step: Extract<WriteStep, { readonly insert: StoredDocument }>,
-  caller: Caller,
+  caller: Caller & Pick<WriteOptions, 'by'>,
 ) => Promise<Outcome>
 
 /** A document that will be created. */
 interface Fresh {
   readonly id: string
   readonly text: string
+  readonly by: string | null
   readonly mayBeLong?: boolean
 }
+
+/** The callers of documents, by `_id`. */
+const printCallers = (fresh: readonly Fresh[]): string =>
+  JSON.stringify(Object.fromEntries(fresh.flatMap(({ id, by }) => (by === null ? [] : [[id, by]]))))
 
 const DONE: Outcome = { ok: true, removed: 0 }
 
 /** The statements that create a document, and several; with `plan` they record it. */
 function writeCreates(dialect: SqlDialect, collection: string, plan: LogPlan | undefined) {
   const table = dialect.table(collection)
-  const record = plan && recordInserted(dialect, collection, plan)
+  const record = (by: string): string | undefined => plan && recordInserted(dialect, { collection, plan, by })
+  const [recordOne, recordAll] = [record('$3::text::jsonb ->> 0'), record('$2::text::jsonb ->> changed.id')]
   const one = `INSERT INTO ${table} (_id, document) VALUES ($1::text, $2::text::jsonb)`
   // A value that somebody else is about to take keeps only those waiting who want it: they are done alone. Over a host's
   // pool nothing else says so.
   const patience = `SELECT set_config('lock_timeout', '${PATIENCE}ms', true) AS is_set`
   const all = `WITH patience AS MATERIALIZED (${patience}),
-changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${record ? INSERTED : '_id AS id'})${record ? `,\nrecorded AS (${record})` : ''}
+changed AS (INSERT INTO ${table} (_id, document) SELECT document ->> '_id', document FROM patience, jsonb_array_elements($1::text::jsonb) AS document ON CONFLICT DO NOTHING RETURNING ${recordAll ? INSERTED : '_id AS id'})${recordAll ? `,\nrecorded AS (${recordAll})` : ''}
 SELECT json_agg(id)::text FROM changed`
-  return { one: record ? `WITH changed AS (${one} RETURNING ${INSERTED}) ${record}` : one, all }
+  return {
+    one: recordOne ? `WITH changed AS (${one} RETURNING ${INSERTED}) ${recordOne}` : one,
+    all,
+    isRecorded: plan !== undefined,
+  }
 }
 
 /** How documents are created in a collection. */
@@ -65,9 +75,10 @@ function createIn(
   return {
     leaving: outcomeUnknown,
     async together(fresh, caller) {
-      const { all } = write()
+      const { all, isRecorded } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
-      const creating = use(({ write }) => write(all, [list], PATIENCE), caller, { writes: true })
+      const values = isRecorded ? [list, printCallers(fresh)] : [list]
+      const creating = use(({ write }) => write(all, values, PATIENCE), caller, { writes: true })
       const { rows } = await creating.catch((thrown: unknown) => {
         throw isLost(thrown) ? explainWrite(thrown) : thrown
       })
@@ -76,16 +87,17 @@ function createIn(
       // Which value is taken is found out alone.
       return fresh.map(({ id }) => (created.delete(id) ? DONE : undefined))
     },
-    alone({ id, text, mayBeLong = false }, caller) {
+    alone({ id, text, by, mayBeLong = false }, caller) {
       const toOutcome = (thrown: unknown): Outcome => {
         const index = takenBy(thrown)
         if (index === undefined) throw isRepeatable(thrown) ? thrown : explainWrite(thrown)
         const document = JSON.parse(text) as StoredDocument
         return { taken: { step: 0, collection, document, isNew: true, index } }
       }
-      const { one } = write()
+      const { one, isRecorded } = write()
+      const values = isRecorded ? [id, text, printBy(by)] : [id, text]
       const creating = ({ write }: Session): Promise<Outcome> =>
-        write(one, [id, text]).then(() => DONE, toOutcome)
+        write(one, values).then(() => DONE, toOutcome)
       return use(creating, caller, { mayBeLong, writes: true })
     },
   }
@@ -103,7 +115,7 @@ export function createCreate(
   return (step, caller) => {
     const { in: collection, insert } = step
     const text = JSON.stringify(insert)
-    const fresh = { id: insert._id, text }
+    const fresh = { id: insert._id, text, by: caller.by ?? null }
     if (text.length <= SMALL) return batches(collection)(fresh, caller)
     return workOf(collection).alone({ ...fresh, mayBeLong: isLarge([step]) }, caller)
   }

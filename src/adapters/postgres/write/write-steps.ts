@@ -48,10 +48,12 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
 export async function writeSteps(
   session: Session,
   plain: SqlEngine,
-  steps: readonly WriteStep[],
+  { steps, by }: { readonly steps: readonly WriteStep[]; readonly by: string | null },
   plans: LogPlans,
 ): Promise<Outcome> {
-  const recording = plans.records(steps) ? createRecording(plain, plans, isOneStatement(steps)) : undefined
+  const recording = plans.records(steps)
+    ? createRecording(plain, plans, { isOneStatement: isOneStatement(steps), by })
+    : undefined
   const engine = recording ? { ...plain, recording } : plain
   try {
     return await writeOnce(

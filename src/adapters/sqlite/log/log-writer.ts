@@ -11,7 +11,7 @@ import { createRecordings, UNDO } from './recording.js'
 /** Records what is written through a connection. */
 export interface LogWriter {
   /** Begins to record a write in the open transaction; `undefined` where none of its collections is logged. */
-  begin(steps: readonly WriteStep[]): Recorded | undefined
+  begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined
   /** Called before the open transaction is committed. */
   beforeCommit(): void
   /** Called when the transaction is over. */
@@ -88,11 +88,11 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
     return first
   }
   return {
-    begin(steps) {
+    begin(steps, by) {
       if (!plans.records(steps)) return undefined
       last = 1 + (last ?? readHead(connection).last[0])
       due += steps.length * DROPPED
-      const numbered = { write: last, time: Date.now() }
+      const numbered = { write: last, time: Date.now(), by }
       return { recording: recordingOf(numbered), undo: () => void connection.run(UNDO, [numbered.write]) }
     },
     beforeCommit() {

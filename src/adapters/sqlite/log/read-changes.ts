@@ -10,11 +10,12 @@ import { BEHIND, comparePlaces, isPlace, type Place, readHead } from './place.js
 export type LogQuery = ChangeQuery & { readonly after: string | null }
 
 /** A row as one text: cheaper than columns, and parsed at once. */
-const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
+const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
 
 type Row = readonly [
   ...place: Place,
   time: number,
+  by: string | null,
   before: StoredDocument | null,
   after: StoredDocument | null,
 ]
@@ -44,9 +45,9 @@ function* readPage(
     if (more) break
     slice.left -= text.length / CHARACTERS
     if (slice.left <= 0) yield
-    const [write, id, collection, time, before, became] = JSON.parse(text) as Row
+    const [write, id, collection, time, by, before, became] = JSON.parse(text) as Row
     const position = positionOf([write, id, collection], time)
-    changes.push({ in: collection, id, before, after: became, write, time, position })
+    changes.push({ in: collection, id, before, after: became, write, time, by, position })
   }
   const position = changes.at(-1)?.position ?? positionOf(start, Date.now())
   return { changes, position, more, gap: !isKnown }

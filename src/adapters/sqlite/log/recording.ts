@@ -8,13 +8,18 @@ const TABLE = quoteName(LOG)
 
 /** The changes of one write are sorted by a key of their table; a second one of a document joins the first. */
 const record = (rows: string): string =>
-  `INSERT INTO ${TABLE} (write, time, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
+  `INSERT INTO ${TABLE} (write, time, caller, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
 
-/** A write, and when it is made. */
+/** A write, when it is made, and by which caller. */
 export interface NumberedWrite {
   readonly write: number
   readonly time: number
+  readonly by: string | null
 }
+
+/** A text that may be absent, as a parameter and as its value. */
+const printBy = (by: string | null): string => JSON.stringify(by === null ? [] : [by])
+const BY = `json_extract(?, '$[0]')`
 
 /** Takes back all that was recorded of a write. */
 export const UNDO = `DELETE FROM ${TABLE} WHERE write = ?`
@@ -43,12 +48,12 @@ function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
   const names = omit.map((name) => `'$.${quoteName(name).replaceAll("'", "''")}'`)
   const leaveOut = (text: string): string =>
     omit.length > 0 ? `json_remove(${[text, ...names].join(', ')})` : text
-  const inserted = record(`VALUES (?, ?, ?, ?, NULL, ${leaveOut('?')})`)
+  const inserted = record(`VALUES (?, ?, ${BY}, ?, ?, NULL, ${leaveOut('?')})`)
   const found = (text: string, after: string): string =>
-    record(`SELECT ?, ?, ?, _id, ${leaveOut('document')}, ${after} FROM (${text}) AS found WHERE TRUE`)
+    record(`SELECT ?, ?, ${BY}, ?, _id, ${leaveOut('document')}, ${after} FROM (${text}) AS found WHERE TRUE`)
   const replaced = found(statements.current(collection, '', 0).text, leaveOut('?'))
-  return ({ write, time }) => {
-    const place = [write, time, collection]
+  return ({ write, time, by }) => {
+    const place = [write, time, printBy(by), collection]
     return {
       insert(document) {
         const insert = statements.insert(collection, document)

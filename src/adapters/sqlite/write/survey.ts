@@ -1,5 +1,5 @@
 import type { Filter } from '../../../filter/filter.js'
-import type { ListQuery, MaybePromise, WriteResult, WriteStep } from '../../../storage.js'
+import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } from '../../../storage.js'
 import { explain } from '../faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 
@@ -31,10 +31,10 @@ const OVERTAKEN = Symbol('overtaken')
 export function writeSurveyed(
   surveyor: Surveyor,
   steps: readonly WriteStep[],
-  signal: AbortSignal | undefined,
+  { signal, by = null }: WriteOptions,
 ): Promise<WriteResult> {
   const long = steps.filter((step) => 'refuse' in step && surveyor.isLong(step.in, step.refuse))
-  const plain: QueuedWrite = { steps, signal, suspects: () => undefined, verify: () => {} }
+  const plain: QueuedWrite = { steps, signal, by, suspects: () => undefined, verify: () => {} }
   return long.length === 0 ? surveyor.queue.write(plain) : writeLong(surveyor, plain, long)
 }
 

@@ -24,6 +24,7 @@ export interface WriteQueue {
 export interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
+  readonly by: string | null
   readonly suspects: Suspects
   /** Called inside the transaction: throws if what the write depends on has changed. */
   readonly verify: () => void
@@ -210,12 +211,12 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
 /** Runs a write so that nothing is left of it where it fails. Throws only where the whole transaction is lost. */
 function* runAlone(
   { connection, log }: Target,
-  { steps, suspects, verify }: Waiting,
+  { steps, by, suspects, verify }: Waiting,
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
   // A savepoint copies every page that is written after it.
   const isSaved = !isOneStatement(steps)
-  const recorded = log.begin(steps)
+  const recorded = log.begin(steps, by)
   const end = (isOk: boolean): void => {
     if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
     else if (!isOk) recorded?.undo()

@@ -10,13 +10,14 @@ export type PlainChange = Omit<Change, 'write' | 'time' | 'position'>
 export type PlainStore = ReadonlyMap<string, Documents>
 
 /**
- * Applies steps to the documents of some collections, if all of them succeed. Gives what must be in the log;
+ * Applies steps to the documents of some collections, if all of them succeed, as a write by a caller. Gives what must be in the log;
  * `undefined` where a step is refused.
  */
 export function recordPlainly(
   store: PlainStore,
   steps: readonly WriteStep[],
   plans: readonly CollectionPlan[],
+  by: string | null = null,
 ): readonly PlainChange[] | undefined {
   const left = new Map([...store].map(([name, documents]) => [name, new Map(documents)]))
   const written = new Map<string, PlainChange>()
@@ -28,7 +29,7 @@ export function recordPlainly(
       if (before.get(id) === documents.get(id)) continue
       const key = JSON.stringify([step.in, id])
       const first = written.get(key)?.before ?? store.get(step.in)?.get(id) ?? null
-      written.set(key, { in: step.in, id, before: first, after: documents.get(id) ?? null })
+      written.set(key, { in: step.in, id, before: first, after: documents.get(id) ?? null, by })
     }
   }
   for (const [name, documents] of left) {

@@ -69,8 +69,20 @@ export const keepCases: readonly AdapterCase[] = [
       const documents = Array.from({ length: 700 }, (_, i) => documentOf(`${1000 + i}`))
       await insertAll(adapter, 'things', documents)
       await adapter.write([{ in: 'things', remove: { kind: 'and', filters: [] } }], {})
-      const inserted = documents.map((after) => ({ in: 'things', id: after._id, before: null, after }))
-      const removed = documents.map((before) => ({ in: 'things', id: before._id, before, after: null }))
+      const inserted = documents.map((after) => ({
+        in: 'things',
+        id: after._id,
+        before: null,
+        after,
+        by: null,
+      }))
+      const removed = documents.map((before) => ({
+        in: 'things',
+        id: before._id,
+        before,
+        after: null,
+        by: null,
+      }))
       await checkLog(adapter, start, [...inserted, ...removed], 'of 1,400 changes')
     },
     [loggedPlan('things', { keep: HOUR }), loggedPlan('others', { keep: 0 })],

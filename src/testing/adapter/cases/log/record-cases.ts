@@ -15,16 +15,20 @@ const S = fieldOf('s', 'string')
 
 const emptyStore = () => new Map(LOGGED.map(({ name }) => [name, new Map()]))
 
-/** Writes, and compares the log with that of plain maps after each write. */
+/** The callers of some writes, in turn. */
+const CALLERS = [null, 'ann', '0190163d-8694-7000-8000-000000004001', 'a "\u{1f600}" \\ \'of\' all'] as const
+
+/** Writes by several callers, and compares the log with that of plain maps after each write. */
 async function checkWrites(
   adapter: LoggingAdapter,
   writes: readonly (readonly WriteStep[])[],
 ): Promise<void> {
   const store = emptyStore()
   let position = await findEnd(adapter)
-  for (const steps of writes) {
-    const expected = recordPlainly(store, steps, LOGGED)
-    const result = await adapter.write(steps, {})
+  for (const [i, steps] of writes.entries()) {
+    const by = CALLERS[i % CALLERS.length] ?? null
+    const expected = recordPlainly(store, steps, LOGGED, by)
+    const result = await adapter.write(steps, { by })
     check(result.ok === (expected !== undefined), `write of ${print(steps)}: ${print(plainResult(result))}`)
     position = await checkLog(adapter, position, expected ?? [], `after ${print(steps)}`)
   }
@@ -164,14 +168,23 @@ export const recordCases: readonly AdapterCase[] = [
   logCase('documents that arrive together each have their change', async (first, second) => {
     const start = await findEnd(first)
     const documents = Array.from({ length: 60 }, (_, i) => documentOf(`id${i}`, { n: i }))
+    const callerOf = (i: number): string => `caller ${i}`
     await Promise.all(
       documents.map((document, i) =>
-        (i % 2 ? first : second).write([{ in: 'things', insert: document }], {}),
+        (i % 2 ? first : second).write(
+          [{ in: 'things', insert: document }],
+          i % 3 ? { by: callerOf(i) } : {},
+        ),
       ),
     )
     const { changes } = await readLog(second, start)
-    const expected = documents.map((after) => ({ in: 'things', id: after._id, before: null, after }))
-    const told = changes.map(({ in: name, id, before, after }) => print({ in: name, id, before, after }))
+    const expected = documents.map((after, i) => ({
+      ...{ in: 'things', id: after._id, before: null, after },
+      by: i % 3 ? callerOf(i) : null,
+    }))
+    const told = changes.map(({ in: name, id, before, after, by }) =>
+      print({ in: name, id, before, after, by }),
+    )
     check(
       told.length === 60 && new Set(told).size === 60 && expected.every((one) => told.includes(print(one))),
       `60 creates at once gave ${told.length} changes`,

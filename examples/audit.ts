@@ -1,4 +1,4 @@
-// Keeps what each invoice was and became, in a collection that nobody changes. A consumer may be told of a change
+// Keeps what each invoice was and became, and which caller changed it, in a collection that nobody changes. A consumer may be told of a change
 // twice: its id is a unique field, so that the second entry is refused. To run it: npx tsx audit.ts
 import { createCollectionService, createMemoryAdapter, defineConfig } from 'collection-service'
 import { createClient, isClientError } from 'collection-service/client'
@@ -16,6 +16,7 @@ const config = defineConfig({
         operation: { type: 'string', enum: ['create', 'update', 'delete'], required: true },
         invoice: { type: 'string', index: true, required: true },
         at: { type: 'timestamp', required: true },
+        by: { type: 'string', index: true },
         before: { type: 'json' },
         after: { type: 'json' },
       },
@@ -28,10 +29,11 @@ export const service = createCollectionService(config, createMemoryAdapter(), {
   consumers: {
     audit: {
       collections: ['invoices'],
-      async handle({ operation, before, after, time }, { id }) {
+      async handle({ operation, before, after, time, by }, { id }) {
         const entry = {
           ...{ change: id, operation, at: time },
           invoice: operation === 'delete' ? before._id : after._id,
+          ...(by === null ? {} : { by }),
           ...(before && { before }),
           ...(after && { after }),
         }

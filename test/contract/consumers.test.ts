@@ -9,6 +9,7 @@ import {
   createMemoryAdapter,
   type StorageAdapter,
 } from '../../src/index.js'
+import { readStream } from '../support/event-streams.js'
 import { createTestService, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { until } from '../support/until.js'
@@ -74,6 +75,61 @@ function open(adapter: StorageAdapter, consumers: { readonly [name: string]: Con
 const lend = (adapter: StorageAdapter): StorageAdapter => ({ ...adapter, async close() {} })
 
 describe.each(storages)('a consumer, in %s,', (_, createStorage) => {
+  test('is told whose request made a change, also what goes along, and events do not tell', async () => {
+    const adapter = createStorage()
+    const { told, consumer } = remember(['notes', 'tags', 'users'])
+    const service = createTestService(config, {
+      ...{ adapter, consumers: { audit: consumer } },
+      hooks: {
+        tags: {
+          before: ({ operation, after }: { operation: string; after: { note?: string } | null }) =>
+            operation === 'create' && after?.note !== undefined
+              ? { also: [{ method: 'PATCH', path: `/notes/${after.note}`, body: { text: 'tagged' } }] }
+              : undefined,
+        },
+      } as never,
+    })
+    opened.push(service)
+    await service.handler.ready()
+    const stream = readStream(await service.handler(new Request('http://service.test/notes/changes')))
+    const ann = { caller: { id: 'ann' } }
+    const { id, token } = await service.register({ email: 'a@b.example', password: 'a secret' })
+    const byUser = { token, body: { text: 'of a user' } }
+    const own = (await service.send('POST /notes', byUser)).body._id
+    const note = (await service.send('POST /notes', { body: { text: 'of nobody' } })).body._id
+    const tag = (await service.send('POST /tags', { ...ann, body: { note } })).body._id
+    const documents = [{ text: 'bulk' }]
+    const [bulk] = (await service.send('POST /notes/bulk', { ...ann, body: { documents } })).body.documents
+    const operations = [{ method: 'PATCH', path: `/notes/${bulk._id}`, body: { text: 'batch' } }]
+    const batch = await service.send('POST /_batch', { caller: { id: 'ben' }, body: { operations } })
+    expect(batch.status).toBe(200)
+    await service.send(`DELETE /notes/${note}`, { caller: { id: '' } })
+    await service.send('POST /notes', { caller: { id: 'carl' }, body: { text: 'last' } })
+    await until(() => told.some((one) => textOf(one) === 'last'))
+    const of = (document: string) =>
+      told.flatMap(({ change: { operation, before, after, by } }) =>
+        (after ?? before)?._id === document ? [[operation, by]] : [],
+      )
+    expect(of(id)[0]).toEqual(['create', null])
+    expect(of(own)).toEqual([['create', id]])
+    expect(of(note)).toEqual([
+      ['create', null],
+      ['update', 'ann'],
+      ['delete', ''],
+    ])
+    expect(of(tag)).toEqual([
+      ['create', 'ann'],
+      ['delete', ''],
+    ])
+    expect(of(bulk._id)).toEqual([
+      ['create', 'ann'],
+      ['update', 'ben'],
+    ])
+    await until(() => stream.events.some(({ data }) => data.text === 'last'))
+    for (const { data } of stream.events) expect(data).not.toHaveProperty('by')
+    await stream.close()
+  })
+
   test('is told of every change, by whatever route, whole but for hashes, and of nothing before', async () => {
     const adapter = createStorage()
     const before = createTestService(config, { adapter: lend(adapter) })

@@ -81,6 +81,7 @@ test('the example of an audit keeps every change, once', async () => {
   await until(async () => (await auditor.count()) === 3)
   const entries = await auditor.list({ q: { invoice: _id }, sort: { at: 1 } })
   expect(entries.map(({ operation }) => operation)).toEqual(['create', 'update', 'delete'])
+  expect(entries.map(({ by }) => by)).toEqual(['ann', 'ann', 'ann'])
   expect(entries.map(({ before, after }) => [before, after])).toMatchObject([
     [undefined, { total: 12, isPaid: false }],
     [{ isPaid: false }, { isPaid: true }],

@@ -96,6 +96,16 @@ const mutants: readonly Mutant[] = [
     ),
   ],
   [
+    'an event tells who has written',
+    JUDGE_CHANGES,
+    breakEvents((events) =>
+      events.map((event) => ({
+        ...event,
+        data: event.data.replace(/\}$/, `,"by":${JSON.stringify(event.change.by)}}`),
+      })),
+    ),
+  ],
+  [
     'an enter tells what was made from what was hidden',
     JUDGE_CHANGES,
     breakEvents((events) =>

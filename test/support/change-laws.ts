@@ -383,7 +383,8 @@ async function openStage(
   )
   await handler.ready()
   const write = async (steps: readonly WriteStep[]): Promise<void> => {
-    const { ok } = await adapter.write(steps, {})
+    // No history has the same writers as another.
+    const { ok } = await adapter.write(steps, { by: crypto.randomUUID() })
     if (!ok) throw new Error('a write was refused')
   }
   const { issued, step } = issueSession(WATCHER, '', Date.parse(NOW), 1000)

@@ -45,6 +45,7 @@ createCollectionService(config, createMemoryAdapter(), {
       async handle(change) {
         expectTypeOf(change.collection).toEqualTypeOf<'users' | 'posts'>()
         expectTypeOf(change.time).toEqualTypeOf<string>()
+        expectTypeOf(change.by).toEqualTypeOf<string | null>()
         if (change.collection === 'users') {
           expectTypeOf(change.after).toEqualTypeOf<DocumentOf<typeof config, 'users'> | null>()
           // @ts-expect-error

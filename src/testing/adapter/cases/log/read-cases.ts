@@ -149,7 +149,7 @@ export const readCases: readonly AdapterCase[] = [
       const { changes: later } = await readLog(adapter, position)
       checkSame(
         later.map(plainChange),
-        [{ in: 'things', id: 'id00', before: many[0], after: null }],
+        [{ in: 'things', id: 'id00', before: many[0], after: null, by: null }],
         'its end',
       )
     })

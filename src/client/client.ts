@@ -122,9 +122,12 @@ export function createClient<C = unknown>(
       client.token = undefined
     }
 
-  /** The result of a request, nothing where it deleted; it remembers the state in which it was read. */
+  /**
+   * The result of a request, nothing where it deleted; it remembers the state in which it was read. A proxy that makes
+   * tags weak may itself refuse weak ones.
+   */
   function take(document: Answer['body'], etag?: string | null): Answer['body'] {
-    if (document && etag) etags.set(document, etag)
+    if (document && etag) etags.set(document, etag.replace('W/', ''))
     return document
   }
 

@@ -30,19 +30,25 @@ export const isTags = (text: string): boolean => text.trim() === '*' || isTagLis
 
 const isTagList = (header: string): boolean => header.length <= MAX_HEADER && TAG_LIST.test(header)
 
-/** The tags of a header; `*` for any. Throws `precondition_failed` for other text, which cannot hold. */
-function readTags(header: string): '*' | readonly string[] {
-  if (header.trim() === '*') return '*'
+/** The end of a tag to which a proxy has added the content coding, as Apache, Caddy and Jetty do. */
+const CODING = /--?(?:gzip|br|zstd|deflate)"$/
+
+/**
+ * Whether a header lists a tag, or is `*`. Throws `precondition_failed` for other text, which cannot hold. Both headers
+ * compare opaque parts: proxies that compress make tags weak, or add the coding to them, and a tag is the digest of a
+ * document, which no coding changes (CONTRACT.md §2, "Preconditions").
+ */
+function isListed(header: string, etag: string): boolean {
+  if (header.trim() === '*') return true
   if (!isTagList(header)) {
     throw new ServiceError('precondition_failed', 'If-Match and If-None-Match take entity tags, or *.')
   }
-  return header.match(/(?:W\/)?"[^"]*"/g) ?? []
+  // Without their `W/`, which is outside of the quotes.
+  const tags = header.match(/"[^"]*"/g) ?? []
+  return tags.some((tag) => tag === etag || tag.replace(CODING, '"') === etag)
 }
 
-/**
- * Reads the condition that a writing request sets on the document's state (RFC 9110 §13.1): If-Match compares
- * strongly, If-None-Match weakly.
- */
+/** Reads the condition that a writing request sets on the document's state (RFC 9110 §13.1). */
 export function readExpectation(incoming: Conditional): (shown: Document) => boolean {
   const match = incoming.header('if-match')
   const noneMatch = incoming.header('if-none-match')
@@ -60,10 +66,8 @@ export function readMatch(request: Conditional): (shown: Document) => boolean {
 }
 
 /** Whether a document has a tag of an If-Match header, if there is one. Throws `precondition_failed`. */
-export function isMatched(match: string | undefined, etag: string): boolean {
-  const tags = match === undefined ? '*' : readTags(match)
-  return tags === '*' || tags.includes(etag)
-}
+export const isMatched = (match: string | undefined, etag: string): boolean =>
+  match === undefined || isListed(match, etag)
 
 /** Whether a PUT may only create: it expects that no document exists yet (RFC 9110 §13.1.2). */
 export const expectsNothing = (incoming: Conditional): boolean =>
@@ -75,9 +79,4 @@ export function isKnown(incoming: Conditional, etag: string): boolean {
   // An unreadable header is ignored: the answer is then the whole document.
   const isReadable = header !== undefined && isTags(header)
   return isReadable && isListed(header, etag)
-}
-
-function isListed(header: string, etag: string): boolean {
-  const tags = readTags(header)
-  return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etag)
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type CallOptions, createClient } from '../../src/client/client.js'
-import { caught, createService, createSpiedClient } from './support/service.js'
+import { REWRITES } from '../support/rewritten-tags.js'
+import { caught, type config, createService, createSpiedClient } from './support/service.js'
 
 // CONTRACT.md §7, "The client"
 
@@ -276,6 +277,31 @@ describe('a document that was read', () => {
       false,
     ])
     await notes.delete(read)
+  })
+
+  test.each(REWRITES)('is known by a tag that was rewritten on its way, by %s', async (_, rewrite) => {
+    const handler = createService()
+    const seen: (string | null)[] = []
+    const through = async (request: Request) => {
+      seen.push(request.headers.get('if-match'))
+      const answer = await handler(request)
+      const tag = answer.headers.get('etag')
+      if (tag) answer.headers.set('etag', rewrite(tag))
+      return answer
+    }
+    const client = createClient<typeof config>(through)
+    const notes = client.collection('notes')
+    const first = await notes.create({ title: 'One' })
+    const second = await notes.update(await notes.get(first), { views: 1 })
+    expect(await caught(notes.delete(first))).toMatchObject({ code: 'precondition_failed' })
+    const [third] = await client.batch((b) => [b.notes.replace(second, { title: 'Two' })])
+    const read = await notes.get(third)
+    const write = (title: string) =>
+      client.batch((b) => [b.notes.get(read, { ifUnchanged: true }), b.notes.create({ title })])
+    await write('Three')
+    await notes.delete(await notes.replace(read, { title: 'Four' }))
+    expect(await caught(write('Five'))).toMatchObject({ status: 404 })
+    expect(seen.filter((tag) => tag?.startsWith('W/'))).toEqual([])
   })
 
   test('is changed anyway where only its id is given, or nobody knows its state', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { REWRITES } from '../support/rewritten-tags.js'
 import { idOf, openStored, readStored } from '../support/stored.js'
 import {
   ann,
@@ -18,6 +19,17 @@ import {
   UNAUTHENTICATED,
   whole,
 } from './support/documents.js'
+
+/** Tags that differ by more than what a content coding adds. */
+const ALSO_OTHERS: readonly (readonly [what: string, write: (etag: string) => string])[] = [
+  ['another suffix', (etag) => etag.replace(/"$/, '-old"')],
+  ['a coding without a hyphen', (etag) => etag.replace(/"$/, 'gzip"')],
+  ['a coding before the tag', (etag) => etag.replace(/^"/, '"gzip-')],
+  ['a coding in capitals', (etag) => etag.replace(/"$/, '-GZIP"')],
+  ['two codings', (etag) => etag.replace(/"$/, '-gzip-br"')],
+  ['a part of the tag', (etag) => etag.replace(/.{3}"$/, '"')],
+  ['a part of the tag, and a coding', (etag) => etag.replace(/.{3}"$/, '-br"')],
+]
 
 describe('ETag', () => {
   const schema = { a: text, hidden: text }
@@ -65,6 +77,7 @@ describe('ETag', () => {
     ['a list', (etag) => `"other", W/"one" ,${etag}`, 304],
     ['any', () => '*', 304],
     ['another', () => '"other"', 200],
+    ...ALSO_OTHERS.map(([what, write]): [string, typeof write, number] => [what, write, 200]),
     ['the tag without quotes', (etag) => etag.slice(1, -1), 200],
     ['a long list without it', () => '"a",'.repeat(3000), 200],
     ['an empty header', () => '', 200],
@@ -100,8 +113,8 @@ describe('If-Match', () => {
     ['a list', (etag) => `"other",${etag} , "one"`, true],
     ['any', () => '*', true],
     ['another', () => '"other"', false],
-    ['the tag as a weak one', (etag) => `W/${etag}`, false],
-    ['weak ones and another', (etag) => `W/${etag}, "other"`, false],
+    ['weak ones and another', (etag) => `W/"one",W/${etag}, "other"`, true],
+    ...ALSO_OTHERS.map(([what, write]): [string, typeof write, boolean] => [what, write, false]),
     ['the tag without quotes', (etag) => etag.slice(1, -1), false],
     ['a star among tags', (etag) => `${etag}, *`, false],
     ['tags without a comma', (etag) => `"other" ${etag}`, false],
@@ -146,6 +159,62 @@ describe('If-Match', () => {
       FAILED,
     )
     expect((await service.send(`PATCH ${ONE}`, { headers, body: { b: '3' } })).status).toBe(200)
+  })
+})
+
+describe.each(REWRITES)('a tag that was rewritten on its way, by %s,', (_, rewrite) => {
+  const openOne = async () => {
+    const service = await open(configOf({ a: text }), { a: '1' })
+    const tag = async () => etagOf(await service.send(`GET ${ONE}`))
+    return { service, tag, rewritten: async () => rewrite(await tag()) }
+  }
+
+  test.each(['PATCH', 'PUT', 'DELETE'])(
+    'holds for %s as long as the document is the same',
+    async (method) => {
+      const { service, rewritten } = await openOne()
+      const headers = { 'if-match': await rewritten() }
+      const change = { headers, body: { a: '2' } }
+      expect((await service.send(`PATCH ${ONE}`, change)).status).toBe(200)
+      expect(outcomeOf(await service.send(`${method} ${ONE}`, change))).toEqual(FAILED)
+      const done = await service.send(`${method} ${ONE}`, {
+        headers: { 'if-match': `"other", ${await rewritten()}` },
+        body: { a: '3' },
+      })
+      expect(done.status).toBe(method === 'DELETE' ? 204 : 200)
+    },
+  )
+
+  test('is known again, and refuses a write that expects another', async () => {
+    const { service, tag, rewritten } = await openOne()
+    const headers = { 'if-none-match': await rewritten() }
+    const known = await service.send(`GET ${ONE}`, { headers })
+    expect([known.status, etagOf(known)]).toEqual([304, await tag()])
+    expect((await service.send(`GET ${ONE}`, { headers: { 'if-match': await rewritten() } })).status).toBe(
+      200,
+    )
+    for (const method of ['PATCH', 'PUT', 'DELETE'])
+      expect(outcomeOf(await service.send(`${method} ${ONE}`, { headers, body: { a: '2' } }))).toEqual(FAILED)
+    await service.send(`PATCH ${ONE}`, { body: { a: '2' } })
+    expect((await service.send(`GET ${ONE}`, { headers })).status).toBe(200)
+    expect((await service.send(`PATCH ${ONE}`, { headers, body: { a: '3' } })).status).toBe(200)
+  })
+
+  test('means the same in a batch', async () => {
+    const { service, rewritten } = await openOne()
+    const run = (...operations: readonly object[]) => service.send('POST /_batch', { body: { operations } })
+    const ifMatch = await rewritten()
+    const read = { method: 'GET', path: ONE, ifMatch }
+    const known = { method: 'GET', path: ONE, ifNoneMatch: ifMatch }
+    const { body } = await run(read, known, { method: 'PATCH', path: ONE, ifMatch, body: { a: '2' } })
+    expect(body.results.map(({ status }: { status: number }) => status)).toEqual([200, 304, 200])
+    for (const method of ['PUT', 'PATCH'])
+      expect(outcomeOf(await run({ method, path: ONE, ifMatch, body: {} }))).toEqual(FAILED)
+    expect(outcomeOf(await run(read))).toEqual(FAILED)
+    const kept = { method: 'DELETE', path: ONE, ifNoneMatch: await rewritten() }
+    expect(outcomeOf(await run(kept))).toEqual(FAILED)
+    const gone = { method: 'DELETE', path: ONE, ifMatch: await rewritten() }
+    expect((await run(gone)).body.results[0].status).toBe(204)
   })
 })
 

@@ -135,7 +135,7 @@ describe('a batch tells no more than its operations alone', () => {
 
   test('of a tag that is guessed for a document that may not be read', async () => {
     const { run, ann, draft } = await createStage()
-    for (const tag of ['*', '"guess"'])
+    for (const tag of ['*', '"guess"', 'W/"guess-gzip"'])
       expect(refusalOf(await run(ann.token, get(draft, { ifMatch: tag })))).toEqual([404, 'not_found', 0])
   })
 

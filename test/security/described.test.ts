@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/index.js'
 import { describeApi } from '../../src/openapi/describe-api.js'
+import { REWRITES } from '../support/rewritten-tags.js'
 import { type AnyConfig, createTestService, type SendOptions, type Sent } from '../support/service.js'
 import {
   AS_ADMIN,
@@ -135,7 +136,7 @@ describe('an entity tag', () => {
       const [real, madeUp] = [tagOf(ofAdmin), `"${'0'.repeat(32)}"`]
       for (const write of [
         (tag: string) => tag,
-        (tag: string) => `W/${tag}`,
+        ...REWRITES.map(([, rewrite]) => rewrite),
         (tag: string) => `"x", ${tag}`,
       ]) {
         const answer = await ask(write(real))

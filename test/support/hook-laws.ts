@@ -500,7 +500,8 @@ export const HOOK_LAWS: readonly Law[] = [
         {
           comments: async (change) => {
             const found = await ask(change, ONE)
-            const ifMatch = found.headers.get('etag') ?? ''
+            // As a proxy would have it.
+            const ifMatch = `W/${found.headers.get('etag')}`.replace(/"$/, '-gzip"')
             const { title } = await found.json()
             await meddle?.()
             return title === 'stop'

@@ -367,6 +367,7 @@ export const readOf = (): fc.Arbitrary<WriteRequest> =>
         undefined,
         { 'if-match': '*' },
         { 'if-match': '"a"' },
+        { 'if-match': 'W/"a-gzip"' },
       ),
     )
     .map(([path, headers]) => ({ line: `GET ${path}`, ...(headers ? { headers } : {}) }))

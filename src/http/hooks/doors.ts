@@ -83,8 +83,10 @@ async function translateTags(own: Call, operation: Operation, call: Call): Promi
   const seen = call.access(collection)
   const stored = whole && (await own.store.read(whole).find(id))
   if (!whole || !stored || !seen?.isReadable(stored)) return operation
-  const [theirs, ours] = [seen, whole].map((access) => etagOfText(access.write(stored)))
-  const translate = (tags: string | undefined): string | undefined =>
-    tags?.replaceAll(theirs ?? '', ours ?? '')
+  // Without quotes, so that a content coding within them stays (`etag.ts`).
+  const [theirs = '', ours = ''] = [seen, whole].map((access) =>
+    etagOfText(access.write(stored)).slice(1, -1),
+  )
+  const translate = (tags: string | undefined): string | undefined => tags?.replaceAll(theirs, ours)
   return { ...operation, ifMatch: translate(ifMatch), ifNoneMatch: translate(ifNoneMatch) }
 }

@@ -27,12 +27,11 @@ export function RequestsView() {
     <section>
       <Heading title="Requests" />
       <p class="hint">
-        All that this page shows, it has asked the service for, as any program can. Each line is one request:
-        open it to copy it for a terminal, or for a program.
+        Each line is one request that this page has sent. Open it to copy it for a terminal, or for a program.
         {token.value !== undefined && (
           <>
             {' '}
-            There, <code>$TOKEN</code> stands for the token with which the service answers who signs in.
+            There, <code>$TOKEN</code> is your token.
           </>
         )}
       </p>

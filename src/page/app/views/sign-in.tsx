@@ -43,10 +43,10 @@ export async function submitAccount(name: string, body: object): Promise<void> {
       return say('The new password holds. All other sessions have ended.')
     case 'request-reset':
       await ask((client) => client.auth.requestReset(body as never))
-      return say('If there is such an account, a code is on its way to its owner.')
+      return say('If there is such an account, a code goes to its owner.')
     case 'request-verification':
       await ask((client) => client.auth.requestVerification(body as never))
-      return say('If there is such an account, a code is on its way to its owner.')
+      return say('If there is such an account, a code goes to its owner.')
     case 'change-identifier':
       await ask((client) => client.auth.changeIdentifier(body as never))
       return say('A code is on its way to the new address.')

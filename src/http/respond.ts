@@ -17,7 +17,7 @@ import { type Identify, type Identity, NOBODY } from './identify.js'
 import type { Observation } from './observe/observation.js'
 import { observeRequests } from './observe/observe-requests.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
-import { NO_STORE } from './routes/answers.js'
+import { NO_STORE, REVALIDATE } from './routes/answers.js'
 import { createExchange, type Describe } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
 import { observeStream } from './send-stream.js'
@@ -94,7 +94,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       const call = createCall(service, { deadline, store: own, caller, session })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)
-      return caller === null ? answered : whenReady(answered, (theirs) => addHeaders(theirs, NO_STORE))
+      return caller === null ? answered : whenReady(answered, forbidStoring)
     }
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
@@ -162,7 +162,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
   ): Answer => ({
     status,
     headers: Object.assign(
-      { 'x-content-type-options': 'nosniff', vary },
+      { 'x-content-type-options': 'nosniff', vary, ...REVALIDATE },
       cors?.answer(incoming.header('origin')),
       headers,
     ),
@@ -241,6 +241,12 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
   headers: Object.assign({}, own, headers),
   body,
 })
+
+/** The answer to a known caller. One that forbids to store it, and more, stays as it is. */
+const forbidStoring = (answer: Answer): Answer =>
+  answer.headers['cache-control']?.startsWith(NO_STORE['cache-control'])
+    ? answer
+    : addHeaders(answer, NO_STORE)
 
 function refuseMethod(allow: string, observation: Observation | undefined): Answer {
   const error = new ServiceError('method_not_allowed', `Allowed here: ${allow || 'nothing'}.`)

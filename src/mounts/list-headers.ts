@@ -13,17 +13,46 @@ const NAMES: ReadonlySet<string> = new Set([
 /** The service's headers that are lists of longer entries (RFC 8288 §3, RFC 9110 §11.6.1). */
 const ENTRIES: ReadonlySet<string> = new Set(['link', 'www-authenticate'])
 
+/** The directives of `Cache-Control` that say whether and how long an answer is stored (RFC 9111 §5.2.2, 5861, 8246). */
+const STORING: ReadonlySet<string> = new Set([
+  'public',
+  'no-store',
+  'no-cache',
+  'max-age',
+  's-maxage',
+  'must-revalidate',
+  'proxy-revalidate',
+  'must-understand',
+  'immutable',
+  'stale-while-revalidate',
+  'stale-if-error',
+])
+
 /**
- * Appends the lists among the service's headers to those that the host has set. Other headers replace the
- * host's, also `Cache-Control`: `no-store` beside `public` would not be understood by every cache.
+ * Appends the lists among the service's headers to those that the host has set. Other headers replace the host's.
  */
 export function addToLists(response: ServerResponse, headers: Headers): Headers {
   const added = Object.entries(headers).map(([name, ours]): [string, string] => {
-    if (!NAMES.has(name) && !ENTRIES.has(name)) return [name, ours]
     const theirs = [response.getHeader(name) ?? []].flat().map(String)
-    return [name, NAMES.has(name) ? joinNames([...theirs, ours]) : [...theirs, ours].join(', ')]
+    if (NAMES.has(name)) return [name, joinNames([...theirs, ours])]
+    if (ENTRIES.has(name)) return [name, [...theirs, ours].join(', ')]
+    return [name, name === 'cache-control' ? joinDirectives(theirs, ours) : ours]
   })
   return Object.fromEntries(added)
+}
+
+/** A directive: a name, and perhaps a value, in which commas are in quotes. */
+const DIRECTIVE = /([^\s,;="]+)(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s,;"]*))?/g
+
+/**
+ * The service's directives, and those of the host that say something else, as `no-transform`, `private` and extensions:
+ * `no-store` beside `public` would not be understood by every cache.
+ */
+function joinDirectives(theirs: readonly string[], ours: string): string {
+  const kept = Array.from(theirs.join(', ').matchAll(DIRECTIVE)).filter(
+    ([, name = '']) => !STORING.has(name.toLowerCase()),
+  )
+  return [...new Set([...ours.split(', '), ...kept.map(([directive]) => directive)])].join(', ')
 }
 
 /** Each name once, as it was first written. */

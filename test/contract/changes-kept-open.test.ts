@@ -197,6 +197,18 @@ test('an address that is known has a tenth, for every caller', async () => {
   await open('/notes/changes', { caller: { id: 'y' } })
 })
 
+test('no cache stores a stream, and nothing on the way compresses it, whoever listens', async () => {
+  const { ask, handler, open } = await inMemory()
+  for (const caller of [null, ADMIN, { id: 'x' }]) {
+    const { response } = await open('/notes/changes', { caller })
+    expect(response.headers.get('cache-control')).toBe('no-store, no-transform')
+  }
+  const head = await handler(new Request('http://service.test/notes/changes', { method: 'HEAD' }))
+  expect(head.headers.get('cache-control')).toBe('no-store, no-transform')
+  const refused = await ask('/notes/changes?sort[text]=1', { caller: null })
+  expect([refused.status, refused.headers.get('cache-control')]).toEqual([400, 'no-store'])
+})
+
 test('what is refused, asked with HEAD or given up takes no place', async () => {
   const { open, ask, handler } = await inMemory({}, { ...config, limits: { subscribers: 1 } })
   expect((await ask('/notes/changes?sort[text]=1', { caller: null })).status).toBe(400)

@@ -394,8 +394,41 @@ describe('headers', () => {
       expect(await cache(line, { token }), line).toBe('no-store')
     }
     expect(await cache('GET /items', { caller: { id: 'ann' } })).toBe('no-store')
-    for (const line of ['GET /items', 'GET /items/count', `GET /items/${ID}`])
-      expect(await cache(line)).toBeNull()
+  })
+
+  test('a cache may store any other answer, and asks again each time', async () => {
+    const fresh = createTestService(config, { documents, openapi: true })
+    const tag = async (line: string) => (await fresh.send(line)).headers.get('etag') ?? ''
+    for (const [line, status, options = {}] of [
+      ['GET /', 200],
+      ['GET /items', 200],
+      ['GET /items?limit=1', 200],
+      ['HEAD /items', 200],
+      ['GET /items/count', 200],
+      [`GET /items/${ID}`, 200],
+      [`HEAD /items/${ID}`, 200],
+      [`GET /items/${ID}`, 304, { headers: { 'if-none-match': await tag(`GET /items/${ID}`) } }],
+      ['GET /_openapi.json', 200],
+      ['GET /_openapi.json', 304, { headers: { 'if-none-match': await tag('GET /_openapi.json') } }],
+      ['OPTIONS /items', 204],
+      ['OPTIONS /items', 204, { token: 'bad' }],
+      ['POST /_batch', 200, { body: { operations: [{ method: 'GET', path: `/items/${ID}` }] } }],
+    ] as const) {
+      const { status: answered, headers } = await fresh.send(line, options)
+      expect([line, answered, headers.get('cache-control')]).toEqual([line, status, 'no-cache'])
+    }
+  })
+
+  test('no error is stored, whoever gets it', async () => {
+    const fresh = createTestService(config, { documents })
+    for (const line of [
+      'GET /nowhere',
+      'GET /users',
+      'PUT /items',
+      'GET /items?any=1',
+      `GET /items/${MISSING}`,
+    ])
+      expect((await fresh.send(line)).headers.get('cache-control'), line).toBe('no-store')
   })
 })
 

@@ -187,7 +187,7 @@ describe('what may be kept by a cache', () => {
   ])('%s', async (_what, line, isPrivate, isSignedIn) => {
     const service = await attack()
     const sent = await service.send(line, isSignedIn ? { token: await logIn(service, 'ann') } : {})
-    expect(sent.headers.get('cache-control')).toBe(isPrivate ? 'no-store' : null)
+    expect(sent.headers.get('cache-control')).toBe(isPrivate ? 'no-store' : 'no-cache')
     expect(sent.headers.get('vary')).toBe('Authorization')
     expect(sent.headers.get('x-content-type-options')).toBe('nosniff')
   })

@@ -8,6 +8,9 @@ import type { Exchange } from './route.js'
 /** The header of an answer with a secret in it, or for one caller only. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
+/** The header of any other answer: without it, caches would choose themselves how long it is fresh (RFC 9111 §4.2.2). */
+export const REVALIDATE = { 'cache-control': 'no-cache' } as const
+
 /** An answer of JSON text. A spread behind other properties would cost three times as much as an assignment. */
 export const answerText = (status: number, body: Text, headers: Answer['headers'] = {}): Answer => ({
   status,

@@ -2,10 +2,13 @@ import { authorizeList } from '../../service/authorize.js'
 import { notFound } from '../../service/refusals.js'
 import type { Endpoint } from './route.js'
 
-/** The stream must reach its client event by event: nothing on the way may keep or collect it. */
+/**
+ * The stream must reach its client event by event: nothing on the way may keep it, or collect it in order to compress
+ * it (RFC 9111 §5.2.2.6).
+ */
 const HEADERS = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
+  'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 } as const
 

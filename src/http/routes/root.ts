@@ -30,9 +30,7 @@ export const page: Endpoint = {
     const { page } = exchange.call.service
     if (!page) throw notFound()
     const { html, policy, etag } = page
-    // A new release must not meet an older page.
-    const known = { etag, 'cache-control': 'no-cache' }
-    if (isKnown(exchange, etag)) return { status: 304, headers: known, body: null }
+    if (isKnown(exchange, etag)) return { status: 304, headers: { etag }, body: null }
     return {
       status: 200,
       headers: {
@@ -40,7 +38,7 @@ export const page: Endpoint = {
         'content-security-policy': policy,
         'referrer-policy': 'no-referrer',
         'cross-origin-opener-policy': 'same-origin',
-        ...known,
+        etag,
       },
       body: html,
     }

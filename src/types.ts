@@ -162,8 +162,8 @@ export interface ServiceOptions {
   readonly accounts?: boolean
   /** Default `""`: the routes begin at `/`. */
   readonly basePath?: string
-  /** Default: no other origin may read answers. */
-  readonly cors?: { readonly origins: readonly string[] | '*' }
+  /** Default: no other origin may read answers. `headers`: what its pages may send beside the headers of the contract. */
+  readonly cors?: { readonly origins: readonly string[] | '*'; readonly headers?: readonly string[] }
   /**
    * The client's address, for the throttle of logins. Default: the socket's address under the Node mount.
    * Where the address is not known, attempts count by identifier alone.

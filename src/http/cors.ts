@@ -4,7 +4,34 @@ type Headers = { readonly [name: string]: string }
 
 const NONE: Headers = {}
 
-const EXPOSED = 'ETag, Link, Next-Cursor, Next-Skip, Location, X-Total-Count, Ignored-Properties, Retry-After'
+/** The headers of answers that pages of other origins may read. */
+const EXPOSED = [
+  'ETag',
+  'Link',
+  'Next-Cursor',
+  'Next-Skip',
+  'Location',
+  'X-Total-Count',
+  'Ignored-Properties',
+  'Retry-After',
+].join(', ')
+
+/** The headers of requests that such pages may send, beside those that the host names. */
+const ALLOWED: readonly string[] = [
+  'Authorization',
+  'Content-Type',
+  'If-Match',
+  'If-None-Match',
+  'Last-Event-ID',
+  // Clients that cache send these.
+  'Cache-Control',
+  'Pragma',
+  'Expires',
+  // Tracers do (W3C Trace Context, Baggage).
+  'traceparent',
+  'tracestate',
+  'baggage',
+]
 
 /** The headers that let pages of other origins read answers, by `Origin`; never with credentials. */
 export interface Cors {
@@ -18,8 +45,9 @@ export interface Cors {
 
 /** Creates the headers of `cors`; `undefined` where no other origin may read answers. */
 export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
-  const origins = cors?.origins ?? []
+  const { origins = [], headers = [] } = cors ?? {}
   if (origins.length === 0) return undefined
+  const allowedHeaders = [...ALLOWED, ...headers].join(', ')
   const allowed = (origin: string | undefined): string | undefined => {
     if (origin === undefined) return undefined
     if (origins === '*') return '*'
@@ -35,7 +63,7 @@ export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
       if (allowed(origin) === undefined) return NONE
       return {
         'access-control-allow-methods': allow,
-        'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID',
+        'access-control-allow-headers': allowedHeaders,
         'access-control-max-age': '600',
       }
     },

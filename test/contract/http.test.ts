@@ -492,6 +492,33 @@ describe('pages of other origins', () => {
     expect(grants(refused)).toEqual([])
   })
 
+  test('may send what clients that cache and tracers send, and the headers that the host names', async () => {
+    const allowed = async (cors: ServiceOptions['cors']) => {
+      const { headers } = await createTestService(config, { ...(cors ? { cors } : {}) }).send(
+        'OPTIONS /items',
+        {
+          headers: { origin, 'access-control-request-method': 'GET' },
+        },
+      )
+      return (headers.get('access-control-allow-headers') ?? '').toLowerCase().split(', ')
+    }
+    const always = await allowed({ origins: '*' })
+    expect(always).toEqual(
+      expect.arrayContaining([
+        ...['authorization', 'content-type', 'if-match', 'if-none-match', 'last-event-id'],
+        ...['cache-control', 'pragma', 'expires', 'traceparent', 'tracestate', 'baggage'],
+      ]),
+    )
+    expect(new Set(always).size).toBe(always.length)
+    expect(await allowed({ origins: [origin], headers: [] })).toEqual(always)
+    expect(await allowed({ origins: [origin], headers: ['X-Request-Id', 'b3'] })).toEqual([
+      ...always,
+      'x-request-id',
+      'b3',
+    ])
+    expect(await allowed({ origins: [], headers: ['X-Request-Id'] })).toEqual([''])
+  })
+
   test('a request without an origin is answered without grants', async () => {
     const opened = createTestService(config, { cors: { origins: [origin] }, documents })
     expect(grants(await opened.send('GET /items'))).toEqual([])

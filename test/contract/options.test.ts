@@ -127,8 +127,27 @@ describe('options', () => {
     expect(pathsOf(judge(createMemoryAdapter(), { cors: { origins } }))).toEqual(['options.cors'])
   })
 
-  test('cors knows nothing but origins', () => {
-    const cors = { origins: '*', credentials: true }
+  test.each<[what: string, cors: object]>([
+    ['credentials', { origins: '*', credentials: true }],
+    ['a misspelt member', { origins: '*', header: ['X-A'] }],
+    ['headers alone', { headers: ['X-A'] }],
+    [
+      'members of a class',
+      new (class {
+        origins = '*'
+      })(),
+    ],
+    ['inherited members', Object.create({ origins: '*' })],
+    ['a text of headers', { origins: '*', headers: 'X-A' }],
+    ['null as headers', { origins: '*', headers: null }],
+    ['an empty name', { origins: '*', headers: [''] }],
+    ['two names in one', { origins: '*', headers: ['X-A, X-B'] }],
+    ['a name with a line', { origins: '*', headers: ['X-A\r\nX-B: c'] }],
+    ['a name that is not ASCII', { origins: '*', headers: ['X-\u00c4'] }],
+    ['any name', { origins: '*', headers: ['*'] }],
+    ['a name that is none', { origins: '*', headers: [5] }],
+    ['a hole in place of a name', { origins: '*', headers: Array(1) }],
+  ])('cors takes origins and names of headers, not %s', (_, cors) => {
     expect(pathsOf(judge(createMemoryAdapter(), { cors }))).toEqual(['options.cors'])
   })
 
@@ -162,6 +181,8 @@ describe('options', () => {
     ],
     ['any origin', { cors: { origins: '*' } }],
     ['no origin', { cors: { origins: [] } }],
+    ['names of headers', { cors: { origins: '*', headers: ['X-Request-Id', 'sentry-trace', 'b3'] } }],
+    ['no name of a header', { cors: { origins: '*', headers: [] } }],
     ['an empty base path', { basePath: '' }],
     ['a base path of a slash', { basePath: '/' }],
     ['a base path of several parts', { basePath: '/api/v1.2' }],

@@ -7,7 +7,6 @@ import { judgeConsumers } from './check-consumers.js'
 import { isOrigin } from './origin.js'
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-const isOriginList = (value: unknown): boolean => Array.isArray(value) && value.every(isOrigin)
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => isFunction((value as never)[name]))
 
@@ -25,17 +24,28 @@ export const BASE_PATH: Expectation = [
   'a path like "/api"',
 ]
 
+/** The name of a header (RFC 9110 §5.1). A `*` would not be one name. */
+const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
+const isHeaderName = (value: unknown): boolean => typeof value === 'string' && HEADER_NAME.test(value)
+
+// Spread, for `every` skips holes.
+const isListOf = (value: unknown, isValid: (value: unknown) => boolean): boolean =>
+  Array.isArray(value) && [...value].every(isValid)
+
+/** The members of `cors`. */
+const CORS: Expectations = {
+  origins: [(value) => value === '*' || isListOf(value, isOrigin), '"*", or an array of origins'],
+  headers: [(value) => isListOf(value, isHeaderName), 'an array of header names'],
+}
+
 /** What each option of `createCollectionService` must be (CONTRACT.md §7). */
 const OPTIONS: Expectations = {
   authenticate: [isFunction, 'a function of a request'],
   accounts: BOOLEAN,
   basePath: BASE_PATH,
   cors: [
-    (value) =>
-      isObject(value) &&
-      Object.keys(value).join() === 'origins' &&
-      (value.origins === '*' || isOriginList(value.origins)),
-    '{ origins } with "*", or an array of origins like "https://example.com"',
+    (value) => isPlainObject(value) && value.origins !== undefined && judgeOptions(value, CORS).length === 0,
+    '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers, which may be left out, are an array of names of request headers like "X-Request-Id"',
   ],
   clientAddress: [isFunction, 'a function of a request'],
   hasher: [(value) => hasMethods(value, ['hash', 'verify']), 'an object with hash and verify'],

@@ -8,6 +8,7 @@ const PROGRAMS = {
   'etcd-server': '/usr/bin/etcd',
   patroni: '/usr/bin/patroni',
   iproute2: '/usr/sbin/ip',
+  'nginx-light': '/usr/sbin/nginx',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
 }
 

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { getRequestListener } from '@hono/node-server'
 import compression from 'compression'
@@ -39,12 +40,12 @@ function koa(handler: Handler): RequestListener {
   app.use(koaCompress())
   app.use(async (context) => {
     const { method, req } = context
-    const body = ['GET', 'HEAD'].includes(method) ? null : (Readable.toWeb(req) as ReadableStream)
+    const body = ['GET', 'HEAD'].includes(method) ? null : await text(req)
     const headers = Object.entries(req.headers).map(([name, value]): [string, string] => [
       name,
       String(value),
     ])
-    const answer = await handler(new Request(context.href, { method, headers, body, duplex: 'half' }))
+    const answer = await handler(new Request(context.href, { method, headers, body }))
     context.status = answer.status
     context.set(Object.fromEntries(answer.headers))
     context.body = answer.body && Readable.fromWeb(answer.body as WebStream)

@@ -5,7 +5,14 @@ import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
 import { createRequests, type DocumentRequest, pathOf } from './document-requests.js'
 import { createFollowing } from './following.js'
-import type { Addressed, Client, ClientOptions, CreateOptions, HandlerTarget } from './types.js'
+import type {
+  Addressed,
+  Client,
+  ClientOptions,
+  CreateOptions,
+  HandlerTarget,
+  IgnoredContext,
+} from './types.js'
 import { fault, only, refuseOthers, writeJson } from './write-json.js'
 import { writeQuery } from './write-query.js'
 
@@ -42,7 +49,9 @@ export type {
   CreateOptions,
   GetOptions,
   HandlerTarget,
+  IgnoredContext,
   ListOptions,
+  OnIgnored,
   Operation,
 } from './types.js'
 
@@ -59,7 +68,7 @@ export type {
  */
 export function createClient<C = unknown>(
   target: string | URL | HandlerTarget<C>,
-  { fetch: reachOut, token, headers: fixed, ...others }: ClientOptions = {},
+  { fetch: reachOut, token, headers: fixed, onIgnored, ...others }: ClientOptions = {},
 ): Client<C> {
   refuseOthers(others)
   const etags = new WeakMap<object, string>()
@@ -87,7 +96,13 @@ export function createClient<C = unknown>(
   }
 
   async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
-    return read(await reach(method, path, asked), asked)
+    const answer = await read(await reach(method, path, asked), asked)
+    tell(answer.headers.get('ignored-properties')?.match(/\w+/g), { method, path })
+    return answer
+  }
+
+  function tell(names: readonly string[] | null | undefined, context: IgnoredContext): void {
+    if (names?.[0]) client.onIgnored?.(names, context)
   }
 
   async function read(response: Response, { signal, isRight = isDone }: Asked): Promise<Answer> {
@@ -152,7 +167,13 @@ export function createClient<C = unknown>(
       answered?.results?.length === operations.length &&
       operations.every(({ method }, i) => method === 'DELETE' || isDocument(answered.results[i]?.body))
     const { body } = await ask('POST', '/_batch', { ...only(asked), body: { operations }, isRight })
-    return operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
+    const ignored = operations.map(({ method, path }, operation) => {
+      const names = body.results[operation]?.ignored ?? []
+      tell(names, { method, path, operation })
+      return names
+    })
+    const results = operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
+    return Object.defineProperty(results, 'ignored', { value: ignored })
   }
 
   function collection(name: string) {
@@ -225,6 +246,7 @@ export function createClient<C = unknown>(
 
   const client = {
     token,
+    onIgnored,
     collection,
     batch,
     auth: {

@@ -147,7 +147,25 @@ export type BatchCollections<C> = Flat<{
 /** The results of a list of operations, each in the place of its operation. */
 export type BatchResults<L extends readonly Operation<unknown>[]> = {
   -readonly [I in keyof L]: L[I] extends Operation<infer R> ? R : never
+} & {
+  /** The properties that were dropped from the body of each operation, in its place; not enumerable. */
+  readonly ignored: readonly (readonly string[])[]
 }
+
+/** The write from whose body properties were dropped. */
+export interface IgnoredContext {
+  readonly method: string
+  /** The path below the base path; in a batch that of the operation. */
+  readonly path: string
+  /** In a batch, the index of the operation. */
+  readonly operation?: number
+}
+
+/**
+ * Is told which properties of a body the service has dropped, because the caller may not write them, once for each
+ * write, and each operation of a batch. It is called when the write is done: what it throws, the call throws.
+ */
+export type OnIgnored = (names: readonly string[], context: IgnoredContext) => void
 
 type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
 
@@ -155,6 +173,8 @@ type TypesIn<M, N> = N extends keyof M ? Extract<M[N], CollectionTypes> : never
 export interface Client<C = unknown> {
   /** Sent as `Authorization: Bearer`. Signing in sets it, signing out removes it. */
   token: string | undefined
+  /** Is told which properties of bodies were dropped. */
+  onIgnored: OnIgnored | undefined
   readonly auth: AuthClient<CollectionsOf<C>>
   /** The client of a collection. Sends nothing yet. */
   collection<N extends CollectionName<C>>(
@@ -193,6 +213,8 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The token of an existing session. */
   readonly token?: string | undefined
-  /** Sent with every request. */
+  /** Sent with every request. With `prefer: 'handling=strict'` nothing is dropped: what would be is a `ClientError`. */
   readonly headers?: NonNullable<RequestInit['headers']>
+  /** Is told which properties of bodies were dropped. Default: nobody is. */
+  readonly onIgnored?: OnIgnored | undefined
 }

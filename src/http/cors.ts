@@ -13,6 +13,7 @@ const EXPOSED = [
   'Location',
   'X-Total-Count',
   'Ignored-Properties',
+  'Preference-Applied',
   'Retry-After',
 ].join(', ')
 
@@ -23,6 +24,7 @@ const ALLOWED: readonly string[] = [
   'If-Match',
   'If-None-Match',
   'Last-Event-ID',
+  'Prefer',
   // Clients that cache send these.
   'Cache-Control',
   'Pragma',

@@ -16,6 +16,7 @@ import { type Limit, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
 import type { Observation } from './observe/observation.js'
 import { observeRequests } from './observe/observe-requests.js'
+import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
 import { NO_STORE, REVALIDATE } from './routes/answers.js'
 import { createExchange, type Describe } from './routes/create-exchange.js'
@@ -91,10 +92,15 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       observation?.identify(identity)
       const { caller, session } = identity
       const own = caller === null ? store : store.by(caller.id)
-      const call = createCall(service, { deadline, store: own, caller, session })
+      const isStrict = endpoint.mayIgnore && prefersStrict(incoming.header('prefer'))
+      const call = createCall(service, { deadline, store: own, caller, session, isStrict })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)
-      return caller === null ? answered : whenReady(answered, forbidStoring)
+      if (caller === null && !isStrict) return answered
+      return whenReady(answered, (theirs) => {
+        const applied = isStrict ? addHeaders(theirs, APPLIED) : theirs
+        return caller === null ? applied : forbidStoring(applied)
+      })
     }
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)

@@ -18,6 +18,7 @@ export const HEADERS = {
     schema: { type: 'integer' },
   },
   'Ignored-Properties': text('The properties of the body that were dropped: a list of strings (RFC 9651).'),
+  'Preference-Applied': text('`handling=strict`, where the request asked for it.'),
   'WWW-Authenticate': text('`Bearer`.'),
   'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
 } as const satisfies { readonly [name: string]: JsonSchema }

@@ -180,13 +180,13 @@ function settle<T>(judge: () => MaybePromise<T>): MaybePromise<() => T> {
 
 /** The same request by who calls now; the same call where the account is as it was. Throws where the session is over. */
 export function resume(call: Call): MaybePromise<Call> {
-  const { service, session, store, deadline, shared, isInBatch, binding } = call
+  const { service, session, store, deadline, shared, isInBatch, isStrict, binding } = call
   const resuming = session && service.attachments.get(USERS)?.resume(service, store, session)
   if (!resuming) return call
   return whenReady(resuming, (present) =>
     present.session.user._version === session.user._version
       ? call
-      : createCall(service, { deadline, store, shared, isInBatch, now: binding.now, ...present }),
+      : createCall(service, { deadline, store, shared, isInBatch, isStrict, now: binding.now, ...present }),
   )
 }
 

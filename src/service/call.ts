@@ -111,6 +111,8 @@ interface CallParts {
   readonly now?: string | undefined
   /** Whether it is an operation of a batch, which cannot set secrets. */
   readonly isInBatch?: boolean | undefined
+  /** Whether a body of which a rule would drop a property is refused (CONTRACT.md §6, "Headers"). */
+  readonly isStrict?: boolean | undefined
   /** The call whose caller learns of what this one writes. Default: this one. */
   readonly eyes?: Call | undefined
 }
@@ -149,6 +151,7 @@ class RequestCall implements Call {
   readonly #now: string | undefined
   #claims: ReadClaims | undefined
   readonly isInBatch: boolean | undefined
+  readonly isStrict: boolean | undefined
   readonly eyes: Call | undefined
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
@@ -156,7 +159,7 @@ class RequestCall implements Call {
 
   constructor(
     service: Service,
-    { deadline, store, caller, session, shared, now, isInBatch, eyes }: CallParts,
+    { deadline, store, caller, session, shared, now, isInBatch, isStrict, eyes }: CallParts,
   ) {
     this.service = service
     this.deadline = deadline
@@ -166,6 +169,7 @@ class RequestCall implements Call {
     this.shared = shared
     this.#now = now
     this.isInBatch = isInBatch
+    this.isStrict = isStrict
     this.eyes = eyes
   }
 
@@ -244,7 +248,7 @@ class RequestCall implements Call {
   }
 
   get #parts(): CallParts {
-    const { deadline, store, caller, session, shared, isInBatch, eyes } = this
-    return { deadline, store, caller, session, shared, isInBatch, eyes }
+    const { deadline, store, caller, session, shared, isInBatch, isStrict, eyes } = this
+    return { deadline, store, caller, session, shared, isInBatch, isStrict, eyes }
   }
 }

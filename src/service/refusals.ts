@@ -1,4 +1,5 @@
 import { type Fault, isServiceError, ServiceError } from '../errors.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import type { Reference } from '../schema/references.js'
 
@@ -37,6 +38,16 @@ export function invalid(faults: readonly Fault[]): ServiceError {
   const more = faults.length > MAX_DETAILED ? [`and ${faults.length - MAX_DETAILED} more`] : []
   return new ServiceError('validation_failed', [...words, ...more].join(' · '), { errors: faults })
 }
+
+/** The error of a strict request of which a rule drops properties: it names those that the answer would have named. */
+export const ignoredNames = (names: readonly string[]): ServiceError =>
+  invalid(
+    names.map((name) => ({
+      path: toPointerPart(name),
+      code: 'ignored',
+      message: 'cannot be written by you',
+    })),
+  )
 
 /**
  * The same fault for a document that does not exist and for one that the caller may not read (CONTRACT.md

@@ -9,7 +9,7 @@ import type { Service } from '../../src/service/call.js'
  */
 
 /** Faults of any body, whatever the schema: they repeat its own names, and would tell which are declared if they did not. */
-const OF_ALL: readonly string[] = ['forbidden_name', 'too_deep']
+const OF_ALL: readonly string[] = ['forbidden_name', 'too_deep', 'ignored']
 
 interface Problem {
   readonly code: string

@@ -184,6 +184,9 @@ export function write(): void {
 type Removed = Awaited<ReturnType<typeof posts.delete>>
 type Bag = DocumentOf<C, 'bags'>
 
+/** What a batch has dropped, beside its results. */
+type Ignored = { readonly ignored: readonly (readonly string[])[] }
+
 /** For the compiler alone. */
 export async function writeTogether(post: Post, ids: readonly string[]): Promise<void> {
   const results = await client.batch((b) => [
@@ -194,16 +197,16 @@ export async function writeTogether(post: Post, ids: readonly string[]): Promise
     b.bags.replace('x', {}),
     b.posts.delete('x'),
   ])
-  expectTypeOf(results).toEqualTypeOf<[Post, Bag, User, Post, Bag, Removed]>()
+  expectTypeOf(results).toEqualTypeOf<[Post, Bag, User, Post, Bag, Removed] & Ignored>()
   const same = await client.batch((b) => [b.posts.get('x'), b.bags.delete('x')] as const)
-  expectTypeOf(same).toEqualTypeOf<[Post, Removed]>()
+  expectTypeOf(same).toEqualTypeOf<[Post, Removed] & Ignored>()
   const [first, ...others] = await client.batch(
     (b) => [b.posts.create({ title: 'x' }), ...ids.map((id) => b.bags.delete(id))],
     { signal: AbortSignal.timeout(1) },
   )
   expectTypeOf(first).toEqualTypeOf<Post>()
   expectTypeOf(others).toEqualTypeOf<Removed[]>()
-  expectTypeOf(await client.batch((b) => ids.map((id) => b.posts.get(id)))).toEqualTypeOf<Post[]>()
+  expectTypeOf(await client.batch((b) => ids.map((id) => b.posts.get(id)))).toEqualTypeOf<Post[] & Ignored>()
 
   // The parameters of the calls alone, without their options.
   await client.batch((b) => {
@@ -384,7 +387,7 @@ export async function askAnybody(): Promise<void> {
   // Only names are known.
   const named = createClient(createCollectionService(imported))
   expectTypeOf(await named.collection('articles').list({ q: { a: 1 } })).toEqualTypeOf<Document[]>()
-  expectTypeOf(await named.batch((b) => [b.articles.get('x')])).toEqualTypeOf<[Document]>()
+  expectTypeOf(await named.batch((b) => [b.articles.get('x')])).toEqualTypeOf<[Document] & Ignored>()
   // @ts-expect-error There is no such collection.
   named.collection('article')
 

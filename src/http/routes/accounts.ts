@@ -21,6 +21,7 @@ export function requireSession({ session }: Call): Session {
 
 /** `POST /auth/register`. */
 export const register: Endpoint<'auth'> = {
+  mayIgnore: true,
   async run(exchange, { auth }) {
     const { call } = exchange
     authorizeRegistration(call)

@@ -23,6 +23,7 @@ const ENDPOINTS: { readonly [method in Operation['method']]: Endpoint<'collectio
 
 /** `POST /_batch` (CONTRACT.md §2, "Batch"). */
 export const batch: Endpoint = {
+  mayIgnore: true,
   // Inside the body, `operations`, and an operation.
   depth: 3,
   envelope: ({ plan }) =>

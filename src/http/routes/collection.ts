@@ -75,6 +75,7 @@ function runCount(exchange: Exchange, collection: Collection): MaybePromise<Answ
 
 /** `POST /:collection`. */
 export const create: Endpoint<'collection'> = {
+  mayIgnore: true,
   run(exchange, { collection }) {
     const { call } = exchange
     const permit = authorizeCreate(call, collection)
@@ -88,6 +89,7 @@ export const create: Endpoint<'collection'> = {
 
 /** `POST /:collection/bulk`. */
 export const bulk: Endpoint<'collection'> = {
+  mayIgnore: true,
   envelope: ({ plan }) =>
     envelope({
       documents: { type: 'array', minItems: 1, maxItems: plan.limits.bulk, items: { type: 'object' } },

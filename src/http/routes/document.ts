@@ -49,11 +49,13 @@ function answerRead(exchange: Exchange, { whole, asked }: Read): Answer {
 
 /** `PATCH /:collection/:id`. */
 export const patch: DocumentEndpoint = {
+  mayIgnore: true,
   run: (exchange, place) => update(exchange, place, 'patch'),
 }
 
 /** `PUT /:collection/:id`. */
 export const put: DocumentEndpoint = {
+  mayIgnore: true,
   run: (exchange, place) =>
     expectsNothing(exchange) ? claim(exchange, place) : update(exchange, place, 'put'),
 }

@@ -66,6 +66,8 @@ export interface Endpoint<Named extends keyof Place = never> {
   readonly envelope?: (service: Pick<Service, 'plan' | 'accounts'>) => EnvelopeSchema
   /** The faults of a body that its schema cannot name. */
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
+  /** Whether properties of its bodies may be dropped: there `Prefer: handling=strict` counts. */
+  readonly mayIgnore?: boolean
   /** How deep in the body documents begin. Default: the body is one. */
   readonly depth?: number
   /** Answers the request, in the order of faults of CONTRACT.md §2. */

@@ -9,8 +9,10 @@ import {
   type DescribeOperation,
   emptyAnswer,
   NOTHING,
+  OF_IGNORING,
   type Operation,
   type OperationPlace,
+  PREFER,
 } from './operation.js'
 
 const SESSION = { asker: 'session', problems: ['unauthenticated'] } as const
@@ -44,10 +46,11 @@ const register: DescribeOperation = (scope, { auth }) => {
   return (
     body && {
       summary: 'Creates an account',
+      parameters: [PREFER],
       body: scope.components.refer('schemas', 'service.registration', () => body),
       answers: auth.requiresVerified
-        ? { 202: answer(scope, 'Whether or not there is one already.', NOTHING, ['Ignored-Properties']) }
-        : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), ['Ignored-Properties']) },
+        ? { 202: answer(scope, 'Whether or not there is one already.', NOTHING, OF_IGNORING) }
+        : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), OF_IGNORING) },
       problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
     }
   )

@@ -1,12 +1,20 @@
 import type { ErrorCode } from '../../errors.js'
-import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
 import { findRights } from '../../service/authorize.js'
 import type { HeaderName } from '../headers.js'
 import { referToBody } from '../schemas/bodies.js'
 import { referToDocument, referToExpanded } from '../schemas/documents.js'
 import type { Scope } from '../scope.js'
-import { answer, closed, type DescribeOperation, emptyAnswer, type OperationPlace } from './operation.js'
+import {
+  answer,
+  closed,
+  type DescribeOperation,
+  emptyAnswer,
+  header,
+  OF_IGNORING,
+  type OperationPlace,
+  PREFER,
+} from './operation.js'
 
 const DENIED: readonly ErrorCode[] = ['unauthenticated', 'forbidden']
 const OF_WRITES: readonly ErrorCode[] = ['outcome_unknown', 'refused']
@@ -14,15 +22,8 @@ const OF_NEW: readonly ErrorCode[] = [...DENIED, ...OF_WRITES, 'unique_violation
 const OF_ONE: readonly ErrorCode[] = ['unauthenticated', 'not_found', 'precondition_failed']
 const OF_CHANGES: readonly ErrorCode[] = [...OF_ONE, ...OF_NEW, 'reference_in_use']
 
-const condition = (name: string, description: string): JsonSchema => ({
-  name,
-  in: 'header',
-  description,
-  schema: { type: 'string' },
-})
-
-const IF_MATCH = condition('If-Match', 'Only where the document has one of these tags.')
-const IF_NONE_MATCH = condition('If-None-Match', 'Only where the document has none of these tags.')
+const IF_MATCH = header('If-Match', 'Only where the document has one of these tags.')
+const IF_NONE_MATCH = header('If-None-Match', 'Only where the document has none of these tags.')
 
 /** Who has to ask: a caller, where nobody else has the right. */
 const askerOf = (
@@ -83,12 +84,13 @@ const create: DescribeOperation = (scope, place) => {
   return (
     body && {
       summary: `Creates a document of ${collection.name}`,
+      parameters: [PREFER],
       body,
       answers: {
         201: answer(scope, 'The new document.', referToDocument(scope, collection), [
           'Location',
           'ETag',
-          'Ignored-Properties',
+          ...OF_IGNORING,
         ]),
       },
       problems: OF_NEW,
@@ -104,10 +106,11 @@ const bulk: DescribeOperation = (scope, place) => {
   return (
     items && {
       summary: `Creates several documents of ${collection.name}, all or none`,
+      parameters: [PREFER],
       body: closed({
         documents: { type: 'array', minItems: 1, maxItems: scope.service.plan.limits.bulk, items },
       }),
-      answers: { 201: answer(scope, 'The new documents.', closed({ documents }), ['Ignored-Properties']) },
+      answers: { 201: answer(scope, 'The new documents.', closed({ documents }), OF_IGNORING) },
       problems: OF_NEW,
       ...askerOf(scope, place, 'create'),
     }
@@ -138,12 +141,12 @@ const update: DescribeOperation = (scope, place) => {
     body && {
       summary: `Changes a document of ${collection.name}`,
       description: 'A merge patch (RFC 7396): what the body does not name stays, `null` removes.',
-      parameters: [IF_MATCH, IF_NONE_MATCH],
+      parameters: [IF_MATCH, IF_NONE_MATCH, PREFER],
       body,
       answers: {
         200: answer(scope, 'The changed document.', referToDocument(scope, collection), [
           'ETag',
-          'Ignored-Properties',
+          ...OF_IGNORING,
         ]),
       },
       problems: OF_CHANGES,
@@ -168,15 +171,13 @@ const replace: DescribeOperation = (scope, place) => {
         : `Creates a document of ${collection.name} under a UUID`,
       ...(created ? { description: CREATES } : {}),
       parameters: own
-        ? [IF_MATCH]
-        : [{ ...IF_NONE_MATCH, required: true, schema: { type: 'string', enum: ['*'] } }],
+        ? [IF_MATCH, PREFER]
+        : [{ ...IF_NONE_MATCH, required: true, schema: { type: 'string', enum: ['*'] } }, PREFER],
       body,
       answers: {
-        ...(own
-          ? { 200: answer(scope, 'The replaced document.', document, ['ETag', 'Ignored-Properties']) }
-          : {}),
+        ...(own ? { 200: answer(scope, 'The replaced document.', document, ['ETag', ...OF_IGNORING]) } : {}),
         ...(created
-          ? { 201: answer(scope, 'The new document.', document, ['Location', 'ETag', 'Ignored-Properties']) }
+          ? { 201: answer(scope, 'The new document.', document, ['Location', 'ETag', ...OF_IGNORING]) }
           : {}),
       },
       problems: OF_CHANGES,

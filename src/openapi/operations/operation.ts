@@ -57,6 +57,23 @@ const describeHeaders = (scope: Scope, names: readonly HeaderName[]): JsonSchema
     ? { headers: Object.fromEntries(names.map((name) => [name, referToHeader(scope, name)])) }
     : {}
 
+/** A header of requests. */
+export const header = (name: string, description: string): JsonSchema => ({
+  name,
+  in: 'header',
+  description,
+  schema: { type: 'string' },
+})
+
+/** The header of requests whose body may lose properties. */
+export const PREFER = header(
+  'Prefer',
+  '`handling=strict`: a property that would be dropped is a fault, with the code `ignored`, and nothing is stored.',
+)
+
+/** The headers of their answers. */
+export const OF_IGNORING: readonly HeaderName[] = ['Ignored-Properties', 'Preference-Applied']
+
 /** A closed object, all of whose properties are there. */
 export const closed = (properties: { readonly [name: string]: JsonSchema }): JsonSchema => ({
   type: 'object',

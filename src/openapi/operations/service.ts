@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../json/json-schema.js'
 import { OF_ALL_WRITES } from '../problems.js'
 import { describeOperations, describeResults } from '../schemas/batches.js'
-import { answer, closed, type DescribeOperation, emptyAnswer } from './operation.js'
+import { answer, closed, type DescribeOperation, emptyAnswer, PREFER } from './operation.js'
 
 const TEXT: JsonSchema = { type: 'string' }
 const OPERATIONS = ['list', 'create', 'read', 'update', 'delete']
@@ -34,10 +34,15 @@ const batch: DescribeOperation = (scope) => {
   const { bulk } = scope.service.plan.limits
   return {
     summary: 'Does several operations, all or none',
+    parameters: [PREFER],
     body: closed({
       operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },
     }),
-    answers: { 200: answer(scope, 'What each operation would have answered.', describeResults(scope)) },
+    answers: {
+      200: answer(scope, 'What each operation would have answered.', describeResults(scope), [
+        'Preference-Applied',
+      ]),
+    },
     problems: ['unauthenticated', 'invalid_token', ...OF_ALL_WRITES],
   }
 }

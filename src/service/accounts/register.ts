@@ -2,7 +2,6 @@ import { issueSession } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
-import { listIgnored } from '../../permissions/ignored-properties.js'
 import { acceptsProperty, keepProperties } from '../../permissions/write-rules.js'
 import { runWithin } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
@@ -15,7 +14,7 @@ import type { Attempt } from '../store/attempt.js'
 import { buildDocument, createSystemFields, planInsert } from '../write/new-document.js'
 import { findReferable, judgeAll } from '../write/references.js'
 import { applyCreate } from '../write/rules/apply-create.js'
-import { explain, type Ignoring, type Tells } from '../write/rules/choose-rule.js'
+import { explain, type Ignoring, type Tells, takeIgnored } from '../write/rules/choose-rule.js'
 import { invalidFor } from '../write/rules/veil.js'
 import { readStamp } from '../write/stored-document.js'
 import { checkDocumentSize, findAgain } from '../write/written.js'
@@ -132,6 +131,7 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const applied = await runWithin(call, (slice) => applyCreate(call, trial, { ...draft, slice }))
   if (applied.kind === 'invalid') throw invalidFor(call, users, explain(trial, applied.faults))
   if (applied.kind === 'refused') throw refused()
+  const ignored = takeIgnored(call, body, kept)
   const asking = askHook(call, { collection: users, before: null, after: { fields: applied.fields, system } })
   const settled = asking && (await asking)
   const fields = settled?.fields ?? applied.fields
@@ -139,7 +139,6 @@ async function planRegistration(call: Call, auth: AuthPlan, body: JsonObject): P
   const shown = await showAccount(call, auth, user)
   const unread = Object.entries(applied.given).filter(([name]) => !Object.hasOwn(shown, name))
   checkDocumentSize(call, { text: JSON.stringify(shown), unread: Object.fromEntries(unread) })
-  const ignored = listIgnored(body, kept.body)
   const behind = settled?.behind
   if (auth.requiresVerified)
     return {

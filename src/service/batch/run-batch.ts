@@ -94,16 +94,15 @@ interface InBatch {
 function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
   const { pending, operation } = store
   if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
-  const { deadline, session, caller } = last
+  const { deadline, session, caller, isStrict } = last
+  const parts = { deadline, store, shared, isInBatch: true, isStrict }
   const { accounts } = service
   if (!session || !accounts) {
-    return last.shared
-      ? last.renew()
-      : createCall(service, { deadline, store, caller, session, shared, isInBatch: true })
+    return last.shared ? last.renew() : createCall(service, { ...parts, caller, session })
   }
   return whenReady(resumeSession(service, store, accounts, session.id), (present) => {
     if (last.shared && present.session.user === session.user) return last.renew()
-    return createCall(service, { deadline, store, ...present, shared, isInBatch: true })
+    return createCall(service, { ...parts, ...present })
   })
 }
 

@@ -12,7 +12,7 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { JsonObject } from '../../../types.js'
 import type { Permit } from '../../authorize.js'
 import type { Call } from '../../call.js'
-import { refused } from '../../refusals.js'
+import { ignoredNames, refused } from '../../refusals.js'
 import { type Asker, createNaming, type IsNamed, invalidFor } from './veil.js'
 
 /** A rule, and the properties that it keeps of a body. */
@@ -45,8 +45,8 @@ export interface Ignoring {
 
 /**
  * Tries the rules for a body; those that drop nothing of it come first. The faults of the first rule tried
- * are the answer; later rules with faults are skipped (CONTRACT.md §5). Throws `validation_failed` and
- * `forbidden`.
+ * are the answer; later rules with faults are skipped (CONTRACT.md §5). Throws `validation_failed`, also for what the
+ * rule that runs drops of a strict request, and `forbidden`.
  */
 export function* chooseRule<T>(
   call: Call,
@@ -72,11 +72,22 @@ export function* chooseRule<T>(
     )
     // A spread of what has any shape would cost ten times as much as an assignment.
     if (applied.kind === 'fits')
-      return Object.assign({ ignored: listIgnored(body, trial.kept.body) }, applied)
+      return Object.assign({ ignored: takeIgnored(call, body, trial.kept) }, applied)
     if (applied.kind === 'invalid' && rule === order[0])
       throw invalidFor(call, collection, explain(trial, applied.faults))
   }
   throw refused()
+}
+
+/** The names that a rule dropped from a body. Throws `validation_failed` where the request does not allow any. */
+export function takeIgnored(
+  { isStrict }: Pick<Call, 'isStrict'>,
+  body: JsonObject,
+  kept: Kept,
+): readonly string[] {
+  const ignored = listIgnored(body, kept.body)
+  if (isStrict && ignored.length > 0) throw ignoredNames(ignored)
+  return ignored
 }
 
 /** The rules that drop nothing of a body, and then the others. */

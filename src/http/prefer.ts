@@ -1,0 +1,31 @@
+const TOKEN = "[!#$%&'*+.^_`|~\\w-]+"
+const VALUE = `(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`
+
+/**
+ * A preference, up to the comma after it, or the end (RFC 7240 §2). White space has one place at each point, so that a
+ * header that does not match costs no more than its length.
+ */
+const PREFERENCE = new RegExp(
+  `[\\t ,]*(?:$|(${TOKEN})(?:[\\t ]*=(?:[\\t ]*(${VALUE}))?)?(?:[\\t ]*;(?:[\\t ]*${TOKEN}(?:[\\t ]*=(?:[\\t ]*${VALUE})?)?)?)*[\\t ]*(?:,|$))`,
+  'y',
+)
+
+/** What the answer to a write says that nothing of its body was dropped (RFC 7240 §3). */
+export const APPLIED = { 'preference-applied': 'handling=strict' } as const
+
+/**
+ * Whether a `Prefer` header asks that nothing of a body is dropped: `handling=strict` (RFC 7240 §4.4). The first
+ * `handling` counts. A header that is malformed asks for nothing.
+ */
+export function prefersStrict(header: string | undefined): boolean {
+  if (header === undefined) return false
+  let handling: string | undefined
+  for (let at = 0; at < header.length; at = PREFERENCE.lastIndex) {
+    PREFERENCE.lastIndex = at
+    const found = PREFERENCE.exec(header)
+    if (!found) return false
+    const [, name = '', value = ''] = found
+    if (name.toLowerCase() === 'handling') handling ??= value
+  }
+  return handling !== undefined && /^"?strict"?$/i.test(handling.replace(/\\(.)/g, '$1'))
+}

@@ -168,7 +168,7 @@ async function waitForTurn(me: Waiting, signal: AbortSignal | undefined): Promis
  * due timer does not guarantee. Each work waits by itself: on workers, the timer of one request does not fire
  * for another.
  */
-const nextTurn = (): Promise<void> => endOfTurn() ?? new Promise((resolve) => later(resolve, 0))
+export const nextTurn = (): Promise<void> => endOfTurn() ?? new Promise((resolve) => later(resolve, 0))
 
 /**
  * Waits for the end of this turn of the event loop, where the runtime has a name for it. Answers that leave

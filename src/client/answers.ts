@@ -36,3 +36,7 @@ export const isSignedIn = (body: Answer['body']): boolean => typeof body?.token 
 
 /** What was taken, or is done, has nothing to say. */
 export const isDone = (_: unknown, status: number): boolean => status === 202 || status === 204
+
+/** The names that an answer's `Ignored-Properties` lists (CONTRACT.md §6, "Headers"). */
+export const namesIn = (headers: Headers): readonly string[] =>
+  headers.get('ignored-properties')?.match(/\w+/g) ?? []

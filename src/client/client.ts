@@ -1,5 +1,14 @@
 import type { CallOptions } from './account-types.js'
-import { type Answer, type Asked, isDocument, isDone, isSignedIn, join, placeOf } from './answers.js'
+import {
+  type Answer,
+  type Asked,
+  isDocument,
+  isDone,
+  isSignedIn,
+  join,
+  namesIn,
+  placeOf,
+} from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'
@@ -97,12 +106,13 @@ export function createClient<C = unknown>(
 
   async function ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
     const answer = await read(await reach(method, path, asked), asked)
-    tell(answer.headers.get('ignored-properties')?.match(/\w+/g), { method, path })
+    tell(namesIn(answer.headers), { method, path })
     return answer
   }
 
-  function tell(names: readonly string[] | null | undefined, context: IgnoredContext): void {
-    if (names?.[0]) client.onIgnored?.(names, context)
+  function tell(names: readonly string[], context: IgnoredContext): readonly string[] {
+    if (names[0]) client.onIgnored?.(names, context)
+    return names
   }
 
   async function read(response: Response, { signal, isRight = isDone }: Asked): Promise<Answer> {
@@ -167,13 +177,11 @@ export function createClient<C = unknown>(
       answered?.results?.length === operations.length &&
       operations.every(({ method }, i) => method === 'DELETE' || isDocument(answered.results[i]?.body))
     const { body } = await ask('POST', '/_batch', { ...only(asked), body: { operations }, isRight })
-    const ignored = operations.map(({ method, path }, operation) => {
-      const names = body.results[operation]?.ignored ?? []
-      tell(names, { method, path, operation })
-      return names
-    })
+    const value = operations.map(({ method, path }, operation) =>
+      tell(body.results[operation]?.ignored ?? [], { method, path, operation }),
+    )
     const results = operations.map((_, i) => take(body.results[i]?.body, body.results[i]?.etag))
-    return Object.defineProperty(results, 'ignored', { value: ignored })
+    return Object.defineProperty(results, 'ignored', { value })
   }
 
   function collection(name: string) {

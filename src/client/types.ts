@@ -158,7 +158,7 @@ export interface IgnoredContext {
   /** The path below the base path; in a batch that of the operation. */
   readonly path: string
   /** In a batch, the index of the operation. */
-  readonly operation?: number
+  readonly operation?: number | undefined
 }
 
 /**

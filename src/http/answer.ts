@@ -18,7 +18,10 @@ export interface IncomingRequest {
   header(name: string): string | undefined
   /** Reads the body. Throws `body_too_large` beyond `limit` and `request_timeout` when the time is over. */
   readBody(limit: number, time: Pick<Deadline, 'onOver'>): MaybePromise<Uint8Array>
-  /** Calls `listener` when the client disconnects; returns a function that stops listening. */
+  /**
+   * Calls `listener` when the client disconnects, unless it reads nothing and its body is whole by then: what was asked
+   * for is done (CONTRACT.md §6, "Deadlines"). Returns a function that stops listening.
+   */
   onGone(listener: () => void): () => void
   /**
    * Calls `listener` once, when the last byte of the answer was given away, or the client has gone before. Absent where
@@ -28,6 +31,9 @@ export interface IncomingRequest {
   /** The request as a web-standard object, created when first needed. */
   toRequest(): Request
 }
+
+/** Whether a request only reads. */
+export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
 /** An answer in plain data. Header names are in lower case. */
 export interface Answer {

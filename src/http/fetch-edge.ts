@@ -1,8 +1,8 @@
 import { ServiceError } from '../errors.js'
 import type { Deadline } from '../service/deadline.js'
-import { endOfTurn } from '../slices.js'
+import { endOfTurn, nextTurn } from '../slices.js'
 import type { Respond } from './answer.js'
-import { type Answer, type IncomingRequest, isStream } from './answer.js'
+import { type Answer, type IncomingRequest, isRead, isStream } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
 import { calledByNode, calledWithout, findNodeResponse, isRequest } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
@@ -14,9 +14,12 @@ export const createFetchHandler =
     try {
       const response = second === undefined ? undefined : findNodeResponse(request, second)
       if (!response) {
-        const answer = await respond(fromRequest(request))
+        // What a host's request lacks is found before anything is done.
+        if (!isRequest(request)) return toResponse(fail(calledWithout()), 'GET')
+        const incoming = new FetchRequest(request)
+        const answer = await respond(incoming)
         await endOfTurn()
-        return toResponse(answer, request.method)
+        return toResponse(answer, incoming.method)
       }
       const { status, headers, body } = fail(calledByNode())
       // Otherwise the client would wait for ever.
@@ -24,28 +27,75 @@ export const createFetchHandler =
       response.end(String(body))
       return new Response(null, { status })
     } catch (cause) {
-      // The argument is not a request, or the runtime refuses the answer.
-      return toResponse(fail(isRequest(request) ? cause : calledWithout()), 'GET')
+      // The request cannot be read, or the runtime refuses the answer.
+      return toResponse(fail(cause), 'GET')
     }
   }
 
-/** A web-standard request in plain data. */
-function fromRequest(request: Request): IncomingRequest {
-  const { url } = request
-  return {
-    method: request.method,
-    target: targetOf(url),
-    mountPath: '',
-    clientAddress: undefined,
-    header: (name) => request.headers.get(name) ?? undefined,
-    readBody: (limit, time) => readRequestBody(request, limit, time),
-    onGone(listener) {
-      const { signal } = request
-      if (signal.aborted) listener()
-      signal.addEventListener('abort', listener, { once: true })
-      return () => signal.removeEventListener('abort', listener)
-    },
-    toRequest: () => request,
+/** A web-standard request in plain data. A class, so that a request does not create a function for each of these. */
+class FetchRequest implements IncomingRequest {
+  readonly #request: Request
+  readonly method: string
+  readonly target: string
+  readonly mountPath = ''
+  readonly clientAddress = undefined
+  #body: 'unread' | 'arriving' | 'whole' = 'unread'
+
+  constructor(request: Request) {
+    this.#request = request
+    this.method = request.method
+    this.target = targetOf(request.url)
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined
+  }
+
+  async readBody(limit: number, time: Pick<Deadline, 'onOver'>): Promise<Uint8Array> {
+    this.#body = 'arriving'
+    const bytes = await readRequestBody(this.#request, limit, time)
+    this.#body = 'whole'
+    return bytes
+  }
+
+  onGone(listener: () => void): () => void {
+    const signal = signalOf(this.#request)
+    if (!signal) return () => {}
+    let isHeard = true
+    const tell = (): void => {
+      if (isHeard && (isRead(this.method) || !this.#isWhole)) listener()
+    }
+    const onAbort = (): void => {
+      // Hosts that abort once they have given the last piece do so before it can be read.
+      if (this.#body === 'arriving') void nextTurn().then(tell)
+      else tell()
+    }
+    if (signal.aborted) tell()
+    signal.addEventListener('abort', onAbort, { once: true })
+    return () => {
+      isHeard = false
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Whether nothing of its body is still to come. */
+  get #isWhole(): boolean {
+    return this.#body === 'whole' || (this.#body === 'unread' && this.#request.body === null)
+  }
+
+  toRequest(): Request {
+    return this.#request
+  }
+}
+
+/** What tells that a client has gone; `undefined` where the host's request does not. */
+function signalOf(request: Request): AbortSignal | undefined {
+  try {
+    const { signal }: { readonly signal?: Partial<AbortSignal> | null } = request
+    return typeof signal?.addEventListener === 'function' ? (signal as AbortSignal) : undefined
+  } catch {
+    // A getter that is not meant for this: nothing depends on it.
+    return undefined
   }
 }
 
@@ -68,8 +118,14 @@ async function readRequestBody(
     )
   }
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
-  const reader = request.body?.getReader()
-  if (!reader) return new Uint8Array()
+  const { body }: { readonly body?: Partial<ReadableStream<Uint8Array>> | null } = request
+  if (body === null) return new Uint8Array()
+  if (typeof body?.getReader !== 'function') {
+    throw new TypeError(
+      'the body of this request is no ReadableStream: hand over another one, new Request(url, { method, headers, body })',
+    )
+  }
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
   let isOver = false
   const stopListening = time.onOver(() => {
     isOver = true
@@ -107,11 +163,14 @@ async function collectBytes(
   }
 }
 
-/** An answer as a web-standard response. A 204 and an answer to HEAD have no body. */
-function toResponse(answer: Answer, method: string): Response {
-  const body = method === 'HEAD' ? null : answer.body
-  return new Response(isStream(body) ? toReadableStream(body) : body, {
-    status: answer.status,
-    headers: answer.headers,
-  })
+/**
+ * An answer as a web-standard response. A 204 and an answer to HEAD have no body; HEAD tells the length that GET would
+ * have sent, where it is known (RFC 9110 §9.3.2).
+ */
+function toResponse({ status, headers, body }: Answer, method: string): Response {
+  if (method === 'HEAD' && body !== null && !isStream(body)) {
+    const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length
+    return new Response(null, { status, headers: { ...headers, 'content-length': String(length) } })
+  }
+  return new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
 }

@@ -3,10 +3,11 @@ import type { Bytes } from '../json/bytes.js'
 
 /** Whether an answer is sent before the whole body was read: the connection cannot be used again. */
 export const leavesBodyUnread = (request: IncomingMessage): boolean =>
-  request.readableEnded === false && request.headers !== undefined && hasBody(request)
+  request.readableEnded === false && hasBody(request)
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** Whether a request was sent with a body; not every framework's has headers. */
+export const hasBody = ({ headers }: Partial<IncomingMessage>): boolean =>
+  headers?.['transfer-encoding'] !== undefined || Number(headers?.['content-length'] ?? 0) > 0
 
 /** How long, and how much of, an unread body is taken, in milliseconds and bytes. */
 const LONGEST = 2000

@@ -1,11 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type Answer, type IncomingRequest, isStream, type Text } from '../http/answer.js'
+import { type Answer, type IncomingRequest, isRead, isStream, type Text } from '../http/answer.js'
 import { type PlainEdge, RESPOND } from '../http/edge.js'
 import { PIECE } from '../http/send-stream.js'
-import { isPromise } from '../promises.js'
+import { isPromise, whenReady } from '../promises.js'
 import { endOfTurn } from '../slices.js'
 import type { Handler, MaybePromise } from '../types.js'
-import { endBehind, leavesBodyUnread } from './end-behind.js'
+import { endBehind, hasBody, leavesBodyUnread } from './end-behind.js'
 import { addToLists } from './list-headers.js'
 import { readMessageBody, type Time } from './message-body.js'
 import type { ParsedRequest } from './parsed-body.js'
@@ -77,6 +77,7 @@ class NodeRequest implements IncomingRequest {
   readonly mountPath: string
   /** Whether its whole body was there when it was asked for. */
   isWhole = false
+  #body: 'unread' | 'arriving' | 'whole' = 'unread'
 
   constructor(request: FrameworkRequest, response: ServerResponse) {
     this.#request = request
@@ -96,19 +97,27 @@ class NodeRequest implements IncomingRequest {
   }
 
   readBody(limit: number, time: Time): MaybePromise<Uint8Array> {
+    this.#body = 'arriving'
     const body = readMessageBody(this.#request, limit, time)
     this.isWhole = !isPromise(body)
-    return body
+    return whenReady(body, (bytes) => {
+      this.#body = 'whole'
+      return bytes
+    })
   }
 
   onGone(listener: () => void): () => void {
     const response = this.#response
+    const tell = (): void => {
+      const isWhole = this.#body === 'whole' || (this.#body === 'unread' && !hasBody(this.#request))
+      if (isRead(this.method) || !isWhole) listener()
+    }
     const onClose = (): void => {
-      if (!response.writableFinished) listener()
+      if (!response.writableFinished) tell()
     }
     response.on('close', onClose)
     // A connection that is already closed emits no further event.
-    if (response.destroyed) listener()
+    if (response.destroyed) tell()
     return () => response.removeListener('close', onClose)
   }
 

@@ -11,15 +11,27 @@ export type ParsedRequest = IncomingMessage & {
 
 /** The bytes of a body that was read before; `undefined` where the stream is still unread. */
 export function readParsedBody(request: ParsedRequest): Uint8Array | undefined {
-  const { body } = request
   // Some parsers set an empty body on requests that they do not handle, and leave the stream unread.
-  const isRead = request._body === true || request.readableEnded !== false
-  if (body === undefined || !isRead) return undefined
+  if (request._body !== true && request.readableEnded === false) return undefined
+  const body = readBody(request)
+  if (body === undefined) return undefined
   if (body instanceof Uint8Array) return body
   // Parsers make an empty object of nothing.
   if (request.headers['content-length'] === '0') return NOTHING
   return Buffer.from(typeof body === 'string' && isSentText(request, body) ? body : stringify(body))
 }
+
+/** The parsed body. Some hosts parse it when it is asked for, and throw where it is not JSON. */
+function readBody(request: ParsedRequest): unknown {
+  try {
+    return request.body
+  } catch {
+    throw unparsed()
+  }
+}
+
+const unparsed = (fault = 'not JSON as the host has parsed it'): ServiceError =>
+  new ServiceError('invalid_json', `The body is ${fault}.`)
 
 const NOTHING = new Uint8Array()
 
@@ -56,7 +68,6 @@ function stringify(body: unknown): string {
     const text = JSON.stringify(body, tell) ?? ''
     return mark === '' ? text : text.replaceAll(`"${mark}"`, '1e999').replaceAll(`"-${mark}"`, '-1e999')
   } catch (thrown) {
-    const fault = thrown instanceof RangeError ? 'nested too deep' : 'not JSON as the host has parsed it'
-    throw new ServiceError('invalid_json', `The body is ${fault}.`)
+    throw thrown instanceof RangeError ? unparsed('nested too deep') : unparsed()
   }
 }

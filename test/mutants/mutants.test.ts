@@ -11,6 +11,8 @@ import type * as QueryReader from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
 import type * as KeptPages from '../../src/service/kept-pages.js'
 import type * as ListDocuments from '../../src/service/read/list-documents.js'
+import type * as Refusals from '../../src/service/refusals.js'
+import { ignoredNames } from '../../src/service/refusals.js'
 import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
 import { readFields } from '../../src/service/write/stored-document.js'
 import type * as Written from '../../src/service/write/written.js'
@@ -31,6 +33,8 @@ const GRANTS = '../../src/permissions/grants.js'
 const WRITE_RULES = '../../src/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/service/read/list-documents.js'
 const APPLY_UPDATE = '../../src/service/write/rules/apply-update.js'
+const REFUSALS = '../../src/service/refusals.js'
+const PREFER = '../../src/http/prefer.js'
 const WRITTEN = '../../src/service/write/written.js'
 const CURSOR = '../../src/query/paging/cursor.js'
 const QUERY_READER = '../../src/query/query-reader.js'
@@ -439,6 +443,34 @@ const updateMutants: readonly Mutant[] = [
         },
       }
     },
+  ],
+  [
+    'a strict request is told that something hidden is there',
+    APPLY_UPDATE,
+    async (original) => {
+      const real = (await original()) as typeof ApplyUpdate
+      return {
+        ...real,
+        *applyUpdate(...[call, trial, draft]: Parameters<typeof real.applyUpdate>) {
+          const hidden = Object.keys(readFields(draft.stored)).filter((name) => !draft.isShown(name))
+          if (call.isStrict && hidden.length > 0) throw ignoredNames(['hidden'])
+          return yield* real.applyUpdate(call, trial, draft)
+        },
+      }
+    },
+  ],
+  [
+    'a strict request is told of the first name alone',
+    REFUSALS,
+    async (original) => {
+      const real = (await original()) as typeof Refusals
+      return { ...real, ignoredNames: (names: readonly string[]) => real.ignoredNames(names.slice(0, 1)) }
+    },
+  ],
+  [
+    'a strict request is like any other',
+    PREFER,
+    async (original) => ({ ...((await original()) as object), prefersStrict: () => false }),
   ],
   [
     'the size of what is hidden counts',

@@ -23,5 +23,6 @@ test.each(useStorages())(
     expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
     expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.12)
     expect(seen.batches).toBeGreaterThan(runs * 0.2)
+    expect(seen.strict).toBeGreaterThan(runs)
   },
 )

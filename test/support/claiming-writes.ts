@@ -78,7 +78,8 @@ function accountForClaims(
     return JSON.stringify(fresh.map((one) => readersOf(things, one, callerIn(world, store))))
   })
   if (readers[0] !== readers[1]) return 'where'
-  const operation = request.line.startsWith('POST') || request.headers ? 'create' : 'update'
+  const operation =
+    request.line.startsWith('POST') || request.headers?.['if-none-match'] ? 'create' : 'update'
   const rules = Object.values(things.permissions).map((grant) => (grant as Json)[operation])
   const isJudged = rules.some((rule) => JSON.stringify(judgedBy(rule)).includes('$user.teams'))
   return isJudged ? 'check' : undefined

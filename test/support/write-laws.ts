@@ -20,6 +20,10 @@ export interface Answer {
   readonly code: unknown
   /** The answer but for what is random in it. */
   readonly comparable: string
+  /** The names that were dropped, of a batch those of the first operation that has lost any. */
+  readonly ignored: readonly string[]
+  /** The names that were refused for it (CONTRACT.md §6, "Headers"). */
+  readonly refused: readonly string[]
 }
 
 /** A service over a store that can be put back, as one caller meets it. */
@@ -108,21 +112,49 @@ async function readAnswer(response: Response, isNew: boolean): Promise<Answer> {
   const code: unknown = status < 400 ? undefined : JSON.parse(text).code
   const fixed = text.replace(/"requestId":"[^"]*"/, '')
   const known = isNew ? fixed.replaceAll(/"_id":"[^"]*"/g, '') : fixed
-  return { status, code, comparable: JSON.stringify([status, kept, known]) }
+  const ignored = namesIn(headers)
+  return {
+    status,
+    code,
+    comparable: JSON.stringify([status, kept, known]),
+    ignored,
+    refused: refusedIn(text),
+  }
+}
+
+const namesIn = (headers: Headers): readonly string[] =>
+  JSON.parse(`[${headers.get('ignored-properties') ?? ''}]`)
+
+/** The names of the faults of what a strict request may not lose, each once, in order. */
+function refusedIn(text: string): readonly string[] {
+  if (!text.includes('"ignored"')) return []
+  const { errors = [] }: { errors?: readonly { path: string; code: string }[] } = JSON.parse(text)
+  const names = errors.flatMap(({ path, code }) => (code === 'ignored' ? [path.replace(/^.*\//, '')] : []))
+  return [...new Set(names)].sort()
 }
 
 /** The answer of a batch, with those of its operations but for what is random in them. */
 async function readBatch(response: Response): Promise<Answer> {
   const { status, headers } = response
-  const { requestId: _, results, ...rest } = JSON.parse(await response.text())
+  const text = await response.text()
+  const { requestId: _, results, ...rest } = JSON.parse(text)
   const kept = (results ?? []).map((result: Json) => {
     if (result.status !== 201) return result
     const { etag: __, location: ___, body, ...known } = result
     const { _id, ...fields } = (body ?? {}) as Json
     return { ...known, body: fields }
   })
-  return { status, code: rest.code, comparable: JSON.stringify([status, [...headers], rest, kept]) }
+  const comparable = JSON.stringify([status, [...headers], rest, kept])
+  const ignored = (results ?? []).find((result: Json) => result.ignored)?.ignored ?? []
+  return { status, code: rest.code, comparable, ignored, refused: refusedIn(text) }
 }
+
+/** The same request, and its operations, where nothing may be dropped. */
+const strictly = (request: WriteRequest): WriteRequest => ({
+  ...request,
+  headers: { ...request.headers, prefer: 'handling=strict' },
+  ...(request.operations ? { operations: request.operations.map(strictly) } : {}),
+})
 
 /** What may account for a difference (CONTRACT.md §5, "No leak"). */
 export type Account = 'uniqueness' | 'references' | 'where' | 'check'
@@ -206,6 +238,7 @@ interface Compared {
   readonly code: unknown
   readonly isSame: boolean
   readonly why?: Account | undefined
+  readonly answer: Answer
 }
 
 /** The worlds that are asked about, and what holds of them besides. */
@@ -226,8 +259,19 @@ export interface Done {
   readonly answer: Answer
 }
 
-/** How many pairs were different, what became of their requests (`refused`: by hooks), and what accounted for differences. */
-export type Seen = { [what in Account | 'pairs' | 'same' | 'written' | 'batches' | 'refused']: number }
+/**
+ * How many pairs were different, what became of their requests (`refused`: by hooks; `strict`: for what would have been
+ * dropped), and what accounted for differences.
+ */
+export type Seen = {
+  [what in Account | 'pairs' | 'same' | 'written' | 'batches' | 'refused' | 'strict']: number
+}
+
+/** Throws where a strict request has lost something, or was refused for it and has changed something. */
+function judgeStrict(request: WriteRequest, { before, after, answer }: Done): void {
+  if (answer.status < 300) expect({ request, ignored: answer.ignored }).toEqual({ request, ignored: [] })
+  if (answer.refused.length > 0) expect({ request, after }).toEqual({ request, after: before })
+}
 
 /**
  * Non-interference of writes (CONTRACT.md §5, "No leak"): two stores that show a caller the same answer every write of that
@@ -240,7 +284,7 @@ export async function checkWrites(
   { worlds, account: accountFor = account, accountTogether, judge }: WriteSource = { worlds: writeWorlds },
 ): Promise<Seen> {
   const accounts = { uniqueness: 0, references: 0, where: 0, check: 0 }
-  const seen: Seen = { pairs: 0, same: 0, written: 0, batches: 0, refused: 0, ...accounts }
+  const seen: Seen = { pairs: 0, same: 0, written: 0, batches: 0, refused: 0, strict: 0, ...accounts }
   await fc.assert(
     fc.asyncProperty(worlds, async (world) => {
       const { pair, requests, config } = world
@@ -277,8 +321,12 @@ export async function checkWrites(
         const done = [...earlier, request, ...(request.operations ?? [])]
         const isNew = done.some(({ line }) => /^POST \/t/.test(line))
         const [shown, shownThere] = isNew ? [] : after.map(show)
-        const [{ status, code }] = answers
-        const compared = { status, code, isSame: here === there && shown === shownThere }
+        const [answer] = answers
+        const { status, code } = answer
+        const compared = { status, code, answer, isSame: here === there && shown === shownThere }
+        for (const i of [0, 1] as const)
+          if (request.headers?.prefer)
+            judgeStrict(request, { before: before[i], after: after[i], answer: answers[i] })
         if (compared.isSame) return compared
         const why = request.operations
           ? ((await compareOneByOne(request.operations)) ??
@@ -304,7 +352,12 @@ export async function checkWrites(
       let isMoved = false
       for (const request of requests) {
         if (request.operations && isMoved) await reset()
-        const { isSame, why, status, code } = await compare(request)
+        const strict = await compare(strictly(request))
+        const isRefused = strict.isSame && strict.answer.refused.length > 0
+        const { isSame, why, status, code, answer } = isRefused ? await compare(request) : strict
+        // What is refused is what would have been dropped, by the same rule.
+        if (isRefused && status < 300) expect(answer.ignored).toEqual(strict.answer.refused)
+        if (isRefused) seen.strict += 1
         if (why !== undefined) seen[why] += 1
         if (isSame) seen.same += 1
         if (isSame && code === 'refused') seen.refused += 1

@@ -52,7 +52,7 @@ export const FORMS: { readonly [name: string]: readonly [heading: string, button
   'request-reset': [
     'Forgotten your password?',
     'Send a code',
-    'If there is such an account, a code goes to its owner.',
+    'If there is such an account, a code is on its way to its owner.',
   ],
   reset: ['Set a new password', 'Set it', 'With the code that was sent to you.'],
   'request-verification': ['Ask for a code again', 'Send a code', 'To show that the address is yours.'],

@@ -39,7 +39,7 @@ export async function rehearse(operations: readonly Collected[], signal: AbortSi
   const last = { method: 'GET', path: `/${encodeURIComponent(first.collection)}/-` }
   try {
     const body = { operations: [...operations.map(toOperation), last] }
-    await read('/_batch', { body, signal, isQuiet: true, note: 'would this be allowed? Nothing is stored' })
+    await read('/_batch', { body, signal, isQuiet: true, note: 'would this be allowed? Nothing is done' })
   } catch (thrown) {
     return isClientError(thrown) && thrown.operation === operations.length - 1 ? thrown : undefined
   }

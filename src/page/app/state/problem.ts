@@ -9,14 +9,14 @@ const WORDS: { readonly [code: string]: string } = {
   not_found: 'It is not there, or not for you to see.',
   precondition_failed: 'It was changed meanwhile.',
   internal_error: 'Something went wrong inside the service.',
-  outcome_unknown: 'Nobody knows whether this was done. Look before you try again.',
+  outcome_unknown: 'It may have been done: look before you try again.',
 }
 
 /** What went wrong, in a sentence or two: the service's own, and what to do. */
 export function explain(thrown: unknown): string {
   if (!isClientError(thrown))
     return thrown instanceof TypeError
-      ? 'The service cannot be reached. Nothing that you wrote is lost; try again.'
+      ? 'The service cannot be reached. What you wrote is still here: try again.'
       : String(thrown instanceof Error ? thrown.message : thrown)
   const { code, detail, retryAfter, requestId } = thrown
   const own = WORDS[code]

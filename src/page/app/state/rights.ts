@@ -41,10 +41,10 @@ export async function findRights(
     return true
   }
   const [update, remove] = await Promise.all([
-    isAllowed(may.update, 'may you change it? Nothing is stored', (documents) =>
+    isAllowed(may.update, 'may you change it? Nothing is done', (documents) =>
       documents.update(id, {}, { signal }),
     ),
-    isAllowed(may.delete, 'may you delete it? Nothing is deleted', (documents) =>
+    isAllowed(may.delete, 'may you delete it? Nothing is done', (documents) =>
       documents.delete(id, { signal }),
     ),
   ])

@@ -19,7 +19,7 @@ export function AccountView() {
     return (
       <section class="narrow">
         <Heading title="Your account" />
-        <p class="hint">What you see and may do depends on who you are.</p>
+        <p class="hint">What you may do depends on who you are.</p>
         <AccountForms />
       </section>
     )

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { Collection } from '../model/description.js'
 import { draftAll, type Fault, readBody } from '../model/draft.js'
-import { describeDone, readIgnored } from '../model/ignored.js'
+import { describeDone } from '../model/ignored.js'
 import { writePlace } from '../model/place.js'
 import { type Drafts, Form } from '../parts/form.js'
 import { Heading } from '../parts/heading.js'
@@ -52,7 +52,7 @@ function NewForm({ collection, query }: { readonly collection: Collection; reado
     try {
       const { value, headers } = await ask((client) => client.collection(name).create(body as never))
       const { _id: id } = value as { readonly _id: string }
-      say(describeDone('Added', readIgnored(headers)))
+      say(describeDone('Added', headers))
       go(
         operations.has('read')
           ? { view: 'document', collection: name, id }
@@ -70,7 +70,7 @@ function NewForm({ collection, query }: { readonly collection: Collection; reado
     faults.value = own
     if (own.length > 0) return
     collected.value = [...collected.value, { method: 'PUT', collection: name, id: createId(), body }]
-    say('Kept: it will be stored together with others. Nothing is stored yet.')
+    say('Kept: it will be done together with others. Nothing is done yet.')
     drafts.value = draftAll(fields, given)
   }
   return (

@@ -112,7 +112,7 @@ function Copied({ name, text }: { readonly name: string; readonly text: string }
       await navigator.clipboard.writeText(text)
       say('Copied.')
     } catch {
-      say('The browser did not allow it: copy it by hand.')
+      say('Copy it by hand.')
     }
   }
   return (

@@ -37,7 +37,7 @@ export async function submitAccount(name: string, body: object): Promise<void> {
     }
     case 'reset':
       enter((await ask((client) => client.auth.reset(body as never))).value)
-      return say('The new password holds, and you are signed in.')
+      return say('The new password holds. You are signed in.')
     case 'change-secret':
       begin((await ask((client) => client.auth.changeSecret(body as never))).value)
       return say('The new password holds. All other sessions have ended.')

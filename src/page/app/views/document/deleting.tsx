@@ -46,7 +46,7 @@ export function Deleting({ name, label, found, reload }: Props) {
       { method: 'DELETE', collection: name, id: document._id, ifMatch: etag },
     ]
     leave()
-    say('Kept: it will be deleted together with others. Nothing is deleted yet.')
+    say('Kept: it will be done together with others. Nothing is done yet.')
   }
   return (
     <>

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { type Conflict, findConflicts, keepNewer, settle } from '../../model/conflict.js'
 import type { Collection } from '../../model/description.js'
 import { draftAll, type Fault, readPatch } from '../../model/draft.js'
-import { describeDone, readIgnored } from '../../model/ignored.js'
+import { describeDone } from '../../model/ignored.js'
 import type { Field } from '../../model/schema.js'
 import { type Drafts, Form } from '../../parts/form.js'
 import { say } from '../../parts/notices.js'
@@ -59,7 +59,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
       const headers = { 'if-match': base.value.etag }
       const done = await ask((client) => client.collection(name).update(id, patch.body as never), { headers })
       const stored = done.value as Read['document']
-      say(describeDone('Saved', readIgnored(done.headers)))
+      say(describeDone('Saved', done.headers))
       conflicts.value = undefined
       base.value = { document: stored, etag: done.headers.get('etag') ?? '' }
       drafts.value = keepNewer(sent, drafts.value, draftAll(fields, stored))
@@ -102,7 +102,7 @@ export function EditForm({ collection, found, fields, reload }: Props) {
     if (own.length > 0 || !isTouched) return
     const { etag } = base.value
     collected.value = [...collected.value, { method: 'PATCH', collection: name, id, ifMatch: etag, body }]
-    say('Kept: it will be stored together with others. Nothing is stored yet.')
+    say('Kept: it will be done together with others. Nothing is done yet.')
   }
   return (
     <>

@@ -163,14 +163,21 @@ async function collectBytes(
   }
 }
 
+/** An answer as a web-standard response. A 204 has no body. */
+const toResponse = ({ status, headers, body }: Answer, method: string): Response =>
+  method === 'HEAD' && headers['content-type'] !== undefined
+    ? toHead({ status, headers, body })
+    : new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
+
 /**
- * An answer as a web-standard response. A 204 and an answer to HEAD have no body; HEAD tells the length that GET would
- * have sent, where it is known (RFC 9110 §9.3.2).
+ * The answer to HEAD, with the length that GET would have sent (RFC 9110 §9.3.2). Of what GET streams the length is not
+ * known: there an empty stream keeps runtimes from claiming that it is zero.
  */
-function toResponse({ status, headers, body }: Answer, method: string): Response {
-  if (method === 'HEAD' && body !== null && !isStream(body)) {
-    const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length
-    return new Response(null, { status, headers: { ...headers, 'content-length': String(length) } })
-  }
-  return new Response(isStream(body) ? toReadableStream(body) : body, { status, headers })
+function toHead({ status, headers, body }: Answer): Response {
+  if (body === null || isStream(body)) return new Response(createEmptyStream(), { status, headers })
+  const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length
+  return new Response(null, { status, headers: { ...headers, 'content-length': String(length) } })
 }
+
+const createEmptyStream = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

@@ -37,7 +37,7 @@ const create = ({ config, options, deliver: isDelivering, clock }) => {
 }
 const services = cases.map(create)
 
-const lines = Array.from({ length: 1200 }, (_, n) => ({ n }))
+const lines = Array.from({ length: 1600 }, (_, n) => ({ n }))
 const direct = createCollectionService(
   {
     collections: {

@@ -90,7 +90,7 @@ async function judgeRequests(origin) {
     both.every((status) => status === 201),
   )
   const list = await (await fetch(`${origin}/direct/lines`)).json()
-  judge(`a streamed list of ${list.length}`, list.length === 1200)
+  judge(`a streamed list of ${list.length}`, list.length === 1600)
 }
 
 async function runConformance(origin) {

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Bytes } from '../json/bytes.js'
 
-/** Whether an answer is sent before the whole body was read: the connection cannot be used again. */
+/**
+ * Whether an answer is sent before the whole body was read: the connection cannot be used again. In HTTP/2 a request has a
+ * stream of its own, and no such header.
+ */
 export const leavesBodyUnread = (request: IncomingMessage): boolean =>
-  request.readableEnded === false && hasBody(request)
+  request.readableEnded === false && request.httpVersionMajor !== 2 && hasBody(request)
 
 /** Whether a request was sent with a body; not every framework's has headers. */
 export const hasBody = ({ headers }: Partial<IncomingMessage>): boolean =>

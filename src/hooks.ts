@@ -20,7 +20,7 @@ interface ChangeContext<C> {
   /** The caller as the host, or the service, knows it; `null` for an anonymous one. */
   readonly caller: Caller | null
   readonly api: HookApi<C>
-  /** Aborts when the client disconnects, or the time of the request is over. */
+  /** Aborts when the time of the request is over. */
   readonly signal: AbortSignal
 }
 

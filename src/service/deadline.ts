@@ -3,7 +3,10 @@ export type Wait = 'body' | 'deliver' | 'hash' | 'hook' | 'host' | 'read' | 'tur
 
 /** The deadline of work. */
 export interface Deadline {
-  /** Aborts when the client disconnects or the time is over. Created when first needed. */
+  /**
+   * Aborts when the time is over, or the client disconnects: of what writes, only while its body arrives. Created when
+   * first needed.
+   */
   readonly signal: AbortSignal
   /** Whether the signal never comes: storage has none, and knows that nobody but itself ends what it does. */
   readonly isUnhurried?: boolean

@@ -148,7 +148,14 @@ const KNOWN: typeof STATES = [
 ]
 
 /** The requests about an identifier, which may be somebody's. */
-const ABOUT_IDENTIFIER: readonly (readonly [line: string, body: object])[] = [
+const STRICT = { prefer: 'handling=strict' }
+const ABOUT_IDENTIFIER: readonly (readonly [line: string, body: object, headers?: typeof STRICT])[] = [
+  ['POST /auth/register', { email: THEIRS.email, password: 'another secret', name: 'x' }, STRICT],
+  [
+    'POST /auth/register',
+    { email: THEIRS.email, password: 'another secret', verifiedAt: 'x', role: 1 },
+    STRICT,
+  ],
   ['POST /auth/register', { email: THEIRS.email, password: 'another secret', name: 'x' }],
   ['POST /auth/register', { email: ' THEM@example.org', password: 'another secret' }],
   ['POST /auth/register', { email: THEIRS.email, password: 1 }],
@@ -205,8 +212,8 @@ describe.each(useStorages())('in %s, an account', (_, create) => {
 
   test.each(KNOWN)('that is %s: nobody learns of it by its identifier', async (_, add) => {
     const { known, unknown } = await createWorlds(add)
-    for (const [line, body] of ABOUT_IDENTIFIER)
-      expect(await ask(known, line, { body })).toEqual(await ask(unknown, line, { body }))
+    for (const [line, body, headers = {}] of ABOUT_IDENTIFIER)
+      expect(await ask(known, line, { body, headers })).toEqual(await ask(unknown, line, { body, headers }))
   })
 
   test.each(STATES)('that is %s: nobody learns of it by asking for accounts', async (_, add) => {

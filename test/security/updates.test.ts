@@ -120,6 +120,51 @@ describe('an update', () => {
   })
 })
 
+describe('a write that asks to lose nothing', () => {
+  const strict = { prefer: 'handling=strict' }
+
+  test('tells nothing of what its caller may not read', async () => {
+    const told = new Set<string>()
+    for (const secret of ['zeta', 'guess', null]) {
+      const { send, post, ann } = await createStage()
+      const admin = { caller: { id: 'zoe', roles: ['admin'] } }
+      expect((await send(`PATCH ${post}`, { ...admin, body: { secret } })).status).toBe(200)
+      const before = (await send(`GET ${post}`, admin)).text
+      for (const method of ['PATCH', 'PUT'])
+        for (const body of [
+          { secret: 'guess' },
+          { title: 'two', secret: 'guess' },
+          { secret: null, _id: 'x' },
+        ]) {
+          const sent = await send(`${method} ${post}`, { token: ann.token, headers: strict, body })
+          expect(sent.status).toBe(400)
+          told.add(JSON.stringify([method, body, { ...sent.body, requestId: '' }]))
+          expect((await send(`GET ${post}`, admin)).text).toBe(before)
+        }
+    }
+    expect(told.size).toBe(6)
+  })
+
+  test('is no way around a rule: what may not be written is not written, however it is asked', async () => {
+    const { send, post, ann, ben } = await createStage()
+    const before = (await send(`GET ${post}`)).text
+    for (const prefer of [
+      'handling=strict',
+      'handling=lenient',
+      'return=representation',
+      '"',
+      'x'.repeat(5000),
+    ]) {
+      const headers = { prefer }
+      const body = { title: 'mine' }
+      expect((await send(`PATCH ${post}`, { token: ben.token, headers, body })).status).toBe(403)
+      expect((await send(`PATCH ${post}`, { headers, body })).status).toBe(401)
+      expect((await send(`PATCH /locked/${ann.id}`, { token: ben.token, headers, body })).status).toBe(404)
+    }
+    expect((await send(`GET ${post}`)).text).toBe(before)
+  })
+})
+
 test('fifty increments of one counter at once: as many count as were acknowledged', async () => {
   const { send, post, ann } = await createStage()
   const statuses = await Promise.all(

@@ -4,7 +4,7 @@ import { endOfTurn, nextTurn } from '../slices.js'
 import type { Respond } from './answer.js'
 import { type Answer, type IncomingRequest, isRead, isStream } from './answer.js'
 import { createBodyBytes, tooLarge, tooSlow } from './body-bytes.js'
-import { calledByNode, calledWithout, findNodeResponse, isRequest } from './misuse.js'
+import { calledByNode, calledWithout, findNodeResponse } from './misuse.js'
 import { toReadableStream } from './send-stream.js'
 
 /** Creates a handler of web-standard requests. `fail` answers a call without a valid request. */
@@ -31,6 +31,18 @@ export const createFetchHandler =
       return toResponse(fail(cause), 'GET')
     }
   }
+
+/** What the URL of a request begins with; node's has a path alone. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
+
+/** Whether what the handler was called with can be read as a request: whether it has what every answer depends on. */
+const isRequest = (
+  value: { readonly [part in 'method' | 'url' | 'headers']?: unknown } | null | undefined,
+): boolean =>
+  typeof value?.method === 'string' &&
+  typeof value.url === 'string' &&
+  ORIGIN.test(value.url) &&
+  typeof (value.headers as Partial<Headers> | null | undefined)?.get === 'function'
 
 /** A web-standard request in plain data. A class, so that a request does not create a function for each of these. */
 class FetchRequest implements IncomingRequest {

@@ -18,17 +18,6 @@ export const calledByNode = (): TypeError =>
     "the handler takes a web-standard Request and was called with node's request and response: write toNodeHandler(handler), of collection-service/node, in its place",
   )
 
-/** What the URL of a request begins with; node's has a path alone. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
-
-/** Whether what the handler was called with can be read as a request: whether it has what every answer depends on. */
-export const isRequest = (value: unknown): value is Request =>
-  isHolder(value) &&
-  typeof value.url === 'string' &&
-  ORIGIN.test(value.url) &&
-  typeof value.method === 'string' &&
-  hasMethods(value.headers, 'get')
-
 /** The error that tells a host of a call with anything else. */
 export const calledWithout = (): TypeError =>
   new TypeError(

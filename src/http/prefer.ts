@@ -17,8 +17,7 @@ export const APPLIED = { 'preference-applied': 'handling=strict' } as const
  * Whether a `Prefer` header asks that nothing of a body is dropped: `handling=strict` (RFC 7240 §4.4). The first
  * `handling` counts. A header that is malformed asks for nothing.
  */
-export function prefersStrict(header: string | undefined): boolean {
-  if (header === undefined) return false
+export function prefersStrict(header: string): boolean {
   let handling: string | undefined
   for (let at = 0; at < header.length; at = PREFERENCE.lastIndex) {
     PREFERENCE.lastIndex = at

@@ -92,7 +92,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       observation?.identify(identity)
       const { caller, session } = identity
       const own = caller === null ? store : store.by(caller.id)
-      const isStrict = endpoint.mayIgnore && prefersStrict(incoming.header('prefer'))
+      const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
+      const isStrict = prefer !== undefined && prefersStrict(prefer)
       const call = createCall(service, { deadline, store: own, caller, session, isStrict })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)

@@ -1,14 +1,5 @@
 import type { CallOptions } from './account-types.js'
-import {
-  type Answer,
-  type Asked,
-  isDocument,
-  isDone,
-  isSignedIn,
-  join,
-  namesIn,
-  placeOf,
-} from './answers.js'
+import { type Answer, type Asked, isDocument, isDone, isSignedIn, join, namesIn, placeOf } from './answers.js'
 import { type Build, listOperations } from './batch.js'
 import { watch } from './changes.js'
 import { ClientError } from './client-error.js'

@@ -249,7 +249,11 @@ const scenarios = [
         manyLines.map(({ n, text }) => ({ n, text })),
       )
       const head = await send('HEAD /lines')
-      is('of no length for HEAD', [head.status, head.text, head.headers.get('content-length')], [200, '', null])
+      is(
+        'of no length for HEAD',
+        [head.status, head.text, head.headers.get('content-length')],
+        [200, '', null],
+      )
       const response = await handler(new Request('http://service.test/lines'))
       const reader = response.body.getReader()
       const { value } = await reader.read()

@@ -184,6 +184,9 @@ export interface StorageAdapter {
    * It MUST see all writes that come before and change or `require` a document that a step before it changes, or
    * that change one that a step before it requires in a version or to match. Others that run at the same time may
    * count as if they came behind it.
+   *
+   * When `signal` aborts before anything was written, it MAY reject at once with `storage_unavailable`: the caller then
+   * learns that nothing was written, instead of `outcome_unknown`. Nothing MUST be written afterwards.
    */
   write(steps: readonly WriteStep[], options: WriteOptions): MaybePromise<WriteResult>
   /**

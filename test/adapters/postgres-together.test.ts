@@ -432,7 +432,8 @@ describe('a write that names documents', () => {
     const writing = Promise.resolve(adapter.write(steps, { signal: aborting.signal }))
     await until(async () => (await findWaiting()).length === 1)
     aborting.abort()
-    await expect(writing).rejects.toMatchObject({ code: 'outcome_unknown' })
+    // What was not committed never is.
+    await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
     expect(await findWaiting()).toHaveLength(1)
     sent.length = 0
     await other.query('ROLLBACK')
@@ -440,6 +441,23 @@ describe('a write that names documents', () => {
     await until(() => sent.length > 0)
     expect(sent.map(({ text }) => text)).toEqual(['ROLLBACK'])
     expect(await storedIds()).toEqual(['id-0', 'id-1'])
+  })
+
+  test('is not committed where it was given up at its last statement', { timeout: 60_000 }, async () => {
+    await create(documentOf(0))
+    const other = await pool.connect()
+    await other.query(`BEGIN; INSERT INTO ${schema}.things VALUES ('id-1', '{}')`)
+    const aborting = new AbortController()
+    const writing = Promise.resolve(adapter.write([replace(0, 2), insert(1)], { signal: aborting.signal }))
+    await until(async () => (await findWaiting()).length === 1)
+    aborting.abort()
+    await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
+    sent.length = 0
+    await other.query('ROLLBACK')
+    other.release()
+    await until(() => sent.length > 0)
+    expect(sent.map(({ text }) => text)).toEqual(['ROLLBACK'])
+    expect(await adapter.list('things', all)).toEqual([documentOf(0)])
   })
 
   test('sees the version that it has waited for', async () => {

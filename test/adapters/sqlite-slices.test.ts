@@ -277,6 +277,20 @@ describe('what a write refuses, where no index answers it', () => {
   })
 })
 
+test('a write that waits for another process is known not to have happened once its caller has left', async () => {
+  const other = new Database(file)
+  other.exec('BEGIN IMMEDIATE')
+  const leaving = new AbortController()
+  const late = insertOf({ _id: 'late', _version: 1 })
+  const writing = adapter.write([late], { signal: leaving.signal })
+  for (let turns = 0; turns < 3; turns++) await turn()
+  leaving.abort()
+  await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
+  other.exec('ROLLBACK')
+  other.close()
+  expect(await adapter.write([{ in: 'things', refuse: isId('late') }], {})).toEqual({ ok: true, removed: 0 })
+})
+
 describe('large documents', () => {
   test('are streamed some at a time, none twice', async () => {
     const large = createSqliteAdapter({ file: ':memory:' })

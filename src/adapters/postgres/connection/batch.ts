@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../errors.js'
 import { overloaded } from '../faults.js'
 import type { Caller } from './connections.js'
-import { Crowd } from './crowd.js'
+import { Crowd, type Leaving } from './crowd.js'
 import { MAX_WAITING } from './queue.js'
 import type { Watch } from './watch.js'
 
@@ -15,7 +15,7 @@ export interface Work<Item, Result> {
   together(items: readonly Item[], crowd: Crowd): Promise<readonly (Result | undefined)[]>
   alone(item: Item, caller: Caller): Promise<Result>
   /** The error for one who leaves while it is done. */
-  leaving(cause: unknown): ServiceError
+  readonly leaving: Leaving
   /** The most items that are done together. Default: 32. */
   readonly most?: number
 }

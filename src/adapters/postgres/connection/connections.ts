@@ -4,7 +4,7 @@ import { createOutlast } from './outlast.js'
 import type { PoolSource } from './pool.js'
 import { createQueue, type Job } from './queue.js'
 import { createSessions, type Session } from './session.js'
-import { isEnd } from './transaction.js'
+import { COMMIT, isBegin, ROLLBACK } from './transaction.js'
 import { LEAVE, SILENCE, type Waiting, type Watch } from './watch.js'
 
 /** Whom work is for. */
@@ -23,8 +23,8 @@ export interface Manner {
   /** What may be long shares half of the connections. */
   readonly mayBeLong?: boolean
   /**
-   * What writes is never cancelled, for it may be committing: it ends by itself, begins nothing more than to end its
-   * transaction, and gives its connection back then.
+   * What writes is never cancelled, for it may be committing: it ends by itself, begins nothing more than to roll its
+   * transaction back, and gives its connection back then.
    */
   readonly writes?: boolean
   /** What may take as long as the server is at it, as the building of an index. */
@@ -52,7 +52,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       let session: Session | undefined
       let working: Promise<unknown> | undefined
       let signal: AbortSignal | undefined
-      let isGivenUp = false
+      const progress: Progress = { isGivenUp: false, isOpen: false }
       let looking: ReturnType<typeof setTimeout> | undefined
       const forget = (): void => {
         watch.delete(job)
@@ -62,7 +62,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       }
       const end = (given: Session): void => {
         // What was given up gives its session back when it has ended, and nothing can still be cancelled.
-        if (isGivenUp) return
+        if (progress.isGivenUp) return
         session = undefined
         forget()
         queue.done(job, given)
@@ -72,7 +72,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         writes,
         start(given) {
           session = given
-          working = work(writes ? endingWith(given, () => isGivenUp) : given)
+          working = work(writes ? endingWith(given, progress) : given)
           working.then(
             (value) => {
               end(given)
@@ -113,10 +113,10 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       }
       const giveUp = (): void => {
         forget()
-        isGivenUp = true
+        progress.isGivenUp = true
         const reason = signal?.aborted ? signal.reason : new Error('nothing was heard of it')
         const isUnsent = queue.leave(job) || !session || !working
-        reject(writes && !isUnsent ? outcomeUnknown(reason) : unavailable(reason))
+        reject(writes && !isUnsent && !progress.isOpen ? outcomeUnknown(reason) : unavailable(reason))
         if (isUnsent || !session || !working) return
         const given = session
         const ending = writes ? outlast.wait(given.client, working) : cancelRead(given, working)
@@ -152,10 +152,18 @@ export const repeatReads =
       return use(work, caller, manner)
     })
 
-/** A session on which nothing more begins once its work was given up. */
-function endingWith(session: Session, isGivenUp: () => boolean): Session {
+/** How far a write is. */
+interface Progress {
+  isGivenUp: boolean
+  /** Whether it is in a transaction whose end was not sent: if it is given up, nothing of it happens. */
+  isOpen: boolean
+}
+
+/** A session on which nothing more begins once its work was given up: a transaction that is open is rolled back. */
+function endingWith(session: Session, progress: Progress): Session {
   const check = (text: string): void => {
-    if (isGivenUp() && !isEnd(text)) throw unavailable(new Error('the write was given up'))
+    if (progress.isGivenUp && text !== ROLLBACK) throw unavailable(new Error('the write was given up'))
+    progress.isOpen = isBegin(text) || (progress.isOpen && text !== COMMIT)
   }
   return {
     ...session,

@@ -7,20 +7,24 @@ export interface CrowdMember {
   readonly reject: (thrown: unknown) => void
 }
 
+/** The error for one who leaves; `isSent`: whether the statement may have been sent. */
+export type Leaving = (cause: unknown, isSent: boolean) => ServiceError
+
 /**
  * Those for whom one statement is run: it is given up when the last of them has left, or they disband. A class: engines
  * keep an object with a getter of its own, and with it the members, until they clean up everything.
  */
 export class Crowd implements Caller {
   readonly #members: readonly CrowdMember[]
-  readonly #leaving: (cause: unknown) => ServiceError
+  readonly #leaving: Leaving
   readonly #listening: (readonly [signal: AbortSignal, leave: () => void])[] = []
   readonly #gone = new Set<CrowdMember>()
   #controller: AbortController | undefined
   #isDisbanded = false
+  /** Whether the statement may have been sent. */
+  isSent = false
 
-  /** `leaving`: the error for one who leaves. */
-  constructor(members: readonly CrowdMember[], leaving: (cause: unknown) => ServiceError) {
+  constructor(members: readonly CrowdMember[], leaving: Leaving) {
     this.#members = members
     this.#leaving = leaving
   }
@@ -43,7 +47,7 @@ export class Crowd implements Caller {
       if (!signal) continue
       const leave = (): void => {
         this.#gone.add(member)
-        member.reject(this.#leaving(signal.reason))
+        member.reject(this.#leaving(signal.reason, this.isSent))
         void this.signal
       }
       this.#listening.push([signal, leave])

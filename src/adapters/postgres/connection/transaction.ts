@@ -9,12 +9,16 @@ export const BOUND_IDLE = `SET LOCAL idle_in_transaction_session_timeout = '20s'
 /** Bounds how long a statement of a transaction that holds locks may take. */
 export const BOUND_STATEMENT = `SET LOCAL statement_timeout = '60s'`
 
-/** Whether a statement ends a transaction. */
-export const isEnd = (text: string): boolean => text === 'COMMIT' || text === 'ROLLBACK'
+/** The statements that end a transaction. */
+export const COMMIT = 'COMMIT'
+export const ROLLBACK = 'ROLLBACK'
+
+/** Whether a statement begins a transaction. */
+export const isBegin = (text: string): boolean => text.startsWith('BEGIN')
 
 /**
  * Runs `work` in a transaction that `begin` opens, and commits where `isKept` is true. In every other case,
- * also if `begin` fails, it rolls back, so that the connection is free. A connection on which the rollback
+ * also if `begin` fails or the commit is not sent, it rolls back, so that the connection is free. A connection on which the rollback
  * fails is not used again.
  */
 export async function inTransaction<T>(
@@ -27,10 +31,14 @@ export async function inTransaction<T>(
   try {
     await run(begin)
     result = await work()
+    if (isKept(result)) {
+      await run(COMMIT)
+      return result
+    }
   } catch (thrown) {
-    await run('ROLLBACK').catch(() => {})
+    await run(ROLLBACK).catch(() => {})
     throw thrown
   }
-  await run(isKept(result) ? 'COMMIT' : 'ROLLBACK')
+  await run(ROLLBACK)
   return result
 }

@@ -5,9 +5,10 @@ import type { SqlDialect } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { createBatches, type Work } from '../connection/batch.js'
 import type { Caller, Connections } from '../connection/connections.js'
+import type { RowsRead } from '../connection/row-query.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
-import { explainWrite, isLost, isRepeatable, outcomeUnknown } from '../faults.js'
+import { explainWrite, isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
 import { INSERTED, printBy, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
 
@@ -73,12 +74,16 @@ function createIn(
     return texts
   }
   return {
-    leaving: outcomeUnknown,
-    async together(fresh, caller) {
+    leaving: (cause, isSent) => (isSent ? outcomeUnknown(cause) : unavailable(cause)),
+    async together(fresh, crowd) {
       const { all, isRecorded } = write()
       const list = `[${fresh.map(({ text }) => text).join(',')}]`
       const values = isRecorded ? [list, printCallers(fresh)] : [list]
-      const creating = use(({ write }) => write(all, values, PATIENCE), caller, { writes: true })
+      const send = ({ write }: Session): Promise<RowsRead> => {
+        crowd.isSent = true
+        return write(all, values, PATIENCE)
+      }
+      const creating = use(send, crowd, { writes: true })
       const { rows } = await creating.catch((thrown: unknown) => {
         throw isLost(thrown) ? explainWrite(thrown) : thrown
       })

@@ -1,6 +1,6 @@
 import type { Filter } from '../../../filter/filter.js'
 import type { ListQuery, MaybePromise, WriteOptions, WriteResult, WriteStep } from '../../../storage.js'
-import { explain } from '../faults.js'
+import { explain, unavailable } from '../faults.js'
 import type { QueuedWrite, WriteQueue } from './write-queue.js'
 
 /** The reads of a write whose refusals no index answers. */
@@ -51,7 +51,8 @@ async function writeLong(
       for (const step of long) {
         if (!('refuse' in step)) continue
         const query = { filter: step.refuse, sort: [], skip: 0, limit: MAX_FOUND }
-        found.set(step, await listIds(step.in, { ...query, ...(signal ? { signal } : {}) }))
+        const listing = listIds(step.in, { ...query, ...(signal ? { signal } : {}) })
+        found.set(step, await untilLeft(listing, signal))
       }
       return await queue.write({
         ...plain,
@@ -70,6 +71,18 @@ async function writeLong(
     }
   }
   return queue.write(plain)
+}
+
+/** Rejects at once when the caller leaves: nothing was written yet. */
+function untilLeft<T>(work: MaybePromise<T>, signal: AbortSignal | undefined): MaybePromise<T> {
+  if (!signal || !(work instanceof Promise)) return work
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(unavailable(signal.reason))
+    const end = (): void => signal.removeEventListener('abort', leave)
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    work.then(resolve, reject).finally(end)
+  })
 }
 
 /** Where there were more than `MAX_FOUND`, one of those found has to match. */

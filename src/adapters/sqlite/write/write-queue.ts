@@ -42,6 +42,8 @@ export interface WriteListener {
 
 interface Waiting extends QueuedWrite {
   readonly since: number
+  state: 'waiting' | 'begun' | 'left'
+  isHeard: boolean
   readonly resolve: (result: WriteResult) => void
   readonly reject: (cause: unknown) => void
 }
@@ -80,7 +82,10 @@ export function createWriteQueue(
   }
 
   const flush = (): void => {
-    if (running.length > 0) return
+    if (running.length > 0) {
+      for (const write of waiting) hear(write)
+      return
+    }
     dropHopeless()
     if (waiting.length > 0) {
       const pause = tryTransaction()
@@ -95,7 +100,10 @@ export function createWriteQueue(
     try {
       connection.execute('BEGIN IMMEDIATE')
     } catch (thrown) {
-      if (isBusy(thrown)) return 1 + Math.random() * PAUSE
+      if (isBusy(thrown)) {
+        for (const write of waiting) hear(write)
+        return 1 + Math.random() * PAUSE
+      }
       for (const { reject } of waiting.splice(0)) reject(explain(thrown))
       return undefined
     }
@@ -112,13 +120,16 @@ export function createWriteQueue(
     if (work.next().done) {
       running = []
       schedule()
-    } else setImmediate(() => goOn(work, slice))
+    } else {
+      for (const write of running) hear(write)
+      setImmediate(() => goOn(work, slice))
+    }
   }
 
   const dropHopeless = (): void => {
     const now = performance.now()
-    const isHopeless = ({ signal, since }: Waiting): boolean =>
-      signal?.aborted === true || now - since > MAX_WAIT
+    const isHopeless = ({ signal, since, state }: Waiting): boolean =>
+      state === 'left' || signal?.aborted === true || now - since > MAX_WAIT
     for (const { reject } of waiting.filter(isHopeless))
       reject(unavailable(new Error('other processes kept writing, or nobody waits any more')))
     waiting = waiting.filter((one) => !isHopeless(one))
@@ -127,7 +138,8 @@ export function createWriteQueue(
   return {
     write: (write) =>
       new Promise((resolve, reject) => {
-        waiting.push({ since: performance.now(), resolve, reject, ...write })
+        const own = { since: performance.now(), state: 'waiting', isHeard: false } as const
+        waiting.push({ ...own, resolve, reject, ...write })
         schedule()
       }),
     watch: () => watches.begin(running.map(({ steps }) => steps)),
@@ -137,6 +149,20 @@ export function createWriteQueue(
         schedule()
       }),
   }
+}
+
+/** Lets a write that has to wait leave when its signal aborts: until its first step nothing of it can happen. */
+function hear(write: Waiting): void {
+  const { signal, reject, isHeard } = write
+  if (isHeard || write.state !== 'waiting') return
+  write.isHeard = true
+  const leave = (): void => {
+    if (write.state !== 'waiting') return
+    write.state = 'left'
+    reject(unavailable(signal?.reason))
+  }
+  if (signal?.aborted) leave()
+  else signal?.addEventListener('abort', leave, { once: true })
 }
 
 /** Takes the first writes, as many as may share a transaction. */
@@ -211,9 +237,12 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
 /** Runs a write so that nothing is left of it where it fails. Throws only where the whole transaction is lost. */
 function* runAlone(
   { connection, log }: Target,
-  { steps, by, suspects, verify }: Waiting,
+  write: Waiting,
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
+  const { steps, by, suspects, verify, signal } = write
+  if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
+  write.state = 'begun'
   // A savepoint copies every page that is written after it.
   const isSaved = !isOneStatement(steps)
   const recorded = log.begin(steps, by)

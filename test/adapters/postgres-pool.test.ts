@@ -253,3 +253,59 @@ describe('prepared statements', () => {
     expect(await ask(listPrepared)).toEqual([])
   })
 })
+
+describe('a session that the server has closed because it was idle', () => {
+  const insert = (i: number): WriteStep => ({ in: 'quick', insert: { _id: `new${i}`, _version: 1 } })
+
+  /** Connections of which each answers its first statements as a server does that has closed the session before. */
+  async function openClosing(closed: number): Promise<{ adapter: StorageAdapter; asked: string[] }> {
+    const { pool, schema } = await open()
+    const asked: string[] = []
+    let left = 0
+    const adapter = createPostgresAdapter({
+      schema,
+      pool: {
+        waitingCount: 0,
+        async connect() {
+          const client = await pool.connect()
+          return {
+            async query(query) {
+              asked.push(query.text)
+              left -= 1
+              if (left >= 0) throw Object.assign(new Error(), { severity: 'FATAL', code: '57P05' })
+              return client.query({ text: query.text, values: query.values ?? [] })
+            },
+            on: (event, listener) => client.on(event, listener),
+            removeListener: (event, listener) => client.removeListener(event, listener),
+            release: (destroy) => client.release(destroy),
+          }
+        },
+      },
+    })
+    await adapter.open([{ name: 'quick', indexes: [] }])
+    asked.length = 0
+    left = closed
+    return { adapter, asked }
+  }
+
+  test.each<[what: string, steps: readonly WriteStep[]]>([
+    ['a write of one statement', [insert(0)]],
+    ['a write of several', [insert(0), insert(1)]],
+  ])('has not run %s, which is sent again', async (_, steps) => {
+    const { adapter } = await openClosing(2)
+    expect(await adapter.write(steps, {})).toEqual({ ok: true, removed: 0 })
+    expect(await adapter.list('quick', all)).toHaveLength(1 + steps.length)
+  })
+
+  test('has not run what was created together', async () => {
+    const { adapter } = await openClosing(2)
+    const creating = [0, 1, 2].map(async (i) => adapter.write([insert(i)], {}))
+    expect(await Promise.all(creating)).toEqual(creating.map(() => ({ ok: true, removed: 0 })))
+  })
+
+  test('leaves nothing unknown, however often it happens', async () => {
+    const { adapter, asked } = await openClosing(1000)
+    await expect(adapter.write([insert(0)], {})).rejects.toMatchObject({ code: 'storage_unavailable' })
+    expect(asked.length).toBeGreaterThan(1)
+  })
+})

@@ -156,28 +156,33 @@ test('is never overtaken: what waits for the standby is told as unknown in time,
   await service.handler.close()
 })
 
-test('is not taken for done where others cancel what waits for the standby', {
-  timeout: 120_000,
-}, async () => {
-  const schema = newSchema()
-  const store = { engine: 'postgres', options: { connectionString: servers.leading.url, schema } } as const
-  const service = openService(store, {}, config)
-  const { _id } = (await service.send('POST /things', { n: 0 })).body
-  const writes: readonly (readonly [line: string, body?: unknown])[] = [
-    ['POST /things', { n: 1 }],
-    [`PATCH /things/${_id}`, { n: 2 }],
-    ['POST /held', { thing: _id }],
-  ]
-  const waiting = `pg_stat_activity WHERE wait_event = 'SyncRep'`
-  for (const [line, body] of writes) {
-    await pause()
-    const writing = service.send(line, body)
-    await until(async () => (await leader.query(`SELECT FROM ${waiting}`)).rows.length === 1, 'it waits')
-    await leader.query(`SELECT pg_cancel_backend(pid) FROM ${waiting}`)
-    expect(await writing).toMatchObject({ status: 503, code: 'outcome_unknown' })
-    resume()
-  }
-  // The connections are as good as before.
-  expect((await service.send('POST /things', { n: 3 })).status).toBe(201)
-  await service.handler.close()
-})
+test.each(['notice', 'error'])(
+  'is not taken for done where others cancel what waits for the standby, and clients hear of a %s',
+  {
+    timeout: 120_000,
+  },
+  async (level) => {
+    await set('client_min_messages', level)
+    const schema = newSchema()
+    const store = { engine: 'postgres', options: { connectionString: servers.leading.url, schema } } as const
+    const service = openService(store, {}, config)
+    const { _id } = (await service.send('POST /things', { n: 0 })).body
+    const writes: readonly (readonly [line: string, body?: unknown])[] = [
+      ['POST /things', { n: 1 }],
+      [`PATCH /things/${_id}`, { n: 2 }],
+      ['POST /held', { thing: _id }],
+    ]
+    const waiting = `pg_stat_activity WHERE wait_event = 'SyncRep'`
+    for (const [line, body] of writes) {
+      await pause()
+      const writing = service.send(line, body)
+      await until(async () => (await leader.query(`SELECT FROM ${waiting}`)).rows.length === 1, 'it waits')
+      await leader.query(`SELECT pg_cancel_backend(pid) FROM ${waiting}`)
+      expect(await writing).toMatchObject({ status: 503, code: 'outcome_unknown' })
+      resume()
+    }
+    // The connections are as good as before.
+    expect((await service.send('POST /things', { n: 3 })).status).toBe(201)
+    await service.handler.close()
+  },
+)

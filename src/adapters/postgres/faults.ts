@@ -28,10 +28,7 @@ export const isReadOnly = (thrown: unknown): boolean => codeOf(thrown) === '2500
  * prepared, was not sent, or reached a server that takes no writes.
  */
 export const isRepeatable = (thrown: unknown): boolean =>
-  /^(?:40001|40P01)$/.test(codeOf(thrown)) ||
-  isUnprepared(thrown) ||
-  isReadOnly(thrown) ||
-  thrown instanceof UnsentStatement
+  /^(?:40001|40P01)$/.test(codeOf(thrown)) || isUnprepared(thrown) || isReadOnly(thrown) || isUnsent(thrown)
 
 /** The error of a connection that failed: what was sent over it may have been done. */
 export class LostConnection extends Error {
@@ -48,6 +45,12 @@ export class UnsentStatement extends LostConnection {
     this.name = 'UnsentStatement'
   }
 }
+
+/**
+ * Whether a statement was not run: it was not sent, or came to a session that the server had closed because it was idle
+ * (`idle_session_timeout`), which it then no longer was.
+ */
+const isUnsent = (thrown: unknown): boolean => thrown instanceof UnsentStatement || codeOf(thrown) === '57P05'
 
 /** The error of a write that was committed, but somebody has cancelled its wait for the standby: it may get lost. */
 export class UnconfirmedCommit extends LostConnection {
@@ -88,5 +91,5 @@ export function explain(thrown: unknown): unknown {
 
 /** The same for a write: where the connection is lost, its outcome is unknown. */
 export function explainWrite(thrown: unknown): unknown {
-  return isLost(thrown) && !(thrown instanceof UnsentStatement) ? outcomeUnknown(thrown) : explain(thrown)
+  return isLost(thrown) && !isUnsent(thrown) ? outcomeUnknown(thrown) : explain(thrown)
 }

@@ -127,6 +127,8 @@ export function createPostgresDialect(schema: string): SqlDialect {
     hold: { most: null, endings: HOLDS },
     removeFound: (table, search) => `DELETE FROM ${table} WHERE _id = ANY(ARRAY(${search}))`,
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
+    // No float8 leaves as text: `extra_float_digits` decides how many of its digits do. Those of `jsonb` are all there.
+    storedVersion: jsonAt('_version'),
     value: valueAt,
     hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
     isPresent(path, kind) {

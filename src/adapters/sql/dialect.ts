@@ -48,6 +48,8 @@ export interface SqlDialect {
   readonly removeFound?: (table: string, search: string) => string
   /** Builds a text of JSON: an array of values. */
   readonly toArray: (values: readonly string[]) => string
+  /** The version of a document as it is stored, for `toArray`: a number as such may leave some engines shortened. */
+  readonly storedVersion: string
   /**
    * The value at a place of the column `document`, in parentheses; NULL where it is missing or of another
    * type.

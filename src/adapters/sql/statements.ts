@@ -102,7 +102,11 @@ export function createStatements(dialect: SqlDialect): Statements {
       return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
     })
   const hold = ({ collection, ids, use }: Named, bind: Bind): string => {
-    const held = dialect.toArray([bind(collection), '_id', use === 'require' ? 'NULL' : version])
+    const held = dialect.toArray([
+      bind(collection),
+      '_id',
+      use === 'require' ? 'NULL' : dialect.storedVersion,
+    ])
     const where = dialect.isOneOf('_id', ids, bind)
     return `SELECT ${held} AS held FROM ${dialect.table(collection)} WHERE ${where}${dialect.hold.endings[use]}`
   }

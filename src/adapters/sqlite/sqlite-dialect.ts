@@ -85,6 +85,7 @@ export const sqliteDialect: SqlDialect = {
   // No other connection writes meanwhile; but a statement cannot pause.
   hold: { most: 1000, endings: { require: '', 'require state': '' } },
   toArray: (values) => `json_array(${values.join(', ')})`,
+  storedVersion: valueAt({ path: '_version', type: 'integer', each: false }),
   value: valueAt,
   // With NOT NULL, SQLite would walk past all NULLs.
   hasValue: (field, type) => `${valueAt(field)} >= ${LOWEST[type]}`,

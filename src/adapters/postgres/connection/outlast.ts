@@ -62,14 +62,14 @@ async function goesOn(pool: PostgresPool, client: PostgresClient): Promise<boole
 async function ask(pool: PostgresPool, process: number): Promise<boolean | undefined> {
   const other = await pool.connect()
   other.on('error', ignore)
-  const text = `SELECT count(*)::int AS total, pg_backend_pid() AS own FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
+  const text = `SELECT count(*) AS total, pg_backend_pid() AS own FROM pg_stat_activity WHERE pid = $1 AND state IS DISTINCT FROM 'idle'`
   const answer = await withinGrace(other.query({ text, values: [process] })).catch(() => undefined)
   other.removeListener('error', ignore)
   other.release(answer === undefined)
   const [found] = toRows(answer).rows
-  if (found?.total === 1) return true
+  if (Number(found?.total) === 1) return true
   // A pooler in between gives processes numbers of its own, which the server does not know.
-  return found && found.own === processOf(other) ? false : undefined
+  return found && Number(found.own) === processOf(other) ? false : undefined
 }
 
 // Read at start: a fake clock of a test must not stop what others wait for.

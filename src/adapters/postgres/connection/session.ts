@@ -43,8 +43,15 @@ export interface Session {
  */
 export const LOCK_MILLISECONDS = 5000
 
-/** The statement that bounds the waits for locks of those that are sent with it. A table is locked before one is run. */
-const bound = (patience: number): string => `SELECT set_config('lock_timeout', '${patience}ms', true)`
+/** The level at which a server speaks of a commit whose wait for the standby was cancelled. */
+export const HEARD = 'warning'
+
+/**
+ * The statement that bounds the waits for locks of those that are sent with it, and makes their warnings heard. A table is
+ * locked before one is run.
+ */
+const bound = (patience: number): string =>
+  `SELECT set_config('lock_timeout', '${patience}ms', true), set_config('client_min_messages', '${HEARD}', true)`
 
 /** What the server says beside an answer, and which part of it does. */
 interface Notice {

@@ -4,6 +4,7 @@ import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { RunStatement } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
+import { millisecondsOf } from './milliseconds.js'
 import { isPlace } from './place.js'
 
 /** What is done at the head of the log, by one process at a time. */
@@ -36,8 +37,8 @@ const BEGIN = [
 /** Creates what is done at the head. */
 export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
   const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
-  const lock = `SELECT last::float8, dropped::float8, extract(epoch FROM clock_timestamp()) * 1000 AS now,
-(SELECT extract(epoch FROM time) * 1000 FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest
+  const lock = `SELECT last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
+(SELECT ${millisecondsOf('time')} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest
 FROM ${head} FOR UPDATE OF _log_head`
   // A later change of a document has drawn a higher number. The last number of a write places all its changes.
   const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
@@ -49,8 +50,8 @@ next AS (SELECT * FROM whole UNION ALL SELECT * FROM fresh WHERE NOT EXISTS (SEL
 turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM next),
 placed AS (SELECT seq, row_number() OVER (ORDER BY turn, id, collection) AS place FROM turns),
 numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position)
-UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends)::float8 AS seen`
-  const oldest = `SELECT position::float8, extract(epoch FROM time) * 1000 AS time, coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0) AS size
+UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends) AS seen`
+  const oldest = `SELECT position, ${millisecondsOf('time')} AS time, coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0) AS size
 FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
 

@@ -7,6 +7,7 @@ import type { Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import { parseText } from '../read/parse-documents.js'
 import type { LogHead } from './head.js'
+import { millisecondsOf } from './milliseconds.js'
 import { isPlace, type Place } from './place.js'
 
 /** Reads a page of the log: changes behind a position, or none behind the last. */
@@ -18,7 +19,7 @@ export type ReadChanges = (after: string | null, query: ChangeQuery) => Promise<
  */
 const OVERLAP = 60_000
 
-const MILLISECONDS = '(extract(epoch FROM time) * 1000)::bigint'
+const MILLISECONDS = millisecondsOf('time')
 
 type Row = readonly [
   position: number,
@@ -52,7 +53,7 @@ export function createReadChanges(dialect: SqlDialect, use: Connections['use'], 
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
 written AS MATERIALIZED (SELECT json_build_array(position, write, ${MILLISECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
-SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
 (SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
 (SELECT '[' || string_agg(change, ',') || ']' FROM (SELECT change FROM written LIMIT (SELECT given FROM beyond)) AS first) AS list
 FROM ${heads}`

@@ -39,9 +39,9 @@ async function check(run: RunStatement, place: Place, structure: Structure): Pro
   const values = (structure.unique ?? []).map((field) => dialect.value(field))
   // Sorted, not hashed: how much memory that takes does not depend on the number of documents.
   const { rows } = await run(
-    `SELECT count(*) > count(DISTINCT (${values.join(', ')})) AS "hasTwins" FROM ${dialect.table(structure.collection)} WHERE ${values.map((value) => `${value} IS NOT NULL`).join(' AND ')}`,
+    `SELECT (count(*) > count(DISTINCT (${values.join(', ')})))::text AS "hasTwins" FROM ${dialect.table(structure.collection)} WHERE ${values.map((value) => `${value} IS NOT NULL`).join(' AND ')}`,
   )
-  if (rows[0]?.hasTwins === true) throw notUnique(structure)
+  if (rows[0]?.hasTwins === 'true') throw notUnique(structure)
 }
 
 /** The statement that creates an index while others write, outside of a transaction. */
@@ -61,9 +61,10 @@ export async function build(run: RunStatement, place: Place, structure: Structur
     const { text, values } = writeStatement(dialect, (bind) => noteStructure(dialect, building, bind))
     await run(text, values)
   }
-  const [found] = (await run('SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)', [index]))
-    .rows
-  if (found?.indisvalid !== true) {
+  const [found] = (
+    await run('SELECT indisvalid::text FROM pg_index WHERE indexrelid = to_regclass($1)', [index])
+  ).rows
+  if (found?.indisvalid !== 'true') {
     if (found) await run(drop)
     try {
       await run(concurrently(structure))

@@ -6,9 +6,9 @@ import { namesOf, warnOfLeft } from '../../sql/warn-of-left.js'
 import type { Connections } from '../connection/connections.js'
 import { drive } from '../connection/drive.js'
 import type { RunStatement } from '../connection/session.js'
-import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
+import { inTransaction } from '../connection/transaction.js'
 import { buildIndexes, concurrently } from './build-indexes.js'
-import { lockStructures } from './lease.js'
+import { BEGIN_STRUCTURES, lockStructures } from './lease.js'
 import { type Place, tableOf } from './place.js'
 import { readRecorded, wrongEncoding } from './read-missing.js'
 
@@ -49,7 +49,7 @@ const createNew = (
   wanted: readonly Structure[],
   findLapses: (present: ReadonlySet<unknown>) => readonly string[],
 ): Promise<void> =>
-  inTransaction(run, `BEGIN; ${BOUND_IDLE}`, async () => {
+  inTransaction(run, BEGIN_STRUCTURES, async () => {
     // Nobody who holds this lock waits for anybody else: not even for an index that is being built.
     await lockStructures(run, place)
     await prepareSchema(run, place)
@@ -67,13 +67,13 @@ const createTable = (place: Place): string =>
 async function prepareSchema(run: RunStatement, place: Place): Promise<void> {
   const { rows } = await run(
     // Read from a table: a name alone is looked up in what this connection knew before it waited for the lock.
-    'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text) AS exists',
+    'SELECT current_setting($1) AS encoding, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2::text)::text AS exists',
     ['server_encoding', place.schema],
   )
   const [found] = rows
   if (found?.encoding !== 'UTF8') throw wrongEncoding(found?.encoding)
   // A role that may not create schemas may still use one.
-  if (found.exists !== true) await run(createSchema(place))
+  if (found.exists !== 'true') await run(createSchema(place))
   await run(createTable(place))
 }
 

@@ -43,7 +43,7 @@ export function createDropSurplus(
 
 const findSurplus = (place: Place): string =>
   `SELECT indexname::text AS name, collection, bound FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
-WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND indexdef LIKE '%''string''::text THEN (%' AND indexdef NOT LIKE '%sha256(%'`
+WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
 
 async function drop(
   run: RunStatement,

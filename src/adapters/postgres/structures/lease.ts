@@ -18,6 +18,9 @@ export interface Lease {
 /** For how long it lasts beside the building itself, which the server tells of. */
 const LASTS = '15 seconds'
 
+/** Begins what creates structures: each statement sees what others have created before it, also where the default of the server is stricter. */
+export const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
+
 /** Waits until nobody else creates structures without a lease; ends with the transaction. */
 export const lockStructures = (run: RunStatement, { schema }: Place): Promise<unknown> =>
   run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`collection-service ${schema}`])
@@ -29,7 +32,7 @@ export function createLease(place: Place): Lease {
   const building = `SELECT FROM pg_stat_progress_create_index AS building JOIN pg_class AS indexed ON indexed.oid = building.relid WHERE building.datname = current_database() AND indexed.relnamespace = to_regnamespace($2)`
   const take = `UPDATE ${table} SET holder = $1, until = clock_timestamp() + interval '${LASTS}' WHERE holder = $1 OR (until < clock_timestamp() AND NOT EXISTS (${building}))`
   const create = (run: RunStatement): Promise<void> =>
-    inTransaction(run, `BEGIN; ${BOUND_IDLE}`, async () => {
+    inTransaction(run, BEGIN_STRUCTURES, async () => {
       await lockStructures(run, place)
       await run(`CREATE TABLE IF NOT EXISTS ${table} (holder text NOT NULL, until timestamptz NOT NULL)`)
       await run(`INSERT INTO ${table} SELECT '', '-infinity' WHERE NOT EXISTS (SELECT FROM ${table})`)

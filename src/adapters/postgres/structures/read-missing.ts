@@ -37,16 +37,16 @@ async function readRows(
     `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(${name}))`
   // A table that was dropped by hand has NULL as its privileges.
   const { rows } = await run(
-    `SELECT name, collection, bound, has_table_privilege(${placed('collection')}, 'SELECT') AS "mayRead", current_setting('server_encoding') AS encoding,
-(SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) AS "isValid" FROM ${tableOf(place)}`,
+    `SELECT name, collection, bound, has_table_privilege(${placed('collection')}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding,
+(SELECT indisvalid::text FROM pg_index WHERE indexrelid = ${placed('name')}) AS "isValid" FROM ${tableOf(place)}`,
   )
   for (const { name, collection, mayRead, encoding } of rows) {
     if (encoding !== 'UTF8') throw wrongEncoding(encoding)
-    if (mayRead === false && wanted.some((one) => one.name === name))
+    if (mayRead === 'false' && wanted.some((one) => one.name === name))
       throw new Error(`permission denied for the table of ${collection}`)
   }
   return rows.flatMap(({ name, collection, bound, isValid }) =>
-    isValid === false ? [] : [{ name: String(name), collection: String(collection), bound: String(bound) }],
+    isValid === 'false' ? [] : [{ name: String(name), collection: String(collection), bound: String(bound) }],
   )
 }
 

@@ -7,7 +7,7 @@ import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
 import { drive } from '../connection/drive.js'
-import { LOCK_MILLISECONDS, type RunStatement, type Session } from '../connection/session.js'
+import { HEARD, LOCK_MILLISECONDS, type RunStatement, type Session } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isRepeatable } from '../faults.js'
 import { createRecording } from '../log/recording.js'
@@ -26,6 +26,7 @@ const BEGIN = [
   BOUND_STATEMENT,
   BOUND_IDLE,
   `SET LOCAL lock_timeout = '${LOCK_MILLISECONDS / 1000}s'`,
+  `SET LOCAL client_min_messages = ${HEARD}`,
 ].join('; ')
 
 /**

@@ -11,13 +11,13 @@ const GRACE = 250
  * Asks a host whether it takes writes, and for its timeline, which grows with every fail-over. A simple query,
  * for poolers.
  */
-const ASK = `SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' AS writes,
+const ASK = `SELECT (NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off')::text AS writes,
 CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline`
 
 /** What asks a connection, or rejects where its server takes no writes or does not answer in time. */
 export async function askWriter(client: AnyClient): Promise<string> {
   const [row] = (await inTime(client.query(ASK))).rows as readonly { writes: unknown; timeline: unknown }[]
-  if (row?.writes !== true) throw new Error('takes no writes')
+  if (row?.writes !== 'true') throw new Error('takes no writes')
   return String(row.timeline)
 }
 

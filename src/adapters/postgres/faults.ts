@@ -2,11 +2,20 @@ import { ServiceError } from '../../errors.js'
 import { textOf } from '../sql/faults.js'
 
 /** The code of an error from the server (SQLSTATE); empty for any other. */
-const codeOf = (thrown: unknown): string => (textOf(thrown, 'severity') ? textOf(thrown, 'code') : '')
+export const codeOf = (thrown: unknown): string => (textOf(thrown, 'severity') ? textOf(thrown, 'code') : '')
 
 /** The unique index or primary key that refused; `undefined` for any other error. */
 export const takenBy = (thrown: unknown): string | undefined =>
   codeOf(thrown) === '23505' ? textOf(thrown, 'constraint') : undefined
+
+/** Whether something of this name is there already: a table, an index, a view, a type. */
+export const isExisting = (thrown: unknown): boolean => /^(?:42P07|42710)$/.test(codeOf(thrown))
+
+/** Whether a table lacks a column. */
+export const lacksColumn = (thrown: unknown): boolean => codeOf(thrown) === '42703'
+
+/** Whether a role lacks a right. */
+export const isDenied = (thrown: unknown): boolean => codeOf(thrown) === '42501'
 
 /** Whether a value is too long for an index. */
 export const isTooLong = (thrown: unknown): boolean => codeOf(thrown) === '54000'

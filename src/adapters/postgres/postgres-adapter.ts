@@ -11,20 +11,20 @@ import type {
 } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import type { Outcome } from '../sql/apply-steps.js'
-import type { SqlEngine } from '../sql/engine.js'
-import { createStatements } from '../sql/statements.js'
 import { soughtIndexes } from '../sql/structures.js'
 import { type Caller, type Connections, createConnections, repeatReads } from './connection/connections.js'
 import { createPool } from './connection/hosts/create-pool.js'
 import { splitHosts } from './connection/hosts/split-hosts.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { createWatch } from './connection/watch.js'
-import { explain, isLost, isTooLong, takenBy, unavailable } from './faults.js'
+import { explain, isTooLong, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
-import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
+import { DEFAULT_SCHEMA } from './postgres-dialect.js'
+import { createPostgresEngine } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 import { createMissing } from './structures/create-missing.js'
 import { createDropSurplus } from './structures/drop-surplus.js'
+import { explainOpening } from './structures/explain-opening.js'
 import { createCreate } from './write/create-document.js'
 import { isLarge } from './write/is-large.js'
 import { explainTaken, writeSteps } from './write/write-steps.js'
@@ -68,8 +68,8 @@ export interface PostgresAdapterOptions {
  */
 export function createPostgresAdapter(options: PostgresAdapterOptions): StorageAdapter {
   const { connectionString, pool, schema = DEFAULT_SCHEMA, migrate = true } = checkOptions(options)
-  const dialect = createPostgresDialect(schema)
-  const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
+  const engine = createPostgresEngine(schema)
+  const { dialect } = engine
   const asked = new Map<string, CollectionPlan>()
   const indexes = new Map<string, readonly IndexPlan[]>()
   const watch = createWatch()
@@ -127,8 +127,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
           indexes.set(plan.name, soughtIndexes(plan, dialect))
         }
       } catch (thrown) {
-        // An error that is not a connection's tells the operator what to correct.
-        throw isLost(thrown) ? unavailable(thrown) : thrown
+        throw await explainOpening(connections?.use, schema, thrown)
       }
     },
     ...createReads({

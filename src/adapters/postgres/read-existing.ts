@@ -1,10 +1,10 @@
-import type { ExistingDocuments, SqlEngine } from '../sql/engine.js'
-import { createStatements } from '../sql/statements.js'
+import type { ExistingDocuments } from '../sql/engine.js'
 import { createConnections } from './connection/connections.js'
 import { createPool } from './connection/hosts/create-pool.js'
 import { createWatch } from './connection/watch.js'
-import { isTooLong, isUndefined, takenBy } from './faults.js'
-import { createPostgresDialect, DEFAULT_SCHEMA } from './postgres-dialect.js'
+import { isUndefined } from './faults.js'
+import { DEFAULT_SCHEMA } from './postgres-dialect.js'
+import { createPostgresEngine } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 
 /** Connects to PostgreSQL and only reads: nothing is created. Rejects as the adapter does where it does not answer. */
@@ -12,8 +12,7 @@ export async function readExistingDatabase(
   connectionString: string,
   schema: string = DEFAULT_SCHEMA,
 ): Promise<ExistingDocuments> {
-  const dialect = createPostgresDialect(schema)
-  const engine: SqlEngine = { dialect, statements: createStatements(dialect), takenBy, isTooLong }
+  const engine = createPostgresEngine(schema)
   const watch = createWatch()
   const connections = createConnections(await createPool(connectionString), watch)
   const { list } = createReads({

@@ -1,8 +1,9 @@
 import type { FieldRef } from '../../filter/filter.js'
-import type { Bind, SqlDialect } from './dialect.js'
+import { type Bind, quoteName, type SqlDialect } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
+import { UnusableStorage } from './faults.js'
 import { writeStatement } from './statements.js'
-import type { Structure } from './structures.js'
+import { isIndex, type Structure } from './structures.js'
 
 /** Creates structures and records them, inside a transaction. */
 export function* createStructures(engine: SqlEngine, structures: readonly Structure[]): Asking<void> {
@@ -11,6 +12,7 @@ export function* createStructures(engine: SqlEngine, structures: readonly Struct
     try {
       yield { text: structure.sql, values: [] }
     } catch (thrown) {
+      if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
       throw explainStructure(engine, structure, thrown) ?? thrown
     }
     yield writeStatement(dialect, (bind) => noteStructure(dialect, structure, bind))
@@ -26,6 +28,24 @@ export const explainStructure = (
   if (isTooLong(thrown)) return tooLong(structure)
   return takenBy(thrown) === undefined ? undefined : notUnique(structure)
 }
+
+/** The error of a table whose name somebody else has taken. */
+function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
+  const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
+  return new UnusableStorage(
+    `${name} is there already, and not recorded as a table of this service: it belongs to another application, or its line in ${dialect.structures.table} was deleted; give the service ${dialect.ownPlace}, or rename what is there`,
+    cause,
+  )
+}
+
+/** The error of a table of structures that somebody else has made; any other as it is. */
+export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
+  engine.lacksColumn(thrown)
+    ? new UnusableStorage(
+        `${engine.dialect.structures.table} lacks columns of the table in which this service records its own: it belongs to another application; give the service ${engine.dialect.ownPlace}`,
+        thrown,
+      )
+    : thrown
 
 /** The name under which an index is recorded while it is built: a unique one binds others already. */
 export const nameWhileBuilt = (name: string): string => `building ${name}`
@@ -61,7 +81,7 @@ export function* readUnique(
  */
 export function notUnique({ collection, unique }: Structure): Error {
   const names = (unique ?? []).map(({ path }) => path).join(' and ')
-  return new Error(`documents of ${collection} have the same ${names}, which must be unique`)
+  return new UnusableStorage(`documents of ${collection} have the same ${names}, which must be unique`)
 }
 
 /**
@@ -69,6 +89,6 @@ export function notUnique({ collection, unique }: Structure): Error {
  * values.
  */
 const tooLong = ({ collection, fields }: Structure): Error =>
-  new Error(
+  new UnusableStorage(
     `documents of ${collection} hold texts in ${fields.map(({ path }) => path).join(' and ')} that are too long for an index`,
   )

@@ -28,6 +28,10 @@ export interface SqlEngine {
     | undefined
   /** Records the write that is applied; absent where none of its collections is logged. */
   readonly recording?: Recording | undefined
+  /** Whether an error says that something of the name of a new table or index is there already. */
+  readonly isExisting: (thrown: unknown) => boolean
+  /** Whether an error says that a table lacks a column. */
+  readonly lacksColumn: (thrown: unknown) => boolean
   /** Whether an error says that a value is too long for an index. */
   readonly isTooLong: (thrown: unknown) => boolean
 }

@@ -1,3 +1,19 @@
+/**
+ * The error of a place that was reached, but cannot be used as it is: the message says what is wrong there and what to do
+ * (CONTRACT.md §7, "Storage").
+ */
+export class UnusableStorage extends Error {
+  readonly code = 'unusable_storage'
+
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.name = 'UnusableStorage'
+  }
+}
+
+/** What an error says; empty where it says nothing. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : '')
+
 /** A text property of an error; empty where it has none of this name. */
 export function textOf(thrown: unknown, name: 'code' | 'severity' | 'constraint'): string {
   const { [name]: text } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {

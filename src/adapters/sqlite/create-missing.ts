@@ -1,6 +1,6 @@
 import { runAtOnce } from '../../slices.js'
 import type { CollectionPlan } from '../../storage.js'
-import { createStructures } from '../sql/create-structures.js'
+import { createStructures, explainRecorded } from '../sql/create-structures.js'
 import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
@@ -52,5 +52,9 @@ function readRecorded(connection: Connection): readonly Recorded[] {
   const isThere = connection.first('SELECT count(*) FROM sqlite_schema WHERE name = ?', [STRUCTURES]) === 1
   if (!isThere) return []
   const text = `SELECT json_object('name', name, 'collection', collection, 'bound', bound) FROM ${TABLE}`
-  return connection.all(text, []).map((row) => JSON.parse(String(row)) as Recorded)
+  try {
+    return connection.all(text, []).map((row) => JSON.parse(String(row)) as Recorded)
+  } catch (thrown) {
+    throw explainRecorded(sqliteEngine, thrown)
+  }
 }

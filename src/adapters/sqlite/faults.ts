@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors.js'
-import { textOf } from '../sql/faults.js'
+import { messageOf, textOf } from '../sql/faults.js'
 
 /** SQLite's own code, like `SQLITE_BUSY`; empty for any other error. */
 const codeOf = (thrown: unknown): string => textOf(thrown, 'code')
@@ -19,6 +19,45 @@ export const isBeforeCommit = (thrown: unknown): boolean => /^SQLITE_(?:BUSY|FUL
  */
 export const takenBy = (thrown: unknown): string | undefined =>
   /^SQLITE_CONSTRAINT_(?:PRIMARYKEY|UNIQUE)/.test(codeOf(thrown)) ? '' : undefined
+
+/** SQLite has one code for all that a statement cannot mean. */
+const isError = (thrown: unknown, message: RegExp): boolean =>
+  codeOf(thrown) === 'SQLITE_ERROR' && message.test(messageOf(thrown))
+
+/** Whether something of this name is there already. */
+export const isExisting = (thrown: unknown): boolean => isError(thrown, / already exists$/)
+
+/** Whether a table lacks a column. */
+export const lacksColumn = (thrown: unknown): boolean => isError(thrown, /^no such column: /)
+
+/** What is wrong where a file cannot be opened, and what to do. */
+const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
+  [
+    /^SQLITE_NOTADB/,
+    'it is not a database of SQLite, or an encrypted one; name another file, which is created where it is missing',
+  ],
+  [
+    /^SQLITE_CANTOPEN/,
+    'it is a folder, or this process may not open or create it; name a file in a folder that it may write to',
+  ],
+  [
+    /^SQLITE_(?:READONLY|PERM|AUTH)/,
+    'this process may not write to it, or not to its folder, in which SQLite keeps a log beside it; change their owner or rights',
+  ],
+  [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
+]
+
+/** The error of a file that cannot be opened: for the caller `storage_unavailable`, with what to do as its cause. */
+export function explainOpening(file: string, thrown: unknown): unknown {
+  // The driver looks for the folder itself.
+  const isFolderMissing = thrown instanceof TypeError && /directory/.test(thrown.message)
+  const advice = isFolderMissing
+    ? 'its folder does not exist; create it'
+    : UNOPENED.find(([code]) => code.test(codeOf(thrown)))?.[1]
+  return advice === undefined
+    ? explain(thrown)
+    : unavailable(new Error(`the file ${file} cannot be used: ${advice}`, { cause: thrown }))
+}
 
 const UNAVAILABLE =
   /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL|PERM|AUTH)/

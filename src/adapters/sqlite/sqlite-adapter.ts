@@ -2,7 +2,7 @@ import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type Expectation, requireOptions } from '../../options.js'
 import type { MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
-import { explain, unavailable } from './faults.js'
+import { explain, explainOpening, unavailable } from './faults.js'
 import { BATCH, BATCH_BYTES } from './read/read-batch.js'
 
 /** The options of `createSqliteAdapter`. */
@@ -49,7 +49,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
         }
         await use().create(plans)
       } catch (thrown) {
-        throw explain(thrown)
+        throw explainOpening(file, thrown)
       }
     },
     list: (collection, query) => explained(() => use().list(collection, query)),

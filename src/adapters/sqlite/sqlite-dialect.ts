@@ -74,6 +74,7 @@ const nativeLimit = (limit: number | null): number => limit ?? -1
 /** SQLite's JSON functions. Text is compared by bytes, which in UTF-8 is the order of code points. */
 export const sqliteDialect: SqlDialect = {
   parameter: () => '?',
+  ownPlace: 'a file of its own (`file`)',
   table: (collection) => quoteName(tableNameOf(collection)),
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
   structures: { table: quoteName(STRUCTURES), order: 'rowid' },

@@ -1,6 +1,6 @@
 import type { SqlEngine } from '../sql/engine.js'
 import { createStatements } from '../sql/statements.js'
-import { takenBy } from './faults.js'
+import { isExisting, lacksColumn, takenBy } from './faults.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 
 /** The engine of SQLite; its indexes take values of any length. */
@@ -8,5 +8,7 @@ export const sqliteEngine: SqlEngine = {
   dialect: sqliteDialect,
   statements: createStatements(sqliteDialect),
   takenBy,
+  isExisting,
+  lacksColumn,
   isTooLong: () => false,
 }

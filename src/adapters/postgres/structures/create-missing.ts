@@ -1,6 +1,7 @@
 import type { CollectionPlan } from '../../../storage.js'
 import { createStructures, noteStructure } from '../../sql/create-structures.js'
 import { quoteName, type Value } from '../../sql/dialect.js'
+import { UnusableStorage } from '../../sql/faults.js'
 import { isOfNewTable, lacking, lapseLogging, type Structure, structuresOf } from '../../sql/structures.js'
 import { namesOf, warnOfLeft } from '../../sql/warn-of-left.js'
 import type { Connections } from '../connection/connections.js'
@@ -33,7 +34,7 @@ export async function createMissing(
   const missing = lacking(wanted, present)
   const lapses = findLapses(present)
   if (missing.length === 0 && lapses.length === 0) return
-  if (!migrate) throw new Error(describeMissing(place, missing, lapses))
+  if (!migrate) throw new UnusableStorage(describeMissing(place, missing, lapses))
   const isNew = isOfNewTable(missing)
   // First what can fail for the documents that are there: a start that fails then leaves no new table, with what it binds.
   if (!missing.every(isNew)) await buildIndexes(use, place, wanted)

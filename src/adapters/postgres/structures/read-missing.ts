@@ -1,3 +1,5 @@
+import { explainRecorded } from '../../sql/create-structures.js'
+import { UnusableStorage } from '../../sql/faults.js'
 import { lacking, type Structure } from '../../sql/structures.js'
 import { namesOf, type Recorded } from '../../sql/warn-of-left.js'
 import type { RunStatement } from '../connection/session.js'
@@ -23,7 +25,7 @@ export async function readRecorded(
   try {
     return await readRows(run, place, wanted)
   } catch (thrown) {
-    if (!isUndefined(thrown)) throw thrown
+    if (!isUndefined(thrown)) throw explainRecorded(place.engine, thrown)
     return []
   }
 }
@@ -43,7 +45,9 @@ async function readRows(
   for (const { name, collection, mayRead, encoding } of rows) {
     if (encoding !== 'UTF8') throw wrongEncoding(encoding)
     if (mayRead === 'false' && wanted.some((one) => one.name === name))
-      throw new Error(`permission denied for the table of ${collection}`)
+      throw new UnusableStorage(
+        `this role may not read the table of ${collection} in the schema ${place.schema}; its owner grants it SELECT, INSERT, UPDATE and DELETE on all tables there`,
+      )
   }
   return rows.flatMap(({ name, collection, bound, isValid }) =>
     isValid === 'false' ? [] : [{ name: String(name), collection: String(collection), bound: String(bound) }],
@@ -52,4 +56,6 @@ async function readRows(
 
 /** The error of a database in another encoding. */
 export const wrongEncoding = (encoding: unknown): Error =>
-  new Error(`the database is in ${encoding}, not in UTF8, so texts would be in another order`)
+  new UnusableStorage(
+    `the database is in ${encoding}, not in UTF8, so texts would be in another order; create one with ENCODING 'UTF8'`,
+  )

@@ -2,6 +2,7 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import type { Value } from '../../sql/dialect.js'
 import type { Answer } from '../../sql/engine.js'
+import { UnusableStorage } from '../../sql/faults.js'
 import { warnOfVersion } from './sqlite-version.js'
 import { whileBusy } from './while-busy.js'
 
@@ -53,7 +54,9 @@ export async function openWriter(
     database.pragma(`cache_size = -${WRITER_CACHE}`)
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
-      throw new Error(`${file} is not in UTF-8, so texts would be in another order`)
+      throw new UnusableStorage(
+        `the file ${file} is not in UTF-8, so texts would be in another order; name another one`,
+      )
     warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
   })
 }

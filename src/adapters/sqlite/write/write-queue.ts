@@ -43,7 +43,7 @@ export interface WriteListener {
 interface Waiting extends QueuedWrite {
   readonly since: number
   state: 'waiting' | 'begun' | 'left'
-  isHeard: boolean
+  leave?: () => void
   readonly resolve: (result: WriteResult) => void
   readonly reject: (cause: unknown) => void
 }
@@ -104,7 +104,10 @@ export function createWriteQueue(
         for (const write of waiting) hear(write)
         return 1 + Math.random() * PAUSE
       }
-      for (const { reject } of waiting.splice(0)) reject(explain(thrown))
+      for (const write of waiting.splice(0)) {
+        begin(write)
+        write.reject(explain(thrown))
+      }
       return undefined
     }
     running = takeShared(waiting)
@@ -138,7 +141,7 @@ export function createWriteQueue(
   return {
     write: (write) =>
       new Promise((resolve, reject) => {
-        const own = { since: performance.now(), state: 'waiting', isHeard: false } as const
+        const own = { since: performance.now(), state: 'waiting' } as const
         waiting.push({ ...own, resolve, reject, ...write })
         schedule()
       }),
@@ -153,16 +156,20 @@ export function createWriteQueue(
 
 /** Lets a write that has to wait leave when its signal aborts: until its first step nothing of it can happen. */
 function hear(write: Waiting): void {
-  const { signal, reject, isHeard } = write
-  if (isHeard || write.state !== 'waiting') return
-  write.isHeard = true
-  const leave = (): void => {
-    if (write.state !== 'waiting') return
+  const { signal, reject } = write
+  if (!signal || write.leave || write.state !== 'waiting') return
+  write.leave = () => {
     write.state = 'left'
-    reject(unavailable(signal?.reason))
+    reject(unavailable(signal.reason))
   }
-  if (signal?.aborted) leave()
-  else signal?.addEventListener('abort', leave, { once: true })
+  if (signal.aborted) write.leave()
+  else signal.addEventListener('abort', write.leave, { once: true })
+}
+
+/** From now on a write goes on to its end. */
+function begin(write: Waiting): void {
+  write.state = 'begun'
+  if (write.leave) write.signal?.removeEventListener('abort', write.leave)
 }
 
 /** Takes the first writes, as many as may share a transaction. */
@@ -242,7 +249,7 @@ function* runAlone(
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
   const { steps, by, suspects, verify, signal } = write
   if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
-  write.state = 'begun'
+  begin(write)
   // A savepoint copies every page that is written after it.
   const isSaved = !isOneStatement(steps)
   const recorded = log.begin(steps, by)

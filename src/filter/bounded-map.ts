@@ -2,6 +2,8 @@
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
+  /** The sum of the sizes of its entries. */
+  readonly size: number
 }
 
 /** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of their sizes. */
@@ -37,6 +39,9 @@ export function createBoundedMap<K, V>(
         if (taken <= size) break
         forget(oldest, forgotten)
       }
+    },
+    get size() {
+      return taken
     },
   }
 }

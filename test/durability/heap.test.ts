@@ -36,3 +36,15 @@ test.each([
 ])('%s', (kind, most) => {
   expect(growth[kind]).toBeLessThan(most)
 })
+
+/** A service keeps 2 MiB of patterns and 16 MiB of what their searches have found out. */
+const PATTERNS = 18
+
+test('long patterns take little more than what is counted of them', async () => {
+  const patterns = fileURLToPath(new URL('support/pattern-heap.mjs', import.meta.url))
+  const count = process.env.LONG === undefined ? 500 : 10_000
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', patterns, String(count)], {
+    env: { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '' },
+  })
+  expect(Number(stdout)).toBeLessThan(1.5 * PATTERNS)
+})

@@ -7,7 +7,7 @@ import type { Pattern } from './syntax/pattern.js'
 /** The patterns of one service: the latest ones, and the states that their searches computed. */
 export interface PatternStore {
   readonly parse: ParsePattern
-  /** The bytes of these states. */
+  /** The bytes of both. */
   readonly bytes: number
 }
 
@@ -16,36 +16,44 @@ const PATTERN_BYTES = 2 * 1024 * 1024
 /** The most bytes of the states that searches computed. */
 const MACHINES_BYTES = 16 * 1024 * 1024
 
+/** The bytes of a matcher, and of its entries in stores. */
+const EACH = 1500
+
+interface Kept {
+  readonly pattern: Pattern
+  readonly bytes: number
+}
+
 /** Creates a store of patterns. Each pattern carries its matcher to the code that filters by it. */
 export function createPatternStore(): PatternStore {
-  const patterns = createBoundedMap<string, Pattern>(PATTERN_BYTES, countBytes)
+  const patterns = createBoundedMap<string, Kept>(PATTERN_BYTES, ({ bytes }) => bytes)
   const machines = createStore(MACHINES_BYTES)
   return {
     parse(source, options) {
       const key = `${options.ignoreCase ? 'i' : ''}/${source}`
       const known = patterns.get(key)
-      if (known) return known
+      if (known) return known.pattern
       const pattern = parsePattern(source, options)
       attachMatcher(pattern, machines)
-      patterns.set(key, pattern)
+      patterns.set(key, { pattern, bytes: EACH + 2 * key.length + countBytes(pattern) })
       return pattern
     },
     get bytes() {
-      return machines.bytes
+      return machines.bytes + patterns.size
     },
   }
 }
 
-/** The approximate bytes of a pattern and its source. */
+/** The approximate bytes of a pattern: those of objects and arrays in V8, and of the texts that its matcher holds. */
 function countBytes(pattern: Pattern): number {
   switch (pattern.kind) {
     case 'text':
       return 100 + 6 * pattern.text.length
     case 'set':
-      return 100 + 60 * pattern.ranges.length
+      return 100 + 80 * pattern.ranges.length
     case 'sequence':
     case 'choice':
-      return pattern.parts.reduce((total, part) => total + countBytes(part), 100)
+      return pattern.parts.reduce((total, part) => total + 16 + countBytes(part), 100)
     case 'repeat':
       return 100 + countBytes(pattern.part)
     default:

@@ -8,11 +8,12 @@ export interface Store {
   readonly bytes: number
 }
 
+/** A kept value. It holds nothing of what can make it again, which may be dropped before it. */
 interface Entry {
+  value: object | undefined
   bytes: number
   /** Whether it was used since the store last passed over it. */
   isUsed: boolean
-  drop(): void
 }
 
 /** Creates a store. When it is full, it drops entries that were not used for some time (second chance). */
@@ -30,37 +31,36 @@ export function createStore(maxBytes: number): Store {
         entries.add(entry)
       } else {
         total -= entry.bytes
-        entry.drop()
+        entry.value = undefined
       }
     }
   }
+  /** Not a closure of `keep`: a value holds it, and with it whatever `keep` holds. */
+  const growing =
+    (entry: Entry) =>
+    (bytes: number): void => {
+      // A dropped value may still be in use.
+      if (!entries.has(entry)) return
+      entry.bytes += bytes
+      total += bytes
+      makeRoom()
+    }
 
   return {
     keep(make) {
       type Made = ReturnType<typeof make>
-      let kept: { readonly value: Made; readonly entry: Entry } | undefined
+      let entry: Entry | undefined
       return () => {
-        if (!kept) {
-          const entry: Entry = {
-            bytes: 0,
-            isUsed: true,
-            drop: () => {
-              kept = undefined
-            },
-          }
-          entries.add(entry)
-          const value = make((bytes) => {
-            // A dropped value may still be in use.
-            if (!entries.has(entry)) return
-            entry.bytes += bytes
-            total += bytes
-            makeRoom()
-          })
-          if (!entries.has(entry)) return value
-          kept = { value, entry }
+        const kept = entry?.value as Made | undefined
+        if (entry && kept) {
+          entry.isUsed = true
+          return kept
         }
-        kept.entry.isUsed = true
-        return kept.value
+        entry = { value: undefined, bytes: 0, isUsed: true }
+        entries.add(entry)
+        const value = make(growing(entry))
+        if (entries.has(entry)) entry.value = value
+        return value
       }
     },
     get bytes() {

@@ -38,6 +38,7 @@ export function compileAutomaton(pattern: Pattern): Automaton {
   const begins = [ends[0] ?? NOWHERE, ...(follow[0]?.values() ?? [])]
   const restart = begins.some((contexts) => (contexts & ~AT_START) !== 0) ? 1 : 0
 
+  const sideOfClass = (characterClass: number): Side => (sides[characterClass] ?? OTHER) as Side
   const sideOf = (set: Int32Array): Side => (set[width] ?? EDGE) as Side
   const meets = (set: Int32Array, from: number, to: number): boolean => {
     for (let i = from; i < to; i += 2)
@@ -50,13 +51,13 @@ export function compileAutomaton(pattern: Pattern): Automaton {
     start: toWords([0], width + 1),
     classes,
     isEnd(set, characterClass) {
-      const after = characterClass === undefined ? EDGE : (sides[characterClass] ?? OTHER)
+      const after = characterClass === undefined ? EDGE : sideOfClass(characterClass)
       const words = finals[bitOf(sideOf(set), after)]
       if (words) for (let i = 0; i < width; i++) if (((set[i] ?? 0) & (words[i] ?? 0)) !== 0) return true
       return false
     },
     step(from, to, characterClass) {
-      const side = sides[characterClass] ?? OTHER
+      const side = sideOfClass(characterClass)
       const context = 1 << bitOf(sideOf(from), side)
       const mask = characterClass * width
       let carry = 0
@@ -88,7 +89,7 @@ export function compileAutomaton(pattern: Pattern): Automaton {
     },
     cost: 24 + 4 * width + jumps.length / 2,
     effort: EFFORT_PER_PAIR * (100 + follow.reduce((total, next) => total + 1 + next.size, classes.count)),
-    bytes: classes.bytes + 4 * (masks.length + jumps.length + (2 + finals.length) * width),
+    bytes: classes.bytes + sides.length + 4 * (masks.length + jumps.length + (2 + finals.length) * width),
   }
 }
 
@@ -125,6 +126,6 @@ function maskClasses(takes: readonly (readonly Range[])[], width: number, withWo
     }
   })
   const words = new Set(withWords ? classesOf.at(-1) : [])
-  const sides = Array.from({ length: classes.count }, (_, name): Side => (words.has(name) ? WORD : OTHER))
+  const sides = Uint8Array.from({ length: classes.count }, (_, name) => (words.has(name) ? WORD : OTHER))
   return { classes, masks, sides }
 }

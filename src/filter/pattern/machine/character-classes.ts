@@ -58,12 +58,11 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
       divided[stretch] = name
     }
   }
-  const numbers = new Map([...new Set(divided)].map((name, number) => [name, number]))
-  const classes = Uint16Array.from(divided, (name) => numbers.get(name) ?? 0)
+  const classes = number(divided)
   const { pages, cells } = tabulate(starts, classes)
   return {
     classes: {
-      count: numbers.size,
+      count: classes.reduce((most, one) => Math.max(most, one), 0) + 1,
       classOf: (point) => classes[stretchOf(point)] ?? 0,
       pages,
       cells,
@@ -71,6 +70,12 @@ export function divide(sets: readonly (readonly Range[])[]): Division {
     },
     bySet: sets.map((ranges) => [...new Set(stretchesOf(ranges).map((stretch) => classes[stretch] ?? 0))]),
   }
+}
+
+/** Numbers the names of classes from 0, in the order in which they occur. */
+function number(names: Int32Array): Uint16Array {
+  const numbers = new Map([...new Set(names)].map((name, number) => [name, number]))
+  return Uint16Array.from(names, (name) => numbers.get(name) ?? 0)
 }
 
 /** Builds the table of code points of one unit. Pages with the same single class share their cells. */

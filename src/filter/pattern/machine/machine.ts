@@ -19,6 +19,9 @@ export interface Machine {
 /** The most bytes of a machine, unless its automaton alone is larger. */
 export const MACHINE_BYTES = 256 * 1024
 
+/** The bytes of a machine beside its tables: some twenty typed arrays, and the functions that use them. */
+const FIXED_BYTES = 6000
+
 /** The units of text per step where the next state is known. */
 const UNITS_PER_STEP = 10
 /** The operations on words per step. */
@@ -33,8 +36,9 @@ export function createMachine(
   maxBytes = MACHINE_BYTES,
 ): Machine {
   const automaton = compileAutomaton(pattern)
-  onGrow(automaton.bytes)
-  const states = createStates(automaton, Math.max(0, maxBytes - automaton.bytes), onGrow)
+  const bytes = FIXED_BYTES + automaton.bytes
+  onGrow(bytes)
+  const states = createStates(automaton, Math.max(0, maxBytes - bytes), onGrow)
   const runSets = createSetRun(automaton)
   const runStates = createStateRun(automaton, states, runSets)
   let start = UNKNOWN

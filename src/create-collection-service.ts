@@ -3,6 +3,7 @@ import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
 import { createToken } from './auth/token.js'
 import { compileConfig } from './config/compile-config.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
+import { isSilencing, readSilences } from './config/silences.js'
 import type { Consumer } from './consumers.js'
 import type { CollectionHooks, OptionsFor } from './hooks.js'
 import type { Answer } from './http/answer.js'
@@ -93,7 +94,9 @@ export function assembleService<C>(
     faults,
   })
   const logger = createLogger(options.logger)
-  for (const { path, message } of plan.warnings) logger.warn(`${path}: ${message}`)
+  const silences = readSilences(config)
+  for (const { code, path, message } of plan.warnings)
+    if (!silences.some((silence) => isSilencing(silence, code, path))) logger.warn(`${path}: ${message}`)
 
   const isHostsAlone = options.authenticate !== undefined && options.accounts !== true
   const accounts = isHostsAlone ? null : plan.auth

@@ -15,5 +15,12 @@ export function canHold(target: Field, source: Field): boolean {
   return !target.items || !source.items || canHold(target.items, source.items)
 }
 
+/** The type of a field as the end of a sentence. */
+export const describeType = ({ type, items }: Field): string => {
+  const name = type === 'json' ? 'JSON' : type
+  const article = /^[aeio]/.test(name) ? 'an' : 'a'
+  return items ? `an array of ${items.type}` : `${article} ${name}`
+}
+
 /** The type of a field, in words. */
 export const nameType = ({ type, items }: Field): string => (items ? `array of ${items.type}` : type)

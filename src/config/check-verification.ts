@@ -6,6 +6,7 @@ import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../permissions/grants.js'
 import { acceptsProperty } from '../permissions/write-rules.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig } from '../types.js'
+import { describeType } from './can-hold.js'
 import type { AuthPlan, Collection, ServicePlan } from './plan.js'
 import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
@@ -32,16 +33,18 @@ export function findVerifiedField(
   }
   if (field.definition === UNSURE) return null
   if (field.type !== 'timestamp') {
-    place.fault(`must name a timestamp, found a field of type ${field.type}`)
+    place.fault(`must name a timestamp, and ${JSON.stringify(verifiedField)} is ${describeType(field)}`)
     return null
   }
   for (const attribute of FOREIGN_ATTRIBUTES) {
     const written = new Map<string, unknown>(Object.entries(field.definition)).get(attribute)
     if (written === undefined || written === false) continue
-    place.fault(`must name a field without "${attribute}": the service alone sets and removes it`)
+    place.fault(
+      `must name a field without "${attribute}", and ${JSON.stringify(verifiedField)} has ${JSON.stringify(written)}: the service alone sets and removes it`,
+    )
   }
   if (users && isInUniqueIndex(users, field) && !('unique' in field.definition && field.definition.unique))
-    place.fault('must name a field of no unique index')
+    place.fault(`must name a field of no unique index, and one has ${JSON.stringify(verifiedField)}`)
   return field
 }
 

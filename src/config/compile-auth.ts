@@ -3,6 +3,7 @@ import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { suggest, USERS } from '../schema/names.js'
 import type { AuthConfig, FieldDefinition } from '../types.js'
+import { describeType } from './can-hold.js'
 import { findVerifiedField } from './check-verification.js'
 import { DEFAULT_AUTH } from './defaults.js'
 import type { AuthPlan, Collection } from './plan.js'
@@ -56,7 +57,9 @@ export function compileAuth(
     return findField(credential, auth[credential.attribute], { fields, unsure }, report)
   })
   if (identifier && identifier.name === auth.roleField) {
-    report.at('roleField').fault('is the identifier: anyone who registers could choose a role')
+    report
+      .at('roleField')
+      .fault(`${JSON.stringify(identifier.name)} is the identifier: anyone who registers could choose a role`)
   }
   const verified = findVerifiedField(auth, users, isUnsure, report)
   if (!users || !identifier || !secret) return null
@@ -87,7 +90,10 @@ function findField(
     const found = candidates.find((field) => field.name === name)
     if (!found && !unsure.some((field) => field.name === name)) {
       const allowed = names.length > 0 ? `one of ${names.join(', ')}` : `a ${kind}, but there is none`
-      place.fault(`must name a ${kind} of "${USERS}": ${allowed}${suggest(name, names)}`)
+      const field = fields.find((one) => one.name === name)
+      place.fault(
+        `must name a ${kind} of "${USERS}", and ${JSON.stringify(name)} is ${field ? describeField(field) : 'none'}: ${allowed}${suggest(name, names)}`,
+      )
     }
     return found
   }
@@ -100,6 +106,10 @@ function findField(
   )
   return undefined
 }
+
+/** What a field is that is no candidate. */
+const describeField = (field: Field): string =>
+  field.definition.type === 'string' ? 'a string without "unique": true' : describeType(field)
 
 /** Checks that `auth.roleField` can hold a role. */
 export function checkRoleField(
@@ -123,7 +133,7 @@ export function checkRoleField(
     return
   } else if (definition.type !== 'string') {
     place.fault(
-      `must name a field of type string, or an array of strings, found one of type ${definition.type}`,
+      `must name a field of type string, or an array of strings, and ${JSON.stringify(roleField)} is ${definition.type === 'array' ? `an array of ${definition.items.type}` : `of type ${definition.type}`}`,
     )
   }
 }

@@ -9,6 +9,7 @@ import { suggest } from '../schema/names.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
 import type { CollectionPlan, IndexPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
+import { describeType } from './can-hold.js'
 import { checkOwnValues } from './check-own-values.js'
 import { UNSURE } from './shape/settle-shape.js'
 
@@ -135,7 +136,9 @@ function compileIndexes(
       const known = candidates
         .filter(({ fieldType }) => fieldType.isScalar)
         .map((candidate) => candidate.name)
-      const reason = field ? `holds no single values` : `is not a top-level field${suggest(name, known)}`
+      const reason = field
+        ? `is ${describeType(field)}, and holds no single values`
+        : `is not a top-level field${suggest(name, known)}`
       report
         .at(i)
         .at('fields')

@@ -61,7 +61,8 @@ export function createVariableJudge(
           : undefined
       return judgeForm(variable, form, formsOf(field)) ?? misfit
     }
-    return `$user.${path} stands for nothing: "${USERS}" has no such field to read${suggest(path ?? '', [...known.keys()])}`
+    const named = [...known.keys(), ...options.claims.keys()].map((name) => USER + name)
+    return `${variable} stands for nothing: "${USERS}" has no such field to read, and no claim has the name${suggest(variable, named)}`
   }
 }
 

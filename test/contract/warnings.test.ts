@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ConfigError } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §5, "Warnings"
@@ -96,6 +97,34 @@ test.each([
 ])('at start: %s', (_, config, expected) => {
   const { logged } = createTestService(config)
   expect(logged.map(([message]) => String(message).split(':')[0]).sort()).toEqual([...expected].sort())
+})
+
+test.each<[what: string, silences: readonly string[], expected: readonly string[]]>([
+  [
+    'is not heard',
+    ['open_to_everyone /collections/things/permissions/*'],
+    ['/collections/others/permissions/*'],
+  ],
+  [
+    'is not heard for a reason',
+    ['open_to_everyone /collections/things/permissions/* - a demonstration'],
+    ['/collections/others/permissions/*'],
+  ],
+  [
+    'is heard where another is named',
+    ['unlimited_list /collections/things/permissions/*', 'open_to_everyone /collections/things'],
+    ['/collections/others/permissions/*', '/collections/things/permissions/*'],
+  ],
+])('at start what `$ignore` names %s', (_, silences, expected) => {
+  const { collections } = things({ '*': true })
+  const config = { $ignore: silences, collections: { ...collections, others: collections.things } }
+  const { logged } = createTestService(config)
+  expect(logged.map(([message]) => String(message).split(':')[0]).sort()).toEqual(expected)
+})
+
+test('`$ignore` lets nothing start that production refuses', () => {
+  const config = { $ignore: ['open_to_everyone /collections/things/permissions/*'], ...things({ '*': true }) }
+  expect(() => createTestService(config, { production: true })).toThrow(ConfigError)
 })
 
 test.each([

@@ -9,6 +9,7 @@ import type { JudgeVariable } from '../../query/variable.js'
 import { narrowWhere, parseWhere, type Where } from '../../query/where.js'
 import { suggest, USERS } from '../../schema/names.js'
 import type { ClaimConfig, JsonObject } from '../../types.js'
+import { describeType } from '../can-hold.js'
 import type { Claim, Collection } from '../plan.js'
 import type { IsUnsure } from '../shape/check-shape.js'
 import { isUnsurePath, UNSURE } from '../shape/settle-shape.js'
@@ -84,7 +85,9 @@ function compileTake(take: string, { fields }: Collection, place: ConfigReport):
     const { valueType: type } = field.fieldType
     return { taken: { ...field.ref, type }, take: compileField(field.ref) }
   }
-  place.fault(`${JSON.stringify(take)} ${field ? `holds no single values to take` : unknown(take, fields)}`)
+  place.fault(
+    `${JSON.stringify(take)} ${field ? `is ${describeType(field)}, and holds no single values to take` : unknown(take, fields)}`,
+  )
   return undefined
 }
 

@@ -4,6 +4,7 @@ import type { FieldRef } from '../../filter/filter.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
 import { suggest } from '../../schema/names.js'
+import { describeType } from '../can-hold.js'
 import type { Collection, Match, Matches, MatchPair } from '../plan.js'
 import type { IsUnsure } from '../shape/check-shape.js'
 import { UNSURE } from '../shape/settle-shape.js'
@@ -82,7 +83,7 @@ function findScalar(
   const scalars = fields.filter(({ fieldType }) => fieldType.isScalar).map((one) => one.name)
   if (!field) place.fault(`${JSON.stringify(name)} is not a top-level field${suggest(name, scalars)}`)
   else if (!field.ref || !field.fieldType.isScalar)
-    place.fault(`${JSON.stringify(name)} holds no single values`)
+    place.fault(`${JSON.stringify(name)} is ${describeType(field)}, and holds no single values`)
   else return { field, ref: field.ref }
   return undefined
 }
@@ -96,5 +97,5 @@ function refuseUnset({ name, fields }: Collection, field: string, report: Config
   const definition = fields.find((one) => one.name === field)?.definition
   if (definition?.type !== 'reference' || definition.onDelete !== 'unset') return
   const place = report.at('collections').at(name).at('schema').at(field).at('onDelete')
-  place.fault('a field that a "match" names cannot be "unset"')
+  place.fault(`${JSON.stringify(field)} is named by a "match", and so cannot be "unset"`)
 }

@@ -162,7 +162,7 @@ export const CONFIG_SCHEMA: JsonSchema = object(
       items: { type: 'string', pattern: '^[a-z_]+ (?:/.*)?$' },
       uniqueItems: true,
       description:
-        'What `check` finds and is meant so: "<code> <pointer>", then " - " and the reason, if you like. The service ignores it.',
+        'What `check` and the start find and is meant so: "<code> <pointer>", then " - " and the reason, if you like.',
       ...examples(['read_without_index /collections/notes/permissions/user/read - there are few']),
     },
     collections: mapOf(COLLECTION, {

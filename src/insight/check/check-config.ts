@@ -1,3 +1,4 @@
+import { isSilencing, readSilences } from '../../config/silences.js'
 import { ConfigError } from '../../errors.js'
 import { findTextFault, locatePointers } from '../../json/json-text.js'
 import { isObject } from '../../json/own-properties.js'
@@ -8,7 +9,6 @@ import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { CODES, type FindingCode, type Level } from './codes.js'
 import type { Finding } from './finding.js'
 import { CHECKS } from './findings/all.js'
-import { isSilencing, readSilences } from './ignore.js'
 import { createScope } from './scope.js'
 
 /**
@@ -68,11 +68,13 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   }
   const silences = readSilences(config)
   const unused = silences.flatMap((silence, i) =>
-    findings.some((finding) => isSilencing(silence, finding))
+    findings.some(({ code, pointer }) => isSilencing(silence, code, pointer))
       ? []
       : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding')],
   )
-  const heard = findings.filter((one) => !silences.some((silence) => isSilencing(silence, one)))
+  const heard = findings.filter(
+    ({ code, pointer }) => !silences.some((silence) => isSilencing(silence, code, pointer)),
+  )
   return sort([...heard, ...unused], config)
 }
 

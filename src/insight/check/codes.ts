@@ -37,6 +37,7 @@ export const CODES = {
   reusable_id: { level: 'warning', mend: 'Make the field a reference.' },
   never_matches: { level: 'warning', mend: 'Correct the condition, or leave the rule out.' },
   never_runs: { level: 'warning', mend: 'Leave the rule out, or narrow the one that goes first.' },
+  mistaken_subject: { level: 'warning', mend: 'Write the name of the subject that is meant.' },
   unreadable_target: { level: 'warning', mend: 'Grant it to read these documents too.' },
   writes_role: {
     level: 'warning',

@@ -1,7 +1,7 @@
 import type { Check } from '../scope.js'
 import { findUnfillable, findUnsettable } from './fields.js'
 import { findUnindexed } from './indexes.js'
-import { findImpossibleSubjects, findUnmatched, findUnreached } from './never.js'
+import { findImpossibleSubjects, findMistakenSubjects, findUnmatched, findUnreached } from './never.js'
 import { noteLesserRoles, notePublicLists, noteReadableIdentifier } from './notes.js'
 import { findOwnConditionWriters, findRoleWriters, findUserFieldWriters } from './own.js'
 import { findUnmeetable } from './unmeetable.js'
@@ -10,6 +10,7 @@ import { findLostFromSight, findUnreadableReferences, findUnreadableTargets } fr
 /** All that is looked for beyond the faults and warnings of the start (CONTRACT.md §8, "Check"). */
 export const CHECKS: readonly Check[] = [
   findImpossibleSubjects,
+  findMistakenSubjects,
   findUnmatched,
   findUnreached,
   findUnreadableTargets,

@@ -33,6 +33,23 @@ export const findImpossibleSubjects: Check = ({ plan, isPossible: canBe, place, 
   }
 }
 
+/** Subjects that look like another one: roles that hardly anybody has. */
+export const findMistakenSubjects: Check = ({ plan, isPossible: canBe, place }, note) => {
+  for (const collection of plan.collections.values()) {
+    for (const subject of collectSubjects(collection)) {
+      if (!isRole(subject) || !canBe(subject)) continue
+      const meant = [OWNER, SIGNED_IN].find((one) => one === subject.toLowerCase().replace(/^\$/, ''))
+      if (meant === undefined && !subject.startsWith('$')) continue
+      const near = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
+      note(
+        'mistaken_subject',
+        place(collection, subject),
+        `${JSON.stringify(subject)} is a role, and neither "${OWNER}" nor "${SIGNED_IN}" nor a variable${near}`,
+      )
+    }
+  }
+}
+
 const noRole = (reason: string, roleField: string | null | undefined): string =>
   reason.startsWith('the role field') && roleField === null ? 'auth.roleField names no field' : reason
 

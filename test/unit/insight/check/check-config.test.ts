@@ -210,3 +210,10 @@ test('every warning of the start has a code of a finding', async () => {
   expect(new Set(codes).size).toBeGreaterThan(12)
   expect(Object.keys(CODES)).toEqual(expect.arrayContaining(codes))
 })
+
+test.each(['$owner', '$admin', 'Owner', 'USER'])('a host may mistake a role for a subject: %s', (subject) => {
+  const config = { collections: { notes: { schema: {}, permissions: { [subject]: { read: true } } } } }
+  const pointer = `/collections/notes/permissions/${subject}`
+  const found = checkConfig(config, { authenticate: true }).map(({ code, pointer }) => [code, pointer])
+  expect(found).toEqual([['mistaken_subject', pointer]])
+})

@@ -173,6 +173,16 @@ export const ROWS_OF_RULES: Rows = {
       },
     ],
   ],
+  mistaken_subject: [
+    ...['$owner', '$user', '$User', 'Owner', 'USER', '$role'].map(
+      (subject): Row => [
+        `${subject}, which is a role`,
+        notes({ user: { ...reads, create: true }, [subject]: { delete: true } }, { account: { role: TEXT } }),
+        [`${N}/${subject}`],
+        notes({ user: { ...reads, create: true }, owners: { delete: true } }, { account: { role: TEXT } }),
+      ],
+    ),
+  ],
   impossible_role: [
     [
       'one that the enum lacks',

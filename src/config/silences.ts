@@ -1,5 +1,4 @@
-import { isObject, readOwn } from '../../json/own-properties.js'
-import type { Finding } from './finding.js'
+import { isObject, readOwn } from '../json/own-properties.js'
 
 /** What may follow a silence: the reason. */
 const REASON = ' - '
@@ -10,11 +9,8 @@ export function readSilences(config: unknown): readonly string[] {
   return Array.isArray(written) ? written.map(String) : []
 }
 
-/** Whether a silence is about a finding. */
-export const isSilencing = (
-  silence: string,
-  { code, pointer }: Pick<Finding, 'code' | 'pointer'>,
-): boolean => {
+/** Whether a silence is about what is found at a place. */
+export const isSilencing = (silence: string, code: string, pointer: string): boolean => {
   const named = `${code} ${pointer}`
   return silence === named || silence.startsWith(named + REASON)
 }

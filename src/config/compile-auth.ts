@@ -107,7 +107,7 @@ function findField(
   return undefined
 }
 
-/** What a field is that is no candidate. */
+/** The type of a field that does not fit, in words. */
 const describeField = (field: Field): string =>
   field.definition.type === 'string' ? 'a string without "unique": true' : describeType(field)
 

@@ -3,7 +3,7 @@ export interface BoundedMap<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
   /** The sum of the sizes of its entries. */
-  readonly size: number
+  size(): number
 }
 
 /** Creates a cache of at most `size` entries. With `sizeOf`, `size` limits the sum of their sizes. */
@@ -40,8 +40,6 @@ export function createBoundedMap<K, V>(
         forget(oldest, forgotten)
       }
     },
-    get size() {
-      return taken
-    },
+    size: () => taken,
   }
 }

@@ -39,7 +39,7 @@ export function createPatternStore(): PatternStore {
       return pattern
     },
     get bytes() {
-      return machines.bytes + patterns.size
+      return machines.bytes + patterns.size()
     },
   }
 }

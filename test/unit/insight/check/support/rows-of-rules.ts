@@ -4,6 +4,7 @@ import {
   notes,
   OWN_TEAM,
   PUBLISHED,
+  type Row,
   type Rows,
   reads,
   SELF,

@@ -41,6 +41,7 @@ export type {
   SortKey,
   StorageAdapter,
   StoredDocument,
+  WriteOptions,
   WriteResult,
   WriteStep,
 } from './storage.js'

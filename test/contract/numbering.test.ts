@@ -31,6 +31,9 @@ const collections = {
   },
 } as const
 
+/** Requests wait for each other: on a slow machine longer than by default. */
+const config = { collections, limits: { requestSeconds: 60 } }
+
 type Count = (read: (path: string) => Promise<Response>, company: unknown) => Promise<Counted>
 
 /** The number that comes next, and the operation that moves the counter. */
@@ -70,7 +73,7 @@ const numbering = (count: Count) => ({
 })
 
 function open(adapter: StorageAdapter, count: Count = inCompany): TestService {
-  const service = createTestService({ collections }, { adapter, hooks: numbering(count) as never })
+  const service = createTestService(config, { adapter, hooks: numbering(count) as never })
   opened.push(service)
   return service
 }
@@ -193,20 +196,17 @@ describe.each(storages)('in %s, all tickets that are opened at once get their nu
   test('and one whose number is taken, with a counter that stands still, is refused at once', async () => {
     let asked = 0
     const counting = numbering(inCompany)
-    const service = createTestService(
-      { collections },
-      {
-        adapter: createAdapter(),
-        hooks: {
-          tickets: {
-            before(change: HookChange) {
-              asked += 1
-              return counting.tickets.before(change)
-            },
+    const service = createTestService(config, {
+      adapter: createAdapter(),
+      hooks: {
+        tickets: {
+          before(change: HookChange) {
+            asked += 1
+            return counting.tickets.before(change)
           },
-        } as never,
-      },
-    )
+        },
+      } as never,
+    })
     opened.push(service)
     const company = await create(service, '/companies')
     await create(service, '/tickets', { company, number: 1 })

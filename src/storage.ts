@@ -153,7 +153,7 @@ export interface ChangePage {
   readonly more: boolean
   /**
    * Whether changes behind `after` may be missing, or come again: they are no longer kept, `after` is not a
-   * position of this log, or the storage was replaced by a copy. `changes` begins with the first that may follow.
+   * position of this log, a restored backup has another change at its place, or the storage was replaced by a copy. `changes` begins with the first that may follow.
    */
   readonly gap: boolean
 }
@@ -197,6 +197,7 @@ export interface StorageAdapter {
    * - The changes of a document MUST be in the order of its versions. Those of one write are recorded in the same
    *   atomic step, and lie in the order of `_id`, then of `in`.
    * - A position is text, of 256 characters at most beside `_id` and `in`; any adapter over the same place reads it.
+   *   It MUST tell its change from another one that takes the place in a restored storage.
    * - Changes that are older than every `keep`, or `keepMarked`, MUST go in the course of later writes and reads,
    *   in bounded steps, the oldest first.
    */

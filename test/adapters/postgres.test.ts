@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { backUpSchema } from '../support/backups.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { runKit } from '../support/run-kit.js'
 
@@ -22,6 +23,7 @@ runKit(async () => {
   const schema = newSchema()
   return {
     connect: () => createPostgresAdapter({ connectionString: postgres.url, schema }),
+    backUp: backUpSchema(postgres.url, schema),
     destroy: async () => void (await cleaner.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)),
   }
 })

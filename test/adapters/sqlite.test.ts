@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import { backUpFile } from '../support/backups.js'
 import { runKit } from '../support/run-kit.js'
 
 vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
@@ -12,8 +13,10 @@ vi.mock('../../src/testing/adapter/check/edge-values.js', async (original) => {
 
 runKit(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-sqlite-'))
+  const file = join(folder, 'data.db')
   return {
-    connect: () => createSqliteAdapter({ file: join(folder, 'data.db') }),
+    connect: () => createSqliteAdapter({ file }),
+    backUp: backUpFile(file),
     destroy: () => rm(folder, { recursive: true, force: true }),
   }
 })

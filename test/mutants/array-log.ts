@@ -1,9 +1,11 @@
+import { everything } from '../../src/filter/filter.js'
 import type { Change, CollectionPlan, StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
 import { type PlainChange, recordPlainly } from '../../src/testing/adapter/check/plain-log.js'
+import type { TestStorage } from '../../src/testing/index.js'
 import { createArrayAdapter } from './array-adapter.js'
 
 /** A change in the log; `place`: how many lie before it. */
-export type Entry = PlainChange & Pick<Change, 'write' | 'time'>
+export type Entry = PlainChange & Pick<Change, 'write' | 'time'> & { readonly drawn: string }
 
 /** What the log of an array adapter is made of; each part can be broken by itself. */
 export interface LogParts {
@@ -21,6 +23,8 @@ export interface LogParts {
   /** How many of the first changes are gone. */
   readonly countGone: (log: readonly Entry[], mark: number, times: Horizon) => number
   readonly isGap: (place: number | undefined, gone: number) => boolean
+  /** Whether what was drawn for a change tells it from another one at its place. */
+  readonly isSame: (drawn: string, now: string) => boolean
   /** The number of a write, of which so many were before. */
   readonly number: (writes: number) => number
   /** Whether there may be more. */
@@ -43,12 +47,15 @@ export const soundLog: LogParts = {
     return first < 0 ? log.length : first
   },
   isGap: (place, gone) => place === undefined || place < gone,
+  isSame: (drawn, now) => drawn === now,
   number: (writes) => writes,
   isMore: (left) => left > 0,
 }
 
-/** An array adapter with a log, some of whose parts are replaced. */
-export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdapter {
+/** An array adapter with a log, some of whose parts are replaced, and with backups. */
+export function createLoggedAdapter(
+  broken: Partial<LogParts> = {},
+): StorageAdapter & Required<Pick<TestStorage, 'backUp'>> {
   const parts = { ...soundLog, ...broken }
   const inner = createArrayAdapter()
   const store = new Map<string, Map<string, StoredDocument>>()
@@ -74,13 +81,19 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
   }
   const look = (after: string | null, limit: number) => {
     drop()
+    const drawnAt = (place: number): string => (place > gone ? (log[place - 1]?.drawn ?? '') : '')
+    const printPlace = (place: number): string => `place ${place} ${drawnAt(place)}`
     const given = after === null ? log.length : readPlace(after)
-    const gap = parts.isGap(given !== undefined && given <= log.length ? given : undefined, gone)
+    const isThere =
+      given !== undefined &&
+      given <= log.length &&
+      (after === null || given <= gone || parts.isSame(after.split(' ')[2] ?? '', drawnAt(given)))
+    const gap = parts.isGap(isThere ? given : undefined, gone)
     const start = gap ? gone : (given ?? gone)
     const found = after === null ? [] : parts.page(log.slice(start), limit)
     const end = parts.goOn(start, found.length, log)
     const changes = found.map(
-      (entry, i): Change => ({
+      ({ drawn, ...entry }, i): Change => ({
         ...entry,
         position: printPlace(i === found.length - 1 ? end : start + i + 1),
       }),
@@ -103,7 +116,7 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
       const write = parts.number(writes++)
       log = parts.append(
         log,
-        recorded.map((change) => ({ ...change, write, time: Date.now() })),
+        recorded.map((change) => ({ ...change, write, time: Date.now(), drawn: crypto.randomUUID() })),
       )
       return result
     },
@@ -115,12 +128,21 @@ export function createLoggedAdapter(broken: Partial<LogParts> = {}): StorageAdap
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
     },
+    async backUp() {
+      const copy = structuredClone({ store, log, gone, writes })
+      return async () => {
+        for (const [name, documents] of copy.store) {
+          store.set(name, documents)
+          const inserts = [...documents.values()].map((insert) => ({ in: name, insert }))
+          await inner.write([{ in: name, remove: everything }, ...inserts], {})
+        }
+        ;({ log, gone, writes } = copy)
+      }
+    },
   }
 }
 
-const printPlace = (place: number): string => `place ${place}`
-
 const readPlace = (text: unknown): number | undefined => {
-  const [, place] = /^place (\d+)$/.exec(String(text)) ?? []
+  const [, place] = /^place (\d+) [\w-]*$/.exec(String(text)) ?? []
   return place === undefined ? undefined : Number(place)
 }

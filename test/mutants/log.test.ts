@@ -11,7 +11,7 @@ async function findFailing(broken: Partial<LogParts>): Promise<string | undefine
   for (const one of cases) {
     const adapter = createLoggedAdapter(broken)
     try {
-      await runCase(one, async () => ({ connect: () => adapter }))
+      await runCase(one, async () => ({ connect: () => adapter, backUp: adapter.backUp }))
     } catch {
       return one.name
     }
@@ -130,6 +130,7 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
     { countGone: (log, mark, times) => (mark < 9e9 ? 0 : soundLog.countGone(log, mark, times)) },
   ],
   ['a gap is not told', { isGap: () => false }],
+  ['a change at the place of one that was undone counts as it', { isSame: () => true }],
   ['what is gone is not a gap', { isGap: (place) => place === undefined }],
 ]
 

@@ -5,11 +5,16 @@ export interface Position<Place> {
   readonly place: Place
   /** When it was told, or the time of the change there. */
   readonly time: number
+  /**
+   * When the change at the place was made, in a unit of the adapter; `null` where none is kept there. A storage that was
+   * restored gives the same places to other changes. Absent in memory, and in positions of earlier versions.
+   */
+  readonly made?: number | null | undefined
 }
 
 /** Prints a position. */
-export const printPosition = <Place>({ log, place, time }: Position<Place>): string =>
-  JSON.stringify([log, place, time])
+export const printPosition = <Place>({ log, place, time, made }: Position<Place>): string =>
+  JSON.stringify(made === undefined ? [log, place, time] : [log, place, time, made])
 
 /** Parses a position; `undefined` for any other text. */
 export function parsePosition<Place>(
@@ -22,10 +27,20 @@ export function parsePosition<Place>(
   } catch {
     return undefined
   }
-  const [log, place, time] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
+  const [log, place, time, made] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
   if (typeof log !== 'string' || !isPlace(place) || !isWhole(time)) return undefined
-  return { log, place, time }
+  return { log, place, time, made: made === null || isWhole(made) ? made : undefined }
 }
+
+/**
+ * Whether a log has the change of a position still, or knows that it is gone. `made`: that of the change at the place now,
+ * `null` for none. `isEnd`: whether the last change that is gone lay there.
+ */
+export const isKept = (
+  position: Pick<Position<unknown>, 'made'>,
+  made: number | null,
+  isEnd: boolean,
+): boolean => (made === null ? isEnd : position.made === undefined || position.made === made)
 
 /** Whether a value is a whole number, not below zero. */
 export const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

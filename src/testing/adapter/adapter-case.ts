@@ -7,6 +7,11 @@ export interface TestStorage {
    * memory, gives the same adapter, which opens again after `close`.
    */
   connect(): StorageAdapter
+  /**
+   * Copies what the place holds; the result puts the copy in place of what is there by then, as a restored backup. Both
+   * are called while no adapter is open. Without it, no case restores anything.
+   */
+  backUp?(): Promise<() => Promise<void>>
   /** Called when the test is over and all adapters are closed. */
   destroy?(): Promise<void>
 }

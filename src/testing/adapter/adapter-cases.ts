@@ -7,6 +7,7 @@ import { keepCases } from './cases/log/keep-cases.js'
 import { logRaceCases } from './cases/log/log-race-cases.js'
 import { readCases } from './cases/log/read-cases.js'
 import { recordCases } from './cases/log/record-cases.js'
+import { restoreCases } from './cases/log/restore-cases.js'
 import { orderCases } from './cases/order-cases.js'
 import { patternCases } from './cases/pattern-cases.js'
 import { lookRaceCases } from './cases/race/look-race-cases.js'
@@ -31,6 +32,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...recordCases,
   ...readCases,
   ...keepCases,
+  ...restoreCases,
   ...logRaceCases,
   ...reopenCases,
   ...hostileCases,

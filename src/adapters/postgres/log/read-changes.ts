@@ -1,13 +1,13 @@
 import { runSliced } from '../../../slices.js'
 import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
-import { parsePosition, printPosition } from '../../log/position.js'
+import { isKept, parsePosition, printPosition } from '../../log/position.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { Connections } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import { parseText } from '../read/parse-documents.js'
 import type { LogHead } from './head.js'
-import { millisecondsOf } from './milliseconds.js'
+import { microsecondsOf, millisecondsOf } from './milliseconds.js'
 import { isPlace, type Place } from './place.js'
 
 /** Reads a page of the log: changes behind a position, or none behind the last. */
@@ -21,10 +21,13 @@ const OVERLAP = 60_000
 
 const MILLISECONDS = millisecondsOf('time')
 
+/** When a change was made: two that share a millisecond may change places where a storage is restored. */
+const MICROSECONDS = microsecondsOf('time')
+
 type Row = readonly [
   position: number,
   label: number | null,
-  time: number,
+  made: number,
   by: string | null,
   collection: string,
   id: string,
@@ -39,6 +42,8 @@ interface Page {
   readonly last: number
   readonly dropped: number
   readonly now: number
+  /** When the change was made at the place behind which it was read, or at the last one; `null` where there is none. */
+  readonly made: number | null
   /** Whether there are committed changes without a position. */
   readonly isFresh: boolean
   /** The JSON of a list of rows. */
@@ -51,10 +56,11 @@ export function createReadChanges(dialect: SqlDialect, use: Connections['use'], 
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted one after another, until the limit: later ones never.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
-written AS MATERIALIZED (SELECT json_build_array(position, write, ${MILLISECONDS}, caller, collection, id, before, after)::text AS change FROM page),
+written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
 SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
 (SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
+(SELECT ${MICROSECONDS} FROM ${log} WHERE position = least($1::bigint, last)) AS made,
 (SELECT '[' || string_agg(change, ',') || ']' FROM (SELECT change FROM written LIMIT (SELECT given FROM beyond)) AS first) AS list
 FROM ${heads}`
   const since = `SELECT position - 1 FROM ${log} WHERE position > $1::bigint AND ${MILLISECONDS} >= $2::bigint ORDER BY position LIMIT 1`
@@ -64,7 +70,7 @@ FROM ${heads}`
     place: number,
     { limit, bytes = Number.POSITIVE_INFINITY }: ChangeQuery,
   ): Promise<Page> => {
-    const [[name, timeline, last, dropped, now, fresh, list] = []] = await readRows(page, [
+    const [[name, timeline, last, dropped, now, fresh, made, list] = []] = await readRows(page, [
       place,
       limit,
       bytes,
@@ -72,6 +78,7 @@ FROM ${heads}`
     return {
       ...{ log: String(name), timeline: String(timeline), last: Number(last), dropped: Number(dropped) },
       ...{ now: Number(now), isFresh: fresh !== null, list: list ?? '[]' },
+      made: made === null ? null : Number(made),
     }
   }
   /** Where to go on behind a gap. */
@@ -90,20 +97,23 @@ FROM ${heads}`
       (slice) => parseText(list, slice),
       () => query.signal,
     )
-    const positionOf = (place: number, time: number): string =>
-      printPosition({ log, place: [timeline, place], time })
+    const positionOf = (place: number, time: number, made: number | null): string =>
+      printPosition({ log, place: [timeline, place], time, made })
     const changes = (rows as readonly Row[]).map(
-      ([place, label, time, by, collection, id, before, after]): Change => ({
-        ...{ in: collection, id, before, after, time, by },
-        // A write of one statement has no label, and one change.
-        write: label ?? -place,
-        position: positionOf(place, time),
-      }),
+      ([place, label, made, by, collection, id, before, after]): Change => {
+        const time = Math.round(made / 1000)
+        return {
+          ...{ in: collection, id, before, after, time, by },
+          // A write of one statement has no label, and one change.
+          write: label ?? -place,
+          position: positionOf(place, time, made),
+        }
+      },
     )
     const end = (rows as readonly Row[]).at(-1)?.[0] ?? start
     return {
       changes,
-      position: changes.at(-1)?.position ?? positionOf(start, now),
+      position: changes.at(-1)?.position ?? positionOf(start, now, read.made),
       more: isFresh || end < last,
       gap,
     }
@@ -127,8 +137,8 @@ FROM ${heads}`
       const isKnown =
         given?.log === read.log &&
         given.place[0] === read.timeline &&
-        start >= read.dropped &&
-        start <= read.last
+        start <= read.last &&
+        isKept(given, read.made, start === read.dropped)
       if (read.isFresh) await head.advance(session.run, false)
       if (!isKnown) start = await findStart(session, read, given)
       if (read.isFresh || !isKnown) read = await readPage(session, start, query)

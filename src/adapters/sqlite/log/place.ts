@@ -43,6 +43,12 @@ export function readHead(connection: Connection): Head {
   return { log: String(log), dropped: gone, last: lastPlace === null ? gone : parsePlace(lastPlace) }
 }
 
+/** When the change at a place was made; `null` where there is none. */
+export function readTime(connection: Connection, place: Place): number | null {
+  const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
+  return time === undefined ? null : Number(time)
+}
+
 function parsePlace(text: unknown): Place {
   const place: unknown = JSON.parse(String(text))
   if (!isPlace(place)) throw new Error('the log of changes has no place')

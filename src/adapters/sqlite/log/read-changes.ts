@@ -1,10 +1,10 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
-import { parsePosition, printPosition } from '../../log/position.js'
+import { isKept, parsePosition, printPosition } from '../../log/position.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
-import { BEHIND, comparePlaces, isPlace, type Place, readHead } from './place.js'
+import { BEHIND, comparePlaces, isPlace, type Place, readHead, readTime } from './place.js'
 
 /** What is read: changes behind a position, or none behind the last. */
 export type LogQuery = ChangeQuery & { readonly after: string | null }
@@ -31,10 +31,9 @@ function* readPage(
 ): Sliced<ChangePage> {
   const { log, dropped, last } = readHead(connection)
   const given = after === null ? { log, place: last } : parsePosition(after, isPlace)
-  const isKnown =
-    given?.log === log && comparePlaces(given.place, dropped) >= 0 && comparePlaces(given.place, last) <= 0
+  const made = given?.log === log ? readTime(connection, given.place) : null
+  const isKnown = given?.log === log && isKept(given, made, comparePlaces(given.place, dropped) === 0)
   const start = isKnown ? given.place : dropped
-  const positionOf = (place: Place, time: number): string => printPosition({ log, place, time })
   const changes: Change[] = []
   let size = 0
   let more = false
@@ -46,9 +45,10 @@ function* readPage(
     slice.left -= text.length / CHARACTERS
     if (slice.left <= 0) yield
     const [write, id, collection, time, by, before, became] = JSON.parse(text) as Row
-    const position = positionOf([write, id, collection], time)
+    const position = printPosition({ log, place: [write, id, collection] as Place, time, made: time })
     changes.push({ in: collection, id, before, after: became, write, time, by, position })
   }
-  const position = changes.at(-1)?.position ?? positionOf(start, Date.now())
+  const here = { log, place: start, time: Date.now(), made: isKnown ? made : null }
+  const position = changes.at(-1)?.position ?? printPosition(here)
   return { changes, position, more, gap: !isKnown }
 }

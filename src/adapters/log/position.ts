@@ -10,11 +10,13 @@ export interface Position<Place> {
    * restored gives the same places to other changes. Absent in memory, and in positions of earlier versions.
    */
   readonly made?: number | null | undefined
+  /** The files in which it was told, on SQLite. */
+  readonly files?: string | undefined
 }
 
 /** Prints a position. */
-export const printPosition = <Place>({ log, place, time, made }: Position<Place>): string =>
-  JSON.stringify(made === undefined ? [log, place, time] : [log, place, time, made])
+export const printPosition = <Place>({ log, place, time, made, files }: Position<Place>): string =>
+  JSON.stringify([log, place, time, made, files].filter((part) => part !== undefined))
 
 /** Parses a position; `undefined` for any other text. */
 export function parsePosition<Place>(
@@ -27,9 +29,12 @@ export function parsePosition<Place>(
   } catch {
     return undefined
   }
-  const [log, place, time, made] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
+  const [log, place, time, made, files] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
   if (typeof log !== 'string' || !isPlace(place) || !isWhole(time)) return undefined
-  return { log, place, time, made: made === null || isWhole(made) ? made : undefined }
+  return {
+    ...{ log, place, time, made: made === null || isWhole(made) ? made : undefined },
+    files: typeof files === 'string' ? files : undefined,
+  }
 }
 
 /**

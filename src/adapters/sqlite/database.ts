@@ -13,10 +13,12 @@ import type {
 import { createBell } from '../log/bell.js'
 import { createLogPlans } from '../log/log-plans.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
+import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
 import { type Abortable, openReaders, type Reading } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
+import { displaced } from './faults.js'
 import { createLogWriter } from './log/log-writer.js'
 import { type LogQuery, readChanges } from './log/read-changes.js'
 import { createKeptCounts } from './read/kept-counts.js'
@@ -45,8 +47,16 @@ export interface Database {
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
   /** Reads the log, and waits for changes. */
-  changes(query: LogQuery): Promise<ChangePage>
+  changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage>
   close(): Promise<void>
+  /** The path of the file. */
+  readonly file: string
+  /** Whether the file and its log lie at their paths, as far as that was looked at; if not, all else may fail. */
+  isInPlace(): boolean
+  /** Whether any file lies at the path. */
+  isThere(): boolean
+  /** Closes it and leaves what lies at its paths as it is. */
+  abandon(): Promise<void>
 }
 
 /** The steps that a read of unknown length may take at once: about 0.5 ms. */
@@ -57,26 +67,38 @@ const LOOK = 200
 
 const IN_MEMORY = ':memory:'
 
-/** Opens a database file. */
-export async function openDatabase(file: string): Promise<Database> {
+/** Opens a database file. `isAgain`: it exists, in the place of one that was open, so places in the log of that one are not trusted. */
+export async function openDatabase(file: string, isAgain = false): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
   try {
-    return await open(temporary?.file ?? file, () => temporary?.remove(), temporary === undefined)
+    return await open(temporary?.file ?? file, {
+      isAgain,
+      isLasting: temporary === undefined,
+      remove: () => temporary?.remove(),
+    })
   } catch (thrown) {
     temporary?.remove()
     throw thrown
   }
 }
 
-async function open(file: string, remove: () => void, isLasting: boolean): Promise<Database> {
-  const writer = await openWriter(file, { isLasting })
+interface Opening {
+  readonly isAgain: boolean
+  /** Whether it outlasts the process. */
+  readonly isLasting: boolean
+  remove(): void
+}
+
+async function open(file: string, { isAgain, isLasting, remove }: Opening): Promise<Database> {
+  const writer = await openWriter(file, { isLasting, mustExist: isAgain })
   const opened: { close(): unknown }[] = [writer]
   try {
     if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} makes a temporary one`)
     const reserve = await openReader(writer.file)
     opened.push(reserve)
     const readers = await openReaders(writer.file)
-    return createDatabase({ writer, reserve, readers, remove })
+    const files = isLasting ? noteOpenFiles(writer.file) : UNWATCHED
+    return createDatabase({ writer, reserve, readers, files, isAgain, remove })
   } catch (thrown) {
     for (const one of opened) one.close()
     throw thrown
@@ -90,19 +112,26 @@ interface Parts {
   /** For short reads while a transaction of the writer is open. */
   readonly reserve: Connection
   readonly readers: Awaited<ReturnType<typeof openReaders>>
+  readonly files: OpenFiles
+  readonly isAgain: boolean
   remove(): void
 }
 
-function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
+function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Parts): Database {
   const kept = createKeptDocuments(writer)
   const logPlans = createLogPlans()
   const bell = createBell(LOOK)
   const counts = createKeptCounts(writer)
-  const queue = createWriteQueue(writer, createLogWriter(writer, logPlans, bell.ring), {
-    ...counts,
-    begins(steps) {
-      counts.begins(steps)
-      kept.forget(steps)
+  const queue = createWriteQueue({
+    connection: writer,
+    files,
+    log: createLogWriter(writer, logPlans, bell.ring),
+    listener: {
+      ...counts,
+      begins(steps) {
+        counts.begins(steps)
+        kept.forget(steps)
+      },
     },
   })
   const indexes = new Map<string, readonly ReadIndex[]>()
@@ -133,7 +162,29 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
     const found = writer.isInTransaction ? undefined : listKept({ connection: writer, kept }, plan)
     return found ?? listDirectly(shortConnection(), plan) ?? read(isBounded(plan.path), reading, query)
   }
+  const giveUp = async (): Promise<void> => {
+    // What waits to be written fails, and who waits for changes looks.
+    await queue.drain()
+    bell.ring()
+    await readers.close(displaced())
+    files.putAsideLog()
+    // The last one that closes brings its log into the file, if it can write, and deletes what lies at the path of the log.
+    writer.close()
+    reserve.close()
+  }
+  let givenUp: Promise<void> | undefined
+  const abandon = (): Promise<void> => {
+    givenUp ??= giveUp().catch((thrown: unknown) => {
+      givenUp = undefined
+      throw thrown
+    })
+    return givenUp
+  }
   return {
+    file: writer.file,
+    isInPlace: files.areInPlace,
+    isThere: files.isThere,
+    abandon,
     async create(plans) {
       await queue.drain()
       await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
@@ -175,12 +226,14 @@ function createDatabase({ writer, reserve, readers, remove }: Parts): Database {
         options,
       ),
     changes: (query) =>
-      bell.readWhenRung(
-        async () => read(false, (connection, slice) => readChanges(connection, query, slice), query),
-        query,
-      ),
+      bell.readWhenRung(async () => {
+        if (!files.areInPlace()) throw displaced()
+        const asked = { ...query, files: { name: files.name, areOthers: isAgain } }
+        return read(false, (connection, slice) => readChanges(connection, asked, slice), query)
+      }, query),
     async close() {
       await queue.drain()
+      if (!files.checkNow()) return abandon()
       await readers.close()
       reserve.close()
       writer.close()

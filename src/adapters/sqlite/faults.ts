@@ -66,6 +66,10 @@ const UNAVAILABLE =
 export const explain = (thrown: unknown): unknown =>
   UNAVAILABLE.test(codeOf(thrown)) ? unavailable(thrown) : thrown
 
+/** The error of a file that was deleted or replaced while it was open. */
+export const displaced = (): ServiceError =>
+  unavailable(new Error('the file, or its log, was deleted or replaced while it was open'))
+
 /** The error of a file that cannot be used. */
 export const unavailable = (cause: unknown): ServiceError =>
   new ServiceError('storage_unavailable', 'The database file cannot be used.', { cause })

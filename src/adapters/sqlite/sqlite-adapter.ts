@@ -1,6 +1,8 @@
+import { isServiceError } from '../../errors.js'
 import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { type Expectation, requireOptions } from '../../options.js'
-import type { MaybePromise, StorageAdapter } from '../../storage.js'
+import { whenReady } from '../../promises.js'
+import type { CollectionPlan, MaybePromise, StorageAdapter } from '../../storage.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'
 import { BATCH, BATCH_BYTES } from './read/read-batch.js'
@@ -29,14 +31,42 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   const { file } = checkOptions(options)
   let opened: Database | undefined
   let opening: Promise<void> | undefined
+  let reopening: Promise<Database> | undefined
+  /** What it was opened for, each once. */
+  const asked = new Map<string, readonly CollectionPlan[]>()
 
   const connect = async (): Promise<void> => {
     opened = await openDatabase(file)
   }
-  const use = (): Database => {
-    if (!opened) throw unavailable(new Error('the adapter is not open'))
-    return opened
+  /** Opens what lies at the path of a database whose files are gone. */
+  const reopen = async (lost: Database): Promise<Database> => {
+    if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
+    await lost.abandon()
+    const next = await openDatabase(lost.file, true)
+    try {
+      for (const plans of asked.values()) await next.create(plans)
+    } catch (thrown) {
+      await next.close()
+      throw thrown
+    }
+    opened = next
+    return next
   }
+  const use = (): MaybePromise<Database> => {
+    if (!opened) throw unavailable(new Error('the adapter is not open'))
+    if (opened.isInPlace()) return opened
+    reopening ??= reopen(opened)
+      .catch((thrown: unknown) => {
+        throw isServiceError(thrown) ? thrown : unavailable(thrown)
+      })
+      .finally(() => {
+        reopening = undefined
+      })
+    return reopening
+  }
+  const run = <T>(work: (database: Database) => MaybePromise<T>): MaybePromise<T> =>
+    explained(() => whenReady(use(), (database) => explained(() => work(database), database)))
+
   return {
     system: 'sqlite',
     async open(plans) {
@@ -47,49 +77,62 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
           })
           await opening
         }
-        await use().create(plans)
+        await (await use()).create(plans)
+        asked.set(JSON.stringify(plans), plans)
       } catch (thrown) {
         throw explainOpening(file, thrown)
       }
     },
-    list: (collection, query) => explained(() => use().list(collection, query)),
+    list: (collection, query) => run((database) => database.list(collection, query)),
     async *stream(collection, query) {
-      const first = await explained(() => use().list(collection, { ...query, bytes: BATCH_BYTES }))
+      const first = await run((database) => database.list(collection, { ...query, bytes: BATCH_BYTES }))
       for (let i = 0; i < first.length; i += BATCH) {
         query.signal?.throwIfAborted()
         yield first.slice(i, i + BATCH)
       }
       for (let ids = first.rest ?? []; ids.length > 0; ) {
         query.signal?.throwIfAborted()
-        const batch = await explained(() => use().listNext({ collection, filter: query.filter, ids }, query))
+        const batch = await run((database) =>
+          database.listNext({ collection, filter: query.filter, ids }, query),
+        )
         ids = ids.slice(batch.passed)
         if (batch.documents.length > 0) yield batch.documents
       }
     },
-    count: (collection, filter, options) => explained(() => use().count(collection, filter, options)),
+    count: (collection, filter, options) => run((database) => database.count(collection, filter, options)),
     async write(steps, options) {
-      return use().write(steps, options)
+      return run((database) => database.write(steps, options))
     },
     async changes(after, query) {
-      return explained(() => use().changes({ ...query, after, ...(after === null ? { wait: 0 } : {}) }))
+      const asked = { ...query, after, ...(after === null ? { wait: 0 } : {}) }
+      for (;;) {
+        const database = await explained(use)
+        try {
+          return await database.changes(asked)
+        } catch (thrown) {
+          // Who waits goes on waiting, in what is there now.
+          if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
+        }
+      }
     },
     async close() {
+      await reopening?.catch(() => {})
       await opened?.close()
       opened = undefined
     },
   }
 }
 
-/** Runs work; its errors become those for the caller. */
-function explained<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+/** Runs work; its errors become those for the caller. A database that was given up has errors of its own. */
+function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePromise<T> {
   const fail = (thrown: unknown): never => {
-    throw explain(thrown)
+    throw isServiceError(thrown) || database?.isInPlace() !== false ? explain(thrown) : unavailable(thrown)
   }
   try {
     const result = work()
     return result instanceof Promise ? result.catch(fail) : result
   } catch (thrown) {
-    return Promise.reject(explain(thrown))
+    return Promise.reject(thrown).catch(fail)
   }
 }
 

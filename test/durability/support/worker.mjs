@@ -4,7 +4,9 @@
  * the task that runs. A fault outside of a task ends it.
  */
 import { createHash } from 'node:crypto'
+import { unlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import Database from 'better-sqlite3'
 import { createCollectionService } from '../../../dist/index.js'
 import { createPostgresAdapter } from '../../../dist/postgres.js'
 import { createSqliteAdapter } from '../../../dist/sqlite.js'
@@ -164,6 +166,36 @@ const tasks = {
     await Promise.all(Array.from({ length: task.loops }, loop))
     await handler.close()
     return tally
+  },
+
+  /** Creates documents before and after another library opens and closes the file, and says which are acknowledged. */
+  async displace(task) {
+    const handler = createService(task)
+    let serial = 0
+    const create = async () => {
+      const code = `code ${serial++}`
+      const { status, body } = await send(handler, 'POST', '/things', { code })
+      await print(`answered ${status === 201 ? status : body.code}`)
+      if (status === 201) await print(`acknowledged ${code}`)
+    }
+    for (let i = 0; i < 5; i++) await create()
+    const { file } = task.store.options
+    const library = task.way === 'library' ? await import('node:sqlite').catch(() => undefined) : undefined
+    if (library) {
+      const other = new library.DatabaseSync(file)
+      other.prepare('SELECT count(*) FROM sqlite_schema').get()
+      other.close()
+    } else {
+      // What such a library does: locks of one process do not bind it.
+      const other = new Database(file)
+      other.pragma('wal_checkpoint(TRUNCATE)')
+      other.close()
+      for (const ending of ['-wal', '-shm']) unlinkSync(`${file}${ending}`)
+    }
+    for (let i = 0; i < 5; i++) await create()
+    await print('waiting')
+    while (!isStopped) await new Promise((resolve) => setTimeout(resolve, 10))
+    await handler.close()
   },
 
   /** Sends random transactions, and tells of each. */

@@ -46,9 +46,9 @@ const READER_CACHE = 2000
  */
 export async function openWriter(
   file: string,
-  options: { readonly isLasting?: boolean } = {},
+  options: { readonly isLasting?: boolean; readonly mustExist?: boolean } = {},
 ): Promise<Connection> {
-  return open(file, {}, async (database) => {
+  return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
     // SQLite does not wait here by itself, and processes that open a new file block each other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
     database.pragma(`cache_size = -${WRITER_CACHE}`)

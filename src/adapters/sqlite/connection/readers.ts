@@ -18,8 +18,8 @@ export interface Readers {
    * aborts.
    */
   read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T>
-  /** Closes all connections once they are free. */
-  close(): Promise<void>
+  /** Closes all connections once they are free; with a reason, ends with it what is read. */
+  close(reason?: unknown): Promise<void>
 }
 
 /** The reads at a time. */
@@ -40,6 +40,7 @@ export async function openReaders(file: string): Promise<Readers> {
   const free = [...all]
   const waiting: ((connection: Connection) => void)[] = []
   let onFree: (() => void) | undefined
+  const ending = new AbortController()
 
   const release = (connection: Connection): void => {
     const next = waiting.shift()
@@ -52,7 +53,7 @@ export async function openReaders(file: string): Promise<Readers> {
     try {
       result = runSliced(
         (slice) => reading(connection, slice),
-        () => query.signal,
+        () => (query.signal ? AbortSignal.any([query.signal, ending.signal]) : ending.signal),
       )
     } finally {
       if (!(result instanceof Promise)) release(connection)
@@ -82,7 +83,8 @@ export async function openReaders(file: string): Promise<Readers> {
       if (connection) return use(connection, reading, query)
       return wait(query.signal).then((freed) => use(freed, reading, query))
     },
-    async close() {
+    async close(reason) {
+      if (reason !== undefined) ending.abort(reason)
       if (free.length < all.length) {
         await new Promise<void>((resolve) => {
           onFree = resolve

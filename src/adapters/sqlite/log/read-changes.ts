@@ -1,13 +1,23 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Change, ChangePage, ChangeQuery, StoredDocument } from '../../../storage.js'
-import { isKept, parsePosition, printPosition } from '../../log/position.js'
+import { isKept, type Position, parsePosition, printPosition } from '../../log/position.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
 import { BEHIND, comparePlaces, isPlace, type Place, readHead, readTime } from './place.js'
 
 /** What is read: changes behind a position, or none behind the last. */
-export type LogQuery = ChangeQuery & { readonly after: string | null }
+export interface LogQuery extends ChangeQuery {
+  readonly after: string | null
+  readonly files: LogFiles
+}
+
+/** In which files a log is read. */
+export interface LogFiles {
+  readonly name: string
+  /** Whether this process had others open at their paths: what was told of those counts no more. */
+  readonly areOthers: boolean
+}
 
 /** A row as one text: cheaper than columns, and parsed at once. */
 const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
@@ -26,11 +36,12 @@ export const readChanges = (connection: Connection, query: LogQuery, slice: Slic
 
 function* readPage(
   connection: Connection,
-  { after, limit, bytes = Number.POSITIVE_INFINITY }: LogQuery,
+  { after, limit, bytes = Number.POSITIVE_INFINITY, files: { name: files, areOthers } }: LogQuery,
   slice: Slice,
 ): Sliced<ChangePage> {
   const { log, dropped, last } = readHead(connection)
-  const given = after === null ? { log, place: last } : parsePosition(after, isPlace)
+  const end: Position<Place> = { log, place: last, time: Date.now(), files }
+  const given = after === null ? end : parsePosition(after, isPlace)
   const made = given?.log === log ? readTime(connection, given.place) : null
   const isKnown = given?.log === log && isKept(given, made, comparePlaces(given.place, dropped) === 0)
   const start = isKnown ? given.place : dropped
@@ -45,10 +56,10 @@ function* readPage(
     slice.left -= text.length / CHARACTERS
     if (slice.left <= 0) yield
     const [write, id, collection, time, by, before, became] = JSON.parse(text) as Row
-    const position = printPosition({ log, place: [write, id, collection] as Place, time, made: time })
+    const position = printPosition({ log, place: [write, id, collection] as Place, time, made: time, files })
     changes.push({ in: collection, id, before, after: became, write, time, by, position })
   }
-  const here = { log, place: start, time: Date.now(), made: isKnown ? made : null }
+  const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }
   const position = changes.at(-1)?.position ?? printPosition(here)
-  return { changes, position, more, gap: !isKnown }
+  return { changes, position, more, gap: !isKnown || (areOthers && given.files !== files) }
 }

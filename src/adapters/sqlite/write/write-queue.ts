@@ -3,7 +3,8 @@ import { SLICE, type Slice, type Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
 import type { Connection } from '../connection/connection.js'
-import { explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
+import type { OpenFiles } from '../connection/open-files.js'
+import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
 import type { LogWriter } from '../log/log-writer.js'
 import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
@@ -59,11 +60,7 @@ const MAX_WAIT = 5000
 const PAUSE = 15
 
 /** Creates the queue of a connection. */
-export function createWriteQueue(
-  connection: Connection,
-  log: LogWriter,
-  listener: WriteListener,
-): WriteQueue {
+export function createWriteQueue({ connection, files, log, listener }: Target): WriteQueue {
   let waiting: Waiting[] = []
   let running: readonly Waiting[] = []
   let isScheduled = false
@@ -98,6 +95,7 @@ export function createWriteQueue(
   const tryTransaction = (): number | undefined => {
     tryRollback(connection)
     try {
+      requireInPlace(files)
       connection.execute('BEGIN IMMEDIATE')
     } catch (thrown) {
       if (isBusy(thrown)) {
@@ -113,7 +111,7 @@ export function createWriteQueue(
     running = takeShared(waiting)
     for (const { steps } of running) watches.tell(steps)
     const slice: Slice = { left: SLICE }
-    goOn(commitShared({ connection, log, listener }, running, slice), slice)
+    goOn(commitShared({ connection, files, log, listener }, running, slice), slice)
     return undefined
   }
 
@@ -187,22 +185,25 @@ function takeShared(waiting: Waiting[]): readonly Waiting[] {
 type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]
 
 /** Where writes are made, and how they are recorded. */
-interface Target {
+export interface Target {
   readonly connection: Connection
+  readonly files: OpenFiles
   readonly log: LogWriter
   readonly listener: WriteListener
 }
 
 /** Runs writes in the open transaction. No result is reported before all of them are on disk. */
 function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice): Sliced<void> {
-  const { connection, log, listener } = target
+  const { connection, files, log, listener } = target
   let isCommitted = false
   try {
     const outcomes: Outcome[] = []
     for (const { steps } of writes) listener.begins(steps)
     for (const write of writes) outcomes.push([write, yield* runAlone(target, write, slice)])
     log.beforeCommit()
+    requireInPlace(files)
     commit(connection)
+    if (!files.checkNow()) throw unknown(displaced())
     isCommitted = true
     for (const [{ resolve, reject }, result] of outcomes) {
       if ('thrown' in result) reject(result.thrown)
@@ -215,6 +216,11 @@ function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice)
     tryRollback(connection)
   }
   log.end(isCommitted)
+}
+
+/** Throws where nothing that is committed would last. */
+function requireInPlace(files: OpenFiles): void {
+  if (!files.areInPlace()) throw displaced()
 }
 
 /** Whether nothing is left of the transaction. If not, the rollback is repeated before the next. */
@@ -231,9 +237,12 @@ function commit(connection: Connection): void {
     connection.execute('COMMIT')
   } catch (cause) {
     if (isBeforeCommit(cause) && tryRollback(connection)) throw cause
-    throw new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
+    throw unknown(cause)
   }
 }
+
+const unknown = (cause: unknown): ServiceError =>
+  new ServiceError('outcome_unknown', 'The database file could not be written.', { cause })
 
 /** Whether a write that fails has changed nothing: its last step alone writes, by a statement that fails as a whole. */
 const isOneStatement = (steps: readonly WriteStep[]): boolean =>

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
-import type { StorageAdapter } from '../../src/index.js'
+import { type Consumer, createCollectionService, type StorageAdapter } from '../../src/index.js'
 import { type BackUp, backUpFile, backUpSchema } from '../support/backups.js'
 import { told } from '../support/event-streams.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
-import { ADMIN, useStreams } from './support/changes.js'
+import { ADMIN, config, useStreams } from './support/changes.js'
 
-// CONTRACT.md §9, "Going on"
+// CONTRACT.md §9, "Going on", "Consumers"
 
 const serve = useStreams()
 const postgres = usePostgres()
@@ -75,5 +75,37 @@ describe.each(storages)('a backup of %s that is restored', (_, create) => {
     const goesOn = await goOn(kept?.id)
     const texts = (await goesOn.until(3)).map(({ event, data }) => [event, data.text])
     expect(texts).toEqual(['a', 'b', 'c'].map((text) => ['change', text]))
+  })
+
+  test('gives the changes behind it names of their own', async () => {
+    const { connect, backUp } = create()
+    const names: string[] = []
+    let wake = (): void => {}
+    /** Serves with a consumer until it has been told of so many changes in all. */
+    const consume = async (count: number, line: string, text: string): Promise<string> => {
+      const handle: Consumer['handle'] = async (_, { id }) => {
+        names.push(id)
+        wake()
+      }
+      const consumers = { told: { collections: ['notes' as const], handle } }
+      const handler = createCollectionService(config, connect(), { consumers, production: false })
+      const [method = '', path] = line.split(' ')
+      const init = { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text }) }
+      const answer = await handler.as(ADMIN)(new Request(`http://service.test${path}`, init))
+      const { _id } = await answer.json()
+      while (names.length < count)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      await handler.close()
+      return _id
+    }
+    const id = await consume(1, 'POST /notes', 'kept')
+    const restore = await backUp()
+    await consume(2, `PATCH /notes/${id}`, 'undone')
+    await restore()
+    // The same version of the same document.
+    await consume(3, `PATCH /notes/${id}`, 'again')
+    expect(new Set(names).size).toBe(3)
   })
 })

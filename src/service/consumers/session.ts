@@ -7,7 +7,7 @@ import type { ReadLog } from '../store.js'
 import { DocumentQueue, type QueuedChange } from './document-queue.js'
 import type { Lease } from './lease.js'
 import type { Progress } from './records.js'
-import { nameChange, tellChange } from './tell-change.js'
+import { isNamed, nameChange, tellChange } from './tell-change.js'
 import type { Timing } from './timing.js'
 
 /** How many changes are handled at a time (CONTRACT.md §9, "Consumers"). */
@@ -229,7 +229,7 @@ export class ConsumerSession {
     const page = await this.#ask(after, { limit: 1 })
     if (!page) return undefined
     const [change] = page.changes
-    if (change && nameChange(change) === id) return change
+    if (change && isNamed(change, id)) return change
     this.#astray = true
     this.#over.abort()
     return undefined

@@ -6,9 +6,23 @@ import { isEqualJson } from '../../json/equality.js'
 import type { Change } from '../../storage.js'
 import { showStored } from '../hooks/show-change.js'
 
-/** The name of a change: no two have the same one, for a version of a document is written once. */
-export const nameChange = ({ in: collection, id, before, after }: Change): string =>
-  digest(JSON.stringify([collection, id, before?._version ?? null, after?._version ?? null]))
+/**
+ * The name of a change: no two have the same one, for a version of a document is written once, and once more where a
+ * restored backup has undone it, at another time.
+ */
+export const nameChange = (change: Change): string =>
+  digest(JSON.stringify([...partsOf(change), change.time]))
+
+/** Whether a change has a name, or had it in an earlier version, when the time was no part of it. */
+export const isNamed = (change: Change, name: string): boolean =>
+  name === nameChange(change) || name === digest(JSON.stringify(partsOf(change)))
+
+const partsOf = ({ in: collection, id, before, after }: Change): readonly unknown[] => [
+  collection,
+  id,
+  before?._version ?? null,
+  after?._version ?? null,
+]
 
 /**
  * A change as consumers are told of it; `undefined` where only what nobody sees has changed, as when all

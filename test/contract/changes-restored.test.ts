@@ -40,7 +40,7 @@ const storages: readonly (readonly [
 ]
 
 describe.each(storages)('a backup of %s that is restored', (_, create) => {
-  test('lets a stream begin anew that goes on behind what it has undone', async () => {
+  test('resets a stream that resumes from an undone change', async () => {
     const { connect, backUp } = create()
     const first = await serve({ adapter: connect() })
     const early = await first.open('/notes/changes', { caller: ADMIN })
@@ -77,7 +77,7 @@ describe.each(storages)('a backup of %s that is restored', (_, create) => {
     expect(texts).toEqual(['a', 'b', 'c'].map((text) => ['change', text]))
   })
 
-  test('gives the changes behind it names of their own', async () => {
+  test('gives later changes names of their own', async () => {
     const { connect, backUp } = create()
     const names: string[] = []
     let wake = (): void => {}

@@ -233,7 +233,7 @@ describe('a file that is replaced', () => {
       expect((await service.send('GET /things/count')).body).toEqual({ total: expected.length })
     }
     for (const stream of streams) expect((await stream.until(2))[1]?.event).toBe('reset')
-    // What is unique is judged by what is there.
+    // Uniqueness is judged by the new file.
     expect(await one.create('b')).toBe(201)
     expect(await two.create('b')).toBe('unique_violation')
     expect(await two.create('c')).toBe(201)

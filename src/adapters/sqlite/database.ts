@@ -67,7 +67,10 @@ const LOOK = 200
 
 const IN_MEMORY = ':memory:'
 
-/** Opens a database file. `isAgain`: it exists, in the place of one that was open, so places in the log of that one are not trusted. */
+/**
+ * Opens a database file. `isAgain`: the file exists and takes the place of one that was open; positions that were told of the
+ * other one are a gap.
+ */
 export async function openDatabase(file: string, isAgain = false): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
   try {
@@ -163,12 +166,12 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     return found ?? listDirectly(shortConnection(), plan) ?? read(isBounded(plan.path), reading, query)
   }
   const giveUp = async (): Promise<void> => {
-    // What waits to be written fails, and who waits for changes looks.
+    // The waiting writes are rejected, and waiting readers of the log read again.
     await queue.drain()
     bell.ring()
     await readers.close(displaced())
     files.putAsideLog()
-    // The last one that closes brings its log into the file, if it can write, and deletes what lies at the path of the log.
+    // The last connection that closes brings its log into the file and deletes the path of the log, unless it only reads.
     writer.close()
     reserve.close()
   }

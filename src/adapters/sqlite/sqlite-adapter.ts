@@ -32,7 +32,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   let opened: Database | undefined
   let opening: Promise<void> | undefined
   let reopening: Promise<Database> | undefined
-  /** What it was opened for, each once. */
+  /** The plans of all calls of `open`, by their text. */
   const asked = new Map<string, readonly CollectionPlan[]>()
 
   const connect = async (): Promise<void> => {
@@ -110,7 +110,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
         try {
           return await database.changes(asked)
         } catch (thrown) {
-          // Who waits goes on waiting, in what is there now.
+          // A reader that waits goes on waiting in the file that is there now.
           if (database.isInPlace() || query.signal?.aborted) throw explain(thrown)
         }
       }

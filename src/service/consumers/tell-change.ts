@@ -13,7 +13,7 @@ import { showStored } from '../hooks/show-change.js'
 export const nameChange = (change: Change): string =>
   digest(JSON.stringify([...partsOf(change), change.time]))
 
-/** Whether a change has a name, or had it in an earlier version, when the time was no part of it. */
+/** Whether a change has a name, also one of an earlier version, which did not depend on the time. */
 export const isNamed = (change: Change, name: string): boolean =>
   name === nameChange(change) || name === digest(JSON.stringify(partsOf(change)))
 

@@ -186,7 +186,7 @@ const tasks = {
       other.prepare('SELECT count(*) FROM sqlite_schema').get()
       other.close()
     } else {
-      // What such a library does: locks of one process do not bind it.
+      // The same as such a library does: locks of its own process do not bind it.
       const other = new Database(file)
       other.pragma('wal_checkpoint(TRUNCATE)')
       other.close()

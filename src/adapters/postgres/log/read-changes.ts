@@ -42,7 +42,7 @@ interface Page {
   readonly last: number
   readonly dropped: number
   readonly now: number
-  /** When the change was made at the place behind which it was read, or at the last one; `null` where there is none. */
+  /** The time of the change at the place after which the page begins, or of the last change; `null` where there is none. */
   readonly made: number | null
   /** Whether there are committed changes without a position. */
   readonly isFresh: boolean

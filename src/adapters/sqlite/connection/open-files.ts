@@ -1,9 +1,9 @@
 import { type BigIntStats, renameSync, rmSync, statSync } from 'node:fs'
 
 /**
- * The files of an open database: SQLite goes on with them after they were deleted or others were put in their places, so
- * what it writes then is lost. Only `stat` is used: a process that opens and closes such a file by other means than SQLite
- * loses all locks that SQLite has on it.
+ * The files of an open database. SQLite goes on with them after they were deleted or replaced, and its writes are lost
+ * then. Only `stat` is used: a process that opens and closes such a file by other means than SQLite loses all locks that
+ * SQLite has on it (POSIX).
  */
 export interface OpenFiles {
   /** Names these files. Files that lie at the same paths later have another name. */
@@ -29,7 +29,7 @@ const WITH_BIGINTS = { bigint: true, throwIfNoEntry: false } as const
 // Read at start: a fake clock of a test must not stop it.
 const now = performance.now.bind(performance)
 
-/** What lies at a path; `undefined` where that cannot be told. */
+/** The file at a path; `undefined` where there is none, or none can be seen. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, WITH_BIGINTS)
@@ -45,7 +45,7 @@ const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): b
 export function noteOpenFiles(file: string): OpenFiles {
   const [log, index] = [`${file}-wal`, `${file}-shm`]
   const [opened, openedLog, openedIndex] = [look(file), look(log), look(index)]
-  // Some file systems number nothing. Where a log cannot be, there is none.
+  // Some file systems have no inodes, and on some SQLite keeps no log.
   const watched = (
     [
       [file, opened],
@@ -61,7 +61,7 @@ export function noteOpenFiles(file: string): OpenFiles {
     isLost = !watched.every(([path, found]) => isSame(found, look(path)))
     if (isLost)
       process.emitWarning(
-        `${file}, or its log, was deleted or replaced while it was open; what is there now is opened again, and every stream of changes begins anew`,
+        `${file}, or its log, was deleted or replaced while it was open; the file that is there now is opened again, and every stream of changes gets a reset`,
         { code: 'COLLECTION_SERVICE_SQLITE_REPLACED' },
       )
     return !isLost
@@ -83,7 +83,7 @@ export function noteOpenFiles(file: string): OpenFiles {
   }
 }
 
-/** Files that nobody else knows of, and that end with the process. */
+/** Temporary files, which end with the process: they are not watched. */
 export const UNWATCHED: OpenFiles = {
   name: '',
   areInPlace: () => true,

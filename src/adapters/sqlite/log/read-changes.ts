@@ -15,7 +15,7 @@ export interface LogQuery extends ChangeQuery {
 /** In which files a log is read. */
 export interface LogFiles {
   readonly name: string
-  /** Whether this process had others open at their paths: what was told of those counts no more. */
+  /** Whether this process had other files open at their paths: positions that were told of those are a gap. */
   readonly areOthers: boolean
 }
 

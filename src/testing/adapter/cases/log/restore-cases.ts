@@ -4,7 +4,7 @@ import { documentOf, insertAll } from '../../check/documents.js'
 import { findEnd, readLog } from '../../check/plain-log.js'
 import { LOGGED, logCase } from './with-log.js'
 
-/** What a restored backup makes of positions. */
+/** Positions after a backup was restored. */
 export const restoreCases: readonly AdapterCase[] = [
   logCase('a position of what a restored backup has undone is a gap', async (first, second, storage) => {
     if (!storage.backUp) return
@@ -18,14 +18,17 @@ export const restoreCases: readonly AdapterCase[] = [
     await first.open(LOGGED)
     await insertAll(first, 'things', [documentOf('c', { n: 1 }), documentOf('d', { n: 1 })])
     const { changes, position } = await readLog(first, end)
-    // Of a page without changes, and of the end.
+    // The positions of a page without changes, and of the end.
     const idle = (await first.changes(position, { limit: 1 })).position
     const undone = [...changes.map((change) => change.position), position, idle, await findEnd(first)]
     await first.close()
     await restore()
     await first.open(LOGGED)
     for (const after of undone)
-      check((await first.changes(after, { limit: 10 })).gap, `behind ${print(after)} nothing is missing`)
+      check(
+        (await first.changes(after, { limit: 10 })).gap,
+        `${print(after)} is not a gap, though it is no longer there`,
+      )
     // The same places, and the same documents in part.
     for (const id of ['c', 'e', 'f']) await insertAll(first, 'things', [documentOf(id, { n: 2 })])
     for (const after of undone)
@@ -37,7 +40,7 @@ export const restoreCases: readonly AdapterCase[] = [
       checkSame(
         (await readLog(first, after)).changes.map(({ id }) => id),
         ['c', 'e', 'f'],
-        'the changes behind a position from before the backup',
+        'the changes after a position from before the backup',
       )
     await second.open(LOGGED)
   }),

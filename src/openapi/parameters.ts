@@ -45,6 +45,9 @@ const asJson = (name: string, schema: JsonSchema, description: string): Paramete
   content: { 'application/json': { schema } },
 })
 
+/** How else the parameter of a list is written. */
+const ONE_BY_ONE = 'Or the parameter repeated, with one value each.'
+
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
@@ -94,7 +97,7 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
     const example = paths.filter((path) => path !== '_id').slice(0, 2)
     return [
       {
-        ...asJson('project', listOf(paths), 'Only these fields, and `_id`.'),
+        ...asJson('project', listOf(paths), `Only these fields, and \`_id\`. ${ONE_BY_ONE}`),
         content: { 'application/json': { schema: listOf(paths), example } },
       },
     ]
@@ -102,7 +105,13 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
   expand: (scope, collection) => {
     const paths = findExpandable(scope, collection)
     return paths.length > 0
-      ? [asJson('expand', listOf(paths), 'The documents that these references name, in their place.')]
+      ? [
+          asJson(
+            'expand',
+            listOf(paths),
+            `The documents that these references name, in their place. ${ONE_BY_ONE}`,
+          ),
+        ]
       : []
   },
 }
@@ -202,8 +211,8 @@ const MEANINGS = {
   $gte: 'is greater, or this.',
   $lt: 'is less.',
   $lte: 'is less, or this.',
-  $in: 'is one of these.',
-  $nin: 'is none of these.',
+  $in: `is one of these. ${ONE_BY_ONE}`,
+  $nin: `is none of these. ${ONE_BY_ONE}`,
   $regex: 'contains a match of this pattern.',
   $exists: 'is there, or is not.',
 } as const

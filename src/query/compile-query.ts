@@ -4,7 +4,7 @@ import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
 import { suggest } from '../schema/names.js'
 import type { Limits, OperatorName } from '../types.js'
 import { compileExpand, type Expansion, type Following } from './compile-expand.js'
-import { buildCondition, ConditionFault, readOperand } from './condition.js'
+import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
 import { joinRepeated, OPTIONS, OR, takes } from './operators.js'
 import { compilePage, type Page, type PageLimits } from './paging/page.js'
 import { createProjection, type Projection } from './projection.js'
@@ -48,14 +48,14 @@ export function compileQuery(
     raw.project === undefined
       ? null
       : compileProjection(
-          attempt('project', [], () => readPaths(raw.project)),
+          attempt('project', [], () => readPaths(raw.project ?? [])),
           (path) => find('project', path),
         )
   const expand =
     raw.expand === undefined
       ? []
       : compileExpand(
-          attempt('expand', [], () => readPaths(raw.expand)),
+          attempt('expand', [], () => readPaths(raw.expand ?? [])),
           reading,
           following,
         )
@@ -125,20 +125,46 @@ function compileField(
     // `parseQueryString` lets only operators through.
     const operator = name as OperatorName
     return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
-      const filters = texts.map((text) =>
-        buildCondition(field, operator, readOperand(field, operator, text), {
-          ignoreCase: options !== undefined,
-          parse: readable.parsePattern,
-        }),
-      )
-      return [joinRepeated(operator, filters)]
+      const build = (written: readonly string[]): Filter =>
+        joinRepeated(
+          operator,
+          readOperands(field, operator, written).map((operand) =>
+            buildCondition(field, operator, operand, {
+              ignoreCase: options !== undefined,
+              parse: readable.parsePattern,
+            }),
+          ),
+        )
+      try {
+        return [build(texts)]
+      } catch (thrown) {
+        throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
+          ? explainSpaces(thrown, texts, build)
+          : thrown
+      }
     })
   })
 }
 
-function readPaths(text: string | undefined): readonly string[] {
+/** The fault of texts; where they would be understood with a plus for each space, it says how a plus is written. */
+function explainSpaces(
+  fault: ConditionFault,
+  texts: readonly string[],
+  build: (texts: readonly string[]) => unknown,
+): ConditionFault {
+  if (!texts.some((text) => text.includes(' '))) return fault
   try {
-    const paths: unknown = JSON.parse(text ?? '')
+    build(texts.map((text) => text.replaceAll(' ', '+')))
+  } catch {
+    return fault
+  }
+  return new ConditionFault(fault.code, `${fault.message}; a + in a query is a space: write %2B`)
+}
+
+function readPaths(texts: readonly string[]): readonly string[] {
+  if (!texts.some(isArrayText)) return texts
+  try {
+    const paths: unknown = JSON.parse(texts[0] ?? '')
     if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
   } catch {}
   throw new ConditionFault('malformed', 'must be a JSON array of field names, like ["title"]')
@@ -184,6 +210,7 @@ function collectConditions({
 function countValues(operator: string, texts: readonly string[]): number {
   if (!takes(operator, 'list')) return texts.length
   return texts.reduce((total, text) => {
+    if (!isArrayText(text)) return total + 1
     try {
       const list: unknown = JSON.parse(text)
       return total + (Array.isArray(list) ? list.length : 1)

@@ -7,7 +7,7 @@ import { isUnderflow } from '../json/domain.js'
 import { suggest } from '../schema/names.js'
 import { normalise } from '../schema/normalise.js'
 import type { OperatorName } from '../types.js'
-import { OPERATOR_NAMES, OPTIONS, operatorOf } from './operators.js'
+import { OPERATOR_NAMES, OPTIONS, operatorOf, takes } from './operators.js'
 
 /** Why something is not a condition on a field. The message is for the author of the condition. */
 export class ConditionFault extends Error {
@@ -128,11 +128,24 @@ function toFlag(operand: unknown): boolean {
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
+/** Whether the text of a list is a JSON array; any other is a single value of it. */
+export const isArrayText = (text: string): boolean => text.startsWith('[')
+
+/** Reads the texts of an operator; those of a list are one operand. Throws `ConditionFault`. */
+export const readOperands = (
+  field: Field,
+  operator: OperatorName,
+  texts: readonly string[],
+): readonly unknown[] =>
+  takes(operator, 'list') && !texts.some(isArrayText)
+    ? [texts.map((text) => readScalar(field, text))]
+    : texts.map((text) => readOperand(field, operator, text))
+
 /**
  * Reads the text of a query value (CONTRACT.md §3.1). Text that begins with `"`, `[` or `{` must be JSON; for
- * fields that hold strings, any other text but `null` is text. Throws `ConditionFault`.
+ * fields that hold strings, any other text but `null` is text.
  */
-export function readOperand(field: Field, operator: OperatorName, text: string): unknown {
+function readOperand(field: Field, operator: OperatorName, text: string): unknown {
   const { operand } = operatorOf(operator)
   switch (operand) {
     case 'flag':

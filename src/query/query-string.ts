@@ -1,8 +1,8 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
 import type { Limits } from '../types.js'
-import { unknownOperator } from './condition.js'
-import { isOperator, OPTIONS, OR, operatorOf } from './operators.js'
+import { isArrayText, unknownOperator } from './condition.js'
+import { isOperator, OPTIONS, OR, operatorOf, takes } from './operators.js'
 import { countAsked } from './paging/link.js'
 import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 
@@ -34,9 +34,12 @@ export function parseQueryString(
 
 function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
   const faults: Fault[] = []
-  const seen = new Set<string>()
+  /** Each key with its first value. */
+  const seen = new Map<string, string>()
   const pairs: string[] = []
-  for (const part of text.split('&')) {
+  const parts = text.split('&').filter((part) => part !== '')
+  if (parts.length === 0) faults.push(malformed('', 'names no parameter'))
+  for (const part of parts) {
     const separator = part.indexOf('=')
     const name = decode(separator < 0 ? part : part.slice(0, separator))
     const value = separator < 0 ? undefined : decode(part.slice(separator + 1))
@@ -50,10 +53,10 @@ function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
       )
     } else if (typeof key !== 'string') {
       faults.push(key)
-    } else if (seen.has(key) && !isRepeatable(key)) {
+    } else if (!mayFollow(key, seen.get(key), value)) {
       faults.push({ path: cut(name ?? ''), code: 'repeated', message: 'is given more than once' })
     } else {
-      seen.add(key)
+      if (!seen.has(key)) seen.set(key, value)
       pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`)
     }
   }
@@ -61,10 +64,16 @@ function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
   return readTree(pairs)
 }
 
-function isRepeatable(key: string): boolean {
-  const [, operator = ''] = /\[(\$\w+)\]$/.exec(key) ?? []
-  return isOperator(operator) && operatorOf(operator).repeated !== 'refused'
+/** Whether a value may follow the first one of its key: a list is one JSON array, or single values. */
+function mayFollow(key: string, first: string | undefined, value: string): boolean {
+  if (first === undefined) return true
+  const [, operator = key] = /\[(\$\w+)\]$/.exec(key) ?? []
+  if (isOperator(operator) && operatorOf(operator).repeated !== 'refused') return true
+  return (takes(operator, 'list') || isNameList(operator)) && !isArrayText(first) && !isArrayText(value)
 }
+
+/** The parameters that take a list of names. */
+const isNameList = (parameter: string): boolean => parameter === 'project' || parameter === 'expand'
 
 /** Throws `invalid_query` if there are faults; `detail` describes the first ones. */
 export function refuse(faults: readonly Fault[]): void {
@@ -122,9 +131,18 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
         return malformed(name, 'must be sort[<field>]')
       return FIELD_PATH.test(path) ? `sort[${path}]` : unknownField(name, path)
     default:
-      return brackets === '' ? name : malformed(name, 'takes no brackets')
+      if (brackets === '') return name
+      return malformed(
+        name,
+        isNameList(parameter) && isIndex(brackets) ? indexed(parameter) : 'takes no brackets',
+      )
   }
 }
+
+/** Whether a bracket holds an index, as some clients write a list. */
+const isIndex = (bracket: string): boolean => /^\[\d*\]$/.test(bracket)
+
+const indexed = (form: string): string => `takes no index: write ${cut(form)}=<value>, again for each value`
 
 const CONDITION_FORM =
   'must be q[<field>], q[<field>][<operator>] or q[$or][<number>] with one of these behind it'
@@ -140,10 +158,12 @@ function canonicalCondition(name: string, keys: readonly string[]): string | Fau
     groups += `[${OR}][g${number}]`
   }
   const [path, operator, ...more] = rest
-  if (path === undefined || more.length > 0) return malformed(name, CONDITION_FORM)
+  const last = `[${keys.at(-1)}]`
+  const isIndexed = isIndex(last) && (rest.length === 2 || (rest.length === 3 && isOperator(operator ?? '')))
+  if (path === undefined || (more.length > 0 && !isIndexed)) return malformed(name, CONDITION_FORM)
   if (!FIELD_PATH.test(path)) return unknownField(name, path)
+  if (isIndexed) return malformed(name, indexed(name.slice(0, -last.length)))
   if (operator === undefined) return `q${groups}[${path}][$eq]`
-  if (/^\d*$/.test(operator)) return malformed(name, 'takes no index: repeat q[<field>] for each value')
   if (isOperator(operator) || operator === OPTIONS) return `q${groups}[${path}][${operator}]`
   const { code, message } = unknownOperator(operator)
   return { path: cut(name), code, message }
@@ -169,8 +189,8 @@ type Tree = {
   readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
-  readonly project?: string
-  readonly expand?: string
+  readonly project?: string | string[]
+  readonly expand?: string | string[]
 }
 
 function readTree(pairs: readonly string[]): RawQuery {
@@ -188,8 +208,14 @@ function readTree(pairs: readonly string[]): RawQuery {
   } catch (cause) {
     throw new ServiceError('invalid_query', 'The query string has too many parameters.', { cause })
   }
-  const { q = {}, sort = {}, ...rest } = tree
-  const query: RawQuery = { sort: new Map(Object.entries(sort)), ...readFilter(q), ...rest }
+  const { q = {}, sort = {}, project, expand, ...rest } = tree
+  const query: RawQuery = {
+    sort: new Map(Object.entries(sort)),
+    ...readFilter(q),
+    ...rest,
+    ...(project === undefined ? {} : { project: [project].flat() }),
+    ...(expand === undefined ? {} : { expand: [expand].flat() }),
+  }
   if (countValues(query) !== pairs.length) {
     throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')
   }
@@ -213,7 +239,7 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
 }
 
 function countValues({ conditions, groups, sort, ...others }: RawQuery): number {
-  const texts = Object.values(others).filter((value) => typeof value === 'string')
+  const texts = Object.values(others).flat().filter((value) => typeof value === 'string')
   return countConditions({ conditions, groups }) + sort.size + texts.length
 }
 

@@ -27,6 +27,8 @@ export interface RawQuery extends RawFilter {
   readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
-  readonly project?: string
-  readonly expand?: string
+  /** One JSON array, or names. */
+  readonly project?: readonly string[]
+  /** One JSON array, or names. */
+  readonly expand?: readonly string[]
 }

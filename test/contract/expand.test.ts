@@ -130,6 +130,11 @@ describe.each(storages)('expand, in %s,', (_, create) => {
     for (const path of [`/posts?${query}`, `/posts?${query}&limit=1`, `/posts?limit=2000&${query}`]) {
       expect((await service.send(`GET ${path}`)).text, path).toBe(`[${read.text}]`)
     }
+    const oneByOne = paths.map((path) => `expand=${path}`).join('&')
+    expect((await service.send(`GET ${ONE}?${oneByOne}`)).text).toBe(read.text)
+    const repeats = paths.length > 0 ? [`${query}&${oneByOne}`, `${oneByOne}&${query}`] : []
+    for (const repeated of repeats)
+      expect(faultsOf(await service.send(`GET ${ONE}?${repeated}`))).toEqual({ expand: 'repeated' })
     // Nothing of it is stored, nor kept.
     expect((await service.send(`GET ${ONE}`)).body).toEqual(whole)
     expect((await service.send('GET /posts')).body).toEqual([whole])
@@ -387,10 +392,10 @@ describe('names that cannot be expanded', () => {
     ['inside an array of objects', '["list.r"]', { expand: 'unknown_field' }],
     ['an inherited name', '["toString"]', { expand: 'unknown_field' }],
     ['one of several', '["author","nothing"]', { expand: 'unknown_field' }],
-    ['no JSON', 'author', { expand: 'malformed' }],
-    ['no array', '"author"', { expand: 'malformed' }],
+    ['no JSON', '[author]', { expand: 'malformed' }],
+    ['a name in quotes', '"author"', { expand: 'unknown_field' }],
     ['a number', '[1]', { expand: 'malformed' }],
-    ['an empty text', '', { expand: 'malformed' }],
+    ['an empty text', '', { expand: 'unknown_field' }],
   ])('%s', async (_, value, faults) => {
     const service = await open(collections, stored)
     for (const path of ['/posts', ONE]) {

@@ -305,6 +305,120 @@ describe('operators: repeating one', () => {
   )('%s', expectRefused)
 })
 
+describe('operators: $in and $nin take values one by one, each as $eq reads it', () => {
+  test.each([
+    ['q[title][$in]=one', ['one']],
+    ['q[title][$in]="one"', ['one']],
+    ['q[title][$in]=one&q[title][$in]="Four"&q[title][$in]=none', ['one', 'Four']],
+    ['q[title][$in]=', []],
+    ['q[title][$in]=one,two', []],
+    ['q[title][$nin]=one', ['two', 'three', 'Four']],
+    ['q[title][$nin]=one&q[title][$nin]=two', ['three', 'Four']],
+    ['q[zip][$in]=01234&q[zip][$in]=true&q[zip][$in]="null"', ['one', 'two', 'three']],
+    ['q[zip][$in]=null&q[zip][$in]=true', ['two', 'Four']],
+    ['q[views][$in]=1&q[views][$in]=null', ['one', 'Four']],
+    ['q[views][$nin]=1&q[views][$nin]=null', ['two', 'three']],
+    ['q[active][$in]=true&q[active][$in]=false', ['one', 'two']],
+    ['q[at][$in]=2026-01-01&q[at][$in]=2026-01-02T11:00:00%2B01:00', ['one', 'two']],
+    ['q[email][$in]=ANN@example.org&q[email][$in]=BOB@example.org', ['one', 'two']],
+    ['q[tags][$in]=blue&q[tags][$in]=green', ['one']],
+    ['q[scores][$nin]=5', ['one', 'three', 'Four']],
+    ['q[title][$in]=one&q[title][$nin]=two&q[title][$in]=two', ['one']],
+    ['q[$or][0][title][$in]=one&q[$or][1][views][$in]=2&q[$or][0][title][$in]=Four', ['one', 'two', 'Four']],
+    ['q[$or][0][$or][0][title][$in]=one&q[$or][0][$or][0][title][$in]=two', ['one', 'two']],
+  ])('%s', expectTitles)
+
+  test.each(
+    [
+      ['["one"]', '["two"]'],
+      ['["one"]', 'two'],
+      ['one', '["two"]'],
+      ['one', '[]'],
+      ['one', '['],
+    ].flatMap(([one, two]) =>
+      ['q[title][$in]', 'q[title][$nin]', 'q[$or][0][title][$in]'].map((name) => [
+        `${name}=${one}&${name}=${two}`,
+        name,
+      ]),
+    ),
+  )('an array stands alone: %s', async (query, name = '') => {
+    const answer = await service.send(`GET /items?${query}`)
+    expect([answer.status, faultsOf(answer)]).toEqual([400, { [name]: 'repeated' }])
+  })
+
+  test('each value counts', async () => {
+    const many = (count: number) => [...Array(count).keys()].map((i) => `q[title][$in]=none${i}`).join('&')
+    await expectTitles(`${many(99)}&q[title][$in]=one`, ['one'])
+    const answer = await service.send(`GET /items?${many(101)}`)
+    expect([answer.status, faultsOf(answer)]).toEqual([400, { q: 'too_many' }])
+  })
+})
+
+/** What an answer says in words; how it is corrected is part of that. */
+async function detailOf(query: string, code: string): Promise<string> {
+  const answer = await service.send(`GET /items?${query}`)
+  expect([answer.status, Object.values(faultsOf(answer))]).toEqual([400, [code]])
+  return answer.body.detail
+}
+
+describe('forms of other software: the fault names the form that is understood', () => {
+  test.each([
+    ['q[title][]=one', 'q[title]'],
+    ['q[title][0]=one', 'q[title]'],
+    ['q[title][$in][]=one', 'q[title][$in]'],
+    ['q[title][$in][0]=one', 'q[title][$in]'],
+    ['q[title][$nin][17]=one', 'q[title][$nin]'],
+    ['q[$or][0][title][$in][]=one', 'q[$or][0][title][$in]'],
+    ['project[]=title', 'project'],
+    ['project[0]=title', 'project'],
+    ['expand[]=title', 'expand'],
+  ])('%s', async (query, form) => {
+    expect(await detailOf(query, 'malformed')).toContain(` ${form}=<value>`)
+  })
+
+  test.each([
+    ['q[__proto__][0]=one', 'unknown_field'],
+    ['q[title][0][1]=one', 'malformed'],
+    ['q[title][$in][0][a]=one', 'malformed'],
+    ['q[title][in][0]=one', 'malformed'],
+    ['limit[]=1', 'malformed'],
+    ['sort[]=title', 'unknown_field'],
+  ])('an index where no list is: %s', async (query, code) => {
+    expect(await detailOf(query, code)).not.toContain('=<value>')
+  })
+
+  test.each([
+    ['q[at][$gt]=2026-01-01T00:00:00+02:00', 'wrong_type'],
+    ['q[at]="2026-01-01T00:00:00+02:00"', 'wrong_type'],
+    ['q[at][$in]=["2026-01-01T00:00:00+02:00"]', 'wrong_type'],
+    ['q[at][$in]=2026-01-01&q[at][$in]=2026-01-01T00:00:00+02:00', 'wrong_type'],
+    ['q[days]=2026-01-01T00:00:00+02:00', 'wrong_type'],
+    ['q[price]=1e+5', 'wrong_type'],
+    ['q[price][$nin]=[1e+5]', 'malformed'],
+    ['q[$or][0][price][$lt]=1e+5', 'wrong_type'],
+  ])('a plus that became a space: %s', async (query, code) => {
+    expect(await detailOf(query, code)).toContain('%2B')
+  })
+
+  test.each(['q[at]=yester+day', 'q[price]=1+2', 'q[active]=true+', 'q[at]=soon'])(
+    'a plus that would not help: %s',
+    async (query) => expect(await detailOf(query, 'wrong_type')).not.toContain('%2B'),
+  )
+})
+
+describe('an empty pair beside others is skipped', () => {
+  test.each([
+    ['q[title]=one&', ['one']],
+    ['&q[title]=one', ['one']],
+    ['q[title]=one&&&q[views]=1', ['one']],
+    ['&&q[title]=one&&', ['one']],
+  ])('%s', expectTitles)
+  test.each(['&', '&&&', 'q[title]=one&=', '=&q[title]=one', 'q[title]=one&%20', 'q[title]=one&+'])(
+    'what is no empty pair, or alone, is refused: %s',
+    (query) => expectRefused(query),
+  )
+})
+
 describe('operators: what they do not take', () => {
   test.each([
     ['q[title][$options]=i', 'q[title][$options]'],
@@ -324,11 +438,16 @@ describe('operators: what they do not take', () => {
     ['q[active][$gt]=true', 'q[active][$gt]'],
     ['q[views][$gt]=true', 'q[views][$gt]'],
     ['q[flags][$lt]=true', 'q[flags][$lt]'],
-    ['q[title][$in]=one', 'q[title][$in]'],
-    ['q[title][$in]="one"', 'q[title][$in]'],
     ['q[title][$in]=[one]', 'q[title][$in]'],
     ['q[title][$in]={"0":"one"}', 'q[title][$in]'],
-    ['q[title][$in]=', 'q[title][$in]'],
+    ['q[title][$in]="one', 'q[title][$in]'],
+    ['q[views][$in]=one', 'q[views][$in]'],
+    ['q[views][$in]=', 'q[views][$in]'],
+    ['q[views][$in]=1&q[views][$nin]=x', 'q[views][$nin]'],
+    ['q[views][$in]=1&q[views][$in]=1.5', 'q[views][$in]'],
+    ['q[meta][$in]=1', 'q[meta][$in]'],
+    ['q[at][$in]=soon&q[at][$in]=2026-01-01', 'q[at][$in]'],
+    ['q[price][$in]=1&q[price][$in]=1e-999', 'q[price][$in]'],
     ['q[title][$exists]=1', 'q[title][$exists]'],
     ['q[title][$exists]="true"', 'q[title][$exists]'],
     ['q[title][$exists]=', 'q[title][$exists]'],

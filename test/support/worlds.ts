@@ -392,15 +392,26 @@ export function disguiseAll(
   return fc.tuple(fc.tuple(...changed), hidden).map(([kept, added]) => [...kept.flat(), ...added])
 }
 
-/** A query in the query language. */
+/** Whether a field that holds strings reads a value as it is, without quotes. */
+const isBare = (value: unknown): value is string =>
+  typeof value === 'string' && value !== 'null' && !/^["[{]/.test(value)
+
+/**
+ * A query in the query language. Some are written as other software does: lists value by value, with empty pairs around
+ * them.
+ */
 export function writeQuery(query: OracleQuery): string {
-  const parts: string[] = []
+  const isLoose = (query.limit ?? query.conditions.length) % 2 === 1
+  const parts: string[] = isLoose ? [''] : []
   const put = (name: string, value: string): void =>
     void parts.push(`${name}=${encodeURIComponent(value).replaceAll('%20', '+')}`)
   const putConditions = (at: string, conditions: readonly OracleCondition[]): void => {
     for (const { path, operator, values } of conditions) {
-      for (const value of values) {
-        put(`${at}[${path}][${operator}]`, operator === '$regex' ? String(value) : JSON.stringify(value))
+      const [list] = values
+      const isSpread = isLoose && Array.isArray(list) && list.length > 0
+      for (const value of isSpread ? list : values) {
+        if (isSpread && isBare(value)) put(`${at}[${path}][${operator}]`, value)
+        else put(`${at}[${path}][${operator}]`, operator === '$regex' ? String(value) : JSON.stringify(value))
       }
       if (operator === '$regex' && query.ignoreCase) put(`${at}[${path}][$options]`, 'i')
     }
@@ -410,7 +421,10 @@ export function writeQuery(query: OracleQuery): string {
   for (const { path, descending } of query.sort) put(`sort[${path}]`, descending ? '-1' : '1')
   if (query.skip !== undefined) put('skip', String(query.skip))
   if (query.limit !== undefined) put('limit', String(query.limit))
-  if (query.project !== undefined) put('project', JSON.stringify(query.project))
-  if (query.expand !== undefined) put('expand', JSON.stringify(query.expand))
+  for (const name of ['project', 'expand'] as const) {
+    const list = query[name]
+    if (list && isLoose && list.length > 0) for (const one of list) put(name, one)
+    else if (list) put(name, JSON.stringify(list))
+  }
   return parts.join('&')
 }

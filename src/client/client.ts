@@ -51,9 +51,12 @@ export type {
   HandlerTarget,
   IgnoredContext,
   ListOptions,
+  NamedParameters,
   OnIgnored,
   Operation,
+  QueryParameters,
 } from './types.js'
+export { toQuery } from './write-query.js'
 
 /**
  * Creates a client of a service: behind a URL, with its base path, or of a handler in this process. With

@@ -27,6 +27,20 @@ export interface ListOptions<T extends CollectionTypes, P extends string, E exte
   readonly limit?: number
 }
 
+/** The parameters of a list, of a count or of a document, as `toQuery` writes them. */
+export interface QueryParameters<T extends CollectionTypes>
+  extends Omit<ListOptions<T, PathOf<T>, string>, keyof CallOptions> {
+  /** The cursor of the next page, as an answer gave it. */
+  readonly after?: string
+  /** Asks for `X-Total-Count`. */
+  readonly total?: true
+}
+
+/** Conditions, and keys of the order, under the names that the OpenAPI document gives them. */
+export interface NamedParameters {
+  readonly [name: `q[${string}]` | `sort[${string}]`]: unknown
+}
+
 /** The condition of a read in a batch. */
 export interface ConditionOptions {
   /**

@@ -1,3 +1,5 @@
+import type { CollectionTypes, LooseCollection } from '../infer/collections.js'
+import type { NamedParameters, QueryParameters } from './types.js'
 import { fault, isEntries, writeJson } from './write-json.js'
 
 /** Adds a parameter, as JSON; with `isPlain`, a text as it is. */
@@ -25,30 +27,53 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
   }
 }
 
-function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [string, unknown][] {
+function namedIn(
+  at: string,
+  value: unknown,
+  mayBeEmpty?: boolean,
+  mayBeFlat?: boolean,
+): readonly [string, unknown][] {
   if (!isEntries(value)) throw fault(at, 'takes an object')
   const entries = Object.entries(value)
   if (!mayBeEmpty && !entries[0]) throw fault(at, 'is empty')
-  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
+  if (!mayBeFlat && entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
   return entries
 }
 
 /**
  * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for values that it
- * cannot express.
+ * cannot express. With `mayBeFlat`, a filter and an order may be in the names of parameters too.
  */
-export function writeQuery(parameters: object): string {
+export function writeQuery(parameters: object, mayBeFlat?: boolean): string {
   const pairs: string[] = []
   const add: Add = (name, value, isPlain) => {
     const text = isPlain && typeof value === 'string' ? value : writeJson(name, value)
     pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
   }
-  for (const [name, value] of namedIn('options', parameters, true)) {
-    if (value === undefined || name === 'signal') continue
+  for (const [name, value] of namedIn('options', parameters, true, mayBeFlat)) {
+    if ((value === undefined && !name.startsWith('q[')) || name === 'signal') continue
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
       for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
-    else add(name, value, true)
+    else add(name, value, /^after$|^sort|options]$/.test(name))
   }
   return pairs.join('&')
 }
+
+/**
+ * The query string of a list, without `?`, for what sends requests without this client: a filter, an order and a part
+ * as `list` takes them, or under the names that the OpenAPI document gives the parameters (`'q[title][$eq]'`). A
+ * condition never vanishes: `null` is written, `undefined` in a filter is a `TypeError`, as is all that JSON would drop
+ * or change.
+ *
+ * @example
+ * ```ts
+ * const query = toQuery({ q: { status: { $in: ['draft', null] } }, sort: { createdAt: 'desc' }, limit: 10 })
+ * const answer = await fetch(`https://example.com/api/notes?${query}`)
+ * axios.create({ paramsSerializer: { serialize: toQuery } })
+ * createOpenapiClient<paths>({ baseUrl, querySerializer: toQuery })
+ * ```
+ */
+export const toQuery = <T extends CollectionTypes = LooseCollection>(
+  parameters: QueryParameters<T> | (QueryParameters<T> & NamedParameters),
+): string => writeQuery(parameters, true)

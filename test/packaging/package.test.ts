@@ -40,7 +40,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   ],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
-  './client': ['ClientError', 'createClient', 'isClientError'],
+  './client': ['ClientError', 'createClient', 'isClientError', 'toQuery'],
   './insight': [
     'checkConfig',
     'checkData',

@@ -7,6 +7,7 @@ import {
   createClient,
   isClientError,
   type Registered,
+  toQuery,
   type UpdateBodyOf,
 } from '../../src/client/client.js'
 import {
@@ -113,6 +114,40 @@ export async function expand(): Promise<void> {
     expectTypeOf(post?.author).toEqualTypeOf<string | undefined>()
   }
   expectTypeOf((await posts.get('x')).author).toEqualTypeOf<string | undefined>()
+}
+
+/** How axios, and openapi-fetch for a whole client and for a described route, declare what writes a query. */
+type Serializers = {
+  readonly axios: (
+    params: Record<string, ReturnType<typeof JSON.parse>>,
+    options?: { indexes?: boolean },
+  ) => string
+  readonly openapi: (query: Record<string, unknown>) => string
+  readonly route: (query: {
+    'q[title][$eq]'?: string | null
+    'q[views][$in]'?: (number | null)[]
+    'sort[title]'?: 1 | -1
+    project?: ('_id' | 'title')[]
+    limit?: number
+    total?: true
+  }) => string
+}
+
+/** For the compiler alone. */
+export function writeQueries(): void {
+  const serializers: Serializers = { axios: toQuery, openapi: toQuery, route: toQuery }
+  expectTypeOf(serializers.axios({ q: { a: null } })).toEqualTypeOf<string>()
+  expectTypeOf(
+    toQuery({ q: { a: null, b: { $in: [1] } }, sort: { a: 'desc' }, skip: 1, total: true }),
+  ).toBeString()
+  toQuery<CollectionsOf<C>['posts']>({ q: { title: null }, project: ['meta.seen'], after: 'x' })
+  toQuery<CollectionsOf<C>['posts']>({ 'q[title][$eq]': null, 'sort[title]': -1, expand: ['author'] })
+  // @ts-expect-error There is no such field.
+  toQuery<CollectionsOf<C>['posts']>({ q: { titel: null } })
+  // @ts-expect-error It has no place in a query.
+  toQuery({ signal: new AbortController().signal })
+  // @ts-expect-error A total is asked for, or not.
+  toQuery({ total: false })
 }
 
 /** For the compiler alone. */

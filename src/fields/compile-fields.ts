@@ -2,6 +2,7 @@ import type { FieldRef } from '../filter/filter.js'
 import type { FieldDefinition } from '../types.js'
 import type { Definitions, Field, FieldType } from './field-type.js'
 import { fieldTypeOf } from './field-types.js'
+import { normaliseId } from './types/reference.js'
 
 /** Compiles the definitions of a schema, or of an object's properties. */
 export const compileFields = (definitions: Definitions, parent = ''): readonly Field[] =>
@@ -47,9 +48,10 @@ const SYSTEM_TYPES = {
 } as const
 
 /** The fields that every document has. */
-export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES).map(([name, type]) =>
-  compileField(name, name, { type }),
-)
+export const SYSTEM_FIELD_PLANS: readonly Field[] = Object.entries(SYSTEM_TYPES).map(([name, type]) => {
+  const field = compileField(name, name, { type })
+  return name === '_id' ? { ...field, normalise: normaliseId } : field
+})
 
 /** Every path that a query may name: fields and the properties of objects. Not inside arrays, not secrets. */
 export const collectPaths = (fields: readonly Field[]): readonly Field[] =>

@@ -1,7 +1,8 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
 import { and, type Filter, mapLeaves, or } from '../filter/filter.js'
-import { suggest } from '../schema/names.js'
+import { lowerUuid } from '../json/uuid.js'
+import { CREATED_BY, suggest } from '../schema/names.js'
 import type { Limits, OperatorName } from '../types.js'
 import { compileExpand, type Expansion, type Following } from './compile-expand.js'
 import { buildCondition, ConditionFault, isArrayText, readOperands } from './condition.js'
@@ -40,7 +41,7 @@ export function compileQuery(
 ): Query {
   // Counting is cheaper than compiling, so it comes first.
   refuse(checkLimits(raw, limits))
-  const reading = createReading(readable)
+  const reading = createReading(readable, following)
   const { attempt, find } = reading
   const filter = compileFilterOf(raw, 'q', reading)
   const page = compilePage(raw, reading, idField, limits)
@@ -69,11 +70,25 @@ export function compileQuery(
   }
 }
 
-function createReading(readable: Readable): Reading {
+const asWritten = (operand: unknown): readonly unknown[] => [operand]
+
+/**
+ * The operands of a condition on the creator, where accounts may be among the creators: an `_id` of an account is in
+ * lower case, that of a host's caller is as the host has it.
+ */
+const asCreator = (operand: unknown): readonly unknown[] => {
+  if (Array.isArray(operand)) return [operand.flatMap(asCreator)]
+  const id = typeof operand === 'string' ? lowerUuid(operand) : operand
+  return id === operand ? [operand] : [operand, id]
+}
+
+function createReading(readable: Readable, following: Following): Reading {
   const faults: Fault[] = []
   return {
     readable,
     faults,
+    spellings: (field) =>
+      field.path === CREATED_BY && following.targetOf(field) !== undefined ? asCreator : asWritten,
     find(parameter, path) {
       const field = readable.find(path)
       // Finding the nearest of many names takes long.
@@ -111,7 +126,7 @@ function compileField(
   field: Field,
   operators: ReadonlyMap<string, readonly string[]>,
   parameter: string,
-  { attempt, readable }: Reading,
+  { attempt, readable, spellings }: Reading,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
   const hasPattern = [...operators.keys()].some((operator) => takes(operator, 'pattern'))
@@ -125,15 +140,18 @@ function compileField(
     // `parseQueryString` lets only operators through.
     const operator = name as OperatorName
     return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
+      const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
       const build = (written: readonly string[]): Filter =>
         joinRepeated(
           operator,
-          readOperands(field, operator, written).map((operand) =>
-            buildCondition(field, operator, operand, {
-              ignoreCase: options !== undefined,
-              parse: readable.parsePattern,
-            }),
-          ),
+          readOperands(field, operator, written)
+            .flatMap(spell)
+            .map((operand) =>
+              buildCondition(field, operator, operand, {
+                ignoreCase: options !== undefined,
+                parse: readable.parsePattern,
+              }),
+            ),
         )
       try {
         return [build(texts)]

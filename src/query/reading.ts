@@ -29,6 +29,8 @@ export interface Reading {
   readonly faults: Fault[]
   /** The field that a parameter names. */
   find(parameter: string, path: string): Field | undefined
+  /** The operands that an operand of a condition on a field stands for. */
+  spellings(field: Field): (operand: unknown) => readonly unknown[]
   /** The result of `compile`, or `fallback` where it throws a `ConditionFault`. */
   attempt<T>(parameter: string, fallback: T, compile: () => T): T
 }

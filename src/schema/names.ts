@@ -10,6 +10,9 @@ export const RESERVED_COLLECTION_NAMES: readonly string[] = ['auth']
 /** The name of the collection of accounts. */
 export const USERS = 'users'
 
+/** The system field with the `_id` of the caller who created a document. */
+export const CREATED_BY = 'createdBy'
+
 /** The fields that every document has beside those of its schema. */
 export const SYSTEM_FIELDS = ['_id', 'createdAt', 'updatedAt', 'createdBy'] as const
 
@@ -31,8 +34,3 @@ export function suggest(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   return nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-/** Whether a text is a UUID in its stored form: in lower case. */
-export const isUuid = (text: string): boolean => UUID.test(text)

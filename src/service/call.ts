@@ -17,7 +17,7 @@ import { type Following, targetOf } from '../query/compile-expand.js'
 import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
-import { USERS } from '../schema/names.js'
+import { CREATED_BY, USERS } from '../schema/names.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { Attachment } from './attachment.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
@@ -137,8 +137,6 @@ export interface Call extends CallParts, Asking, Following {
 
 /** Creates a call. What depends on the caller is created once, when it is first needed. */
 export const createCall = (service: Service, parts: CallParts): Call => new RequestCall(service, parts)
-
-const CREATED_BY = 'createdBy'
 
 /** A class, so that a request does not create a function for each of these. */
 class RequestCall implements Call {

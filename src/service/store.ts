@@ -1,8 +1,8 @@
 import { and, everything, type Filter, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
+import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { whenReady } from '../promises.js'
-import { isUuid } from '../schema/names.js'
 import type {
   ChangePage,
   ChangeQuery,

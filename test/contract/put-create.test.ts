@@ -311,7 +311,6 @@ describe('faults come in their order', () => {
   })
 
   test.each([
-    ['in upper case', FRESH.toUpperCase()],
     ['without hyphens', FRESH.replaceAll('-', '')],
     ['in braces', `{${FRESH}}`],
     ['a name', 'first'],

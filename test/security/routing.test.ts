@@ -226,11 +226,23 @@ test('odd headers do no harm', async () => {
   }
 })
 
-test('an id is exact: in capitals it names nothing', async () => {
+test('an id in capitals is the same id, any other spelling names nothing', async () => {
   const _id = 'abcdef00-0000-7000-8000-000000000000'
   const own = await attack(undefined, { documents: { open: [{ _id, name: 'x' }] } })
   expect((await own.send(`GET /open/${_id}`)).body.name).toBe('x')
-  await own.refuse(`GET /open/${_id.toUpperCase()}`, NOT_FOUND)
+  expect((await own.send(`GET /open/${_id.toUpperCase()}`)).body).toMatchObject({ _id, name: 'x' })
+  const others = [
+    _id.replaceAll('-', ''),
+    `{${_id}}`,
+    `urn:uuid:${_id}`,
+    _id.replace('a', 'а'),
+    _id.replace('f', 'ｆ'),
+    _id.toUpperCase().replace('0', 'O'),
+    `${_id.toUpperCase()}%00`,
+    `${_id.toUpperCase()}%0A`,
+    `${_id.toUpperCase()} `,
+  ]
+  for (const other of others) await own.refuse(`GET /open/${other}`, NOT_FOUND)
 })
 
 describe('below a base path', () => {

@@ -392,19 +392,26 @@ export function disguiseAll(
   return fc.tuple(fc.tuple(...changed), hidden).map(([kept, added]) => [...kept.flat(), ...added])
 }
 
+const UUIDS = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+
+/** The same with every UUID in upper case, as some software writes them. */
+export const raiseIds = (text: string): string => text.replace(UUIDS, (id) => id.toUpperCase())
+
 /** Whether a field that holds strings reads a value as it is, without quotes. */
 const isBare = (value: unknown): value is string =>
   typeof value === 'string' && value !== 'null' && !/^["[{]/.test(value)
 
 /**
- * A query in the query language. Some are written as other software does: lists value by value, with empty pairs around
- * them.
+ * A query in the query language. Some are written as other software does: lists value by value, ids in upper case, an
+ * empty pair before the rest.
  */
 export function writeQuery(query: OracleQuery): string {
   const isLoose = (query.limit ?? query.conditions.length) % 2 === 1
   const parts: string[] = isLoose ? [''] : []
-  const put = (name: string, value: string): void =>
-    void parts.push(`${name}=${encodeURIComponent(value).replaceAll('%20', '+')}`)
+  const put = (name: string, text: string): void => {
+    const value = isLoose && name.startsWith('q[') ? raiseIds(text) : text
+    parts.push(`${name}=${encodeURIComponent(value).replaceAll('%20', '+')}`)
+  }
   const putConditions = (at: string, conditions: readonly OracleCondition[]): void => {
     for (const { path, operator, values } of conditions) {
       const [list] = values

@@ -11,6 +11,7 @@ import fc from './fast-check.js'
 import { holdOthers } from './judged.js'
 import type { CreateAdapter, Worlds } from './laws.js'
 import { NOW, type OracleCaller, readersOf, viewsOf, writeRulesOf } from './oracle.js'
+import { raiseIds } from './worlds.js'
 import { type Store, type WriteRequest, type WriteWorld, writeWorlds } from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
@@ -70,11 +71,14 @@ export async function openSide(
   const query = { filter: everything, sort: [], skip: 0, limit: null }
   return {
     async ask({ line, body, headers, operations }) {
+      const text = body && JSON.stringify(body)
+      // Some software writes ids in upper case.
+      const spell = (line + text).length % 2 ? raiseIds : String
       const [method = '', path = ''] = line.split(' ')
       const init = { method, headers: { 'content-type': 'application/json', ...headers } }
-      const sent = new Request(`http://service.test${path}`, {
+      const sent = new Request(`http://service.test${spell(path)}`, {
         ...init,
-        ...(body ? { body: JSON.stringify(body) } : {}),
+        ...(text ? { body: spell(text) } : {}),
       })
       const response = await asCaller(sent)
       checkFailure(response)

@@ -1,7 +1,11 @@
+import { lowerUuid } from '../../json/uuid.js'
 import type { FieldType } from '../field-type.js'
 import { FIELD_NAMES } from '../names.js'
 import { examples, filled, mapOf, text, withDefault } from '../schema-parts.js'
 import { judgeText } from './string.js'
+
+/** The stored form of an `_id`, and of what refers to one: a UUID in lower case. */
+export const normaliseId = (value: unknown): unknown => (typeof value === 'string' ? lowerUuid(value) : value)
 
 /** The `_id` of a document; filters treat it as text. */
 export const referenceType: FieldType<'reference'> = {
@@ -37,6 +41,7 @@ export const referenceType: FieldType<'reference'> = {
   },
   // Whether the document exists is checked in the storage.
   bodySchema: () => ({ type: 'string' }),
+  compileNormalise: () => normaliseId,
   judgeOperand: judgeText,
   print: () => 'string',
 }

@@ -1,6 +1,7 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { isObject } from '../../json/own-properties.js'
+import { lowerUuid } from '../../json/uuid.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import { MAX_FAULTS, MAX_PATH } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
@@ -143,7 +144,7 @@ export function readOperation(operation: JsonObject, { plan }: Service): Operati
   return {
     method,
     collection,
-    id,
+    id: lowerUuid(id),
     ifMatch: text(ifMatch),
     ifNoneMatch: text(ifNoneMatch),
     body: isObject(body) ? body : {},

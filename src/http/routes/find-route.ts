@@ -1,5 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
+import { lowerUuid } from '../../json/uuid.js'
 import { compileEnvelope } from '../../schema/envelope.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
 import type { Service } from '../../service/call.js'
@@ -154,7 +155,7 @@ function findIn(root: Branch, path: string): FoundRoute | undefined {
     const part = decodePart(path.slice(start, stop))
     if (!part) return undefined
     const next: Branch | undefined = branch.names.get(part)
-    if (!next) id = part
+    if (!next) id = lowerUuid(part)
     branch = next ?? branch.rest
     if (!branch) return undefined
     start = stop + 1

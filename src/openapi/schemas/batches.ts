@@ -56,7 +56,7 @@ function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[
   ]
 }
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const UUID = '[\\da-fA-F]{8}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{4}-[\\da-fA-F]{12}'
 
 /** Whether a document can be made without a secret. */
 const takesNew = ({ hashes }: Collection): boolean => hashes.every(({ definition }) => !definition.required)

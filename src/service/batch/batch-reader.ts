@@ -1,7 +1,7 @@
 import { and, everything, type Filter } from '../../filter/filter.js'
+import { isUuid } from '../../json/uuid.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { whenReady } from '../../promises.js'
-import { isUuid } from '../../schema/names.js'
 import type { Listed, StoredDocument } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { boundBytes } from '../byte-budget.js'

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/own-properties.js'
+import { isUuid } from '../../json/uuid.js'
 import type { Expansion } from '../../query/compile-expand.js'
-import { isUuid } from '../../schema/names.js'
 import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'

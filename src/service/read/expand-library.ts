@@ -1,7 +1,7 @@
 import { isId, or } from '../../filter/filter.js'
 import { compilePath } from '../../json/own-properties.js'
+import { isUuid } from '../../json/uuid.js'
 import type { Expansion } from '../../query/compile-expand.js'
-import { isUuid } from '../../schema/names.js'
 import { stepsToWrite } from '../../slices.js'
 import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'

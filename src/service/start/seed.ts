@@ -2,10 +2,11 @@ import type { Collection } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { parseTimestamp } from '../../fields/timestamp.js'
 import { findUnstorable, isStorable } from '../../json/domain.js'
-import { isObject, isPlainObject } from '../../json/own-properties.js'
+import { isObject, isPlainObject, readOwn } from '../../json/own-properties.js'
 import { type BodyReport, reportFirst } from '../../json/report.js'
+import { isUuid, lowerUuid } from '../../json/uuid.js'
 import { keepProperties } from '../../permissions/write-rules.js'
-import { isUuid, suggest } from '../../schema/names.js'
+import { suggest } from '../../schema/names.js'
 import { addNearNames } from '../../schema/near-names.js'
 import { collectReferences, type Reference } from '../../schema/references.js'
 import { MAX_FAULTS } from '../../schema/validator.js'
@@ -47,12 +48,13 @@ async function storeAll(call: Call, seed: unknown): Promise<void> {
   const faults: Fault[] = []
   const report = reportFirst(faults, MAX_FAULTS)
   const drafts: Draft[] = []
+  const seeding = { call, accounts: findAccounts(call.service, seed) }
   for (const [name, documents] of Object.entries(seed)) {
     const collection = plan.collections.get(name)
     if (collection && Array.isArray(documents)) {
       const own = report.at(name)
       for (const [i, document] of documents.entries()) {
-        const draft = judge(call, collection, document, own.at(i))
+        const draft = judge(seeding, collection, document, own.at(i))
         if (draft) drafts.push(draft)
       }
       continue
@@ -94,8 +96,30 @@ interface Draft {
   readonly path: string
 }
 
+interface Seeding {
+  readonly call: Call
+  /** The `_id`s of the seed's accounts, in stored form. */
+  readonly accounts: ReadonlySet<string>
+}
+
+function findAccounts({ accounts }: Service, seed: JsonObject): Seeding['accounts'] {
+  const users = accounts ? readOwn(seed, accounts.users.name) : undefined
+  const documents: readonly unknown[] = Array.isArray(users) ? users : []
+  return new Set(documents.flatMap((one) => (isObject(one) ? (readId(readOwn(one, '_id')) ?? []) : [])))
+}
+
+const readId = (value: unknown): string | undefined => {
+  const id = typeof value === 'string' ? lowerUuid(value) : ''
+  return isUuid(id) ? id : undefined
+}
+
 /** The draft of a document; none for a value that is not one of its collection. */
-function judge(call: Call, collection: Collection, document: unknown, report: BodyReport): Draft | undefined {
+function judge(
+  { call, accounts }: Seeding,
+  collection: Collection,
+  document: unknown,
+  report: BodyReport,
+): Draft | undefined {
   if (!isObject(document)) {
     report.fault('wrong_type', 'must be an object')
     return undefined
@@ -114,7 +138,11 @@ function judge(call: Call, collection: Collection, document: unknown, report: Bo
   for (const { path, code, message } of addNearNames(faults, collection.fields))
     report.within(path).fault(code, message)
   if (faults.length > 0) return undefined
-  const build = () => buildDocument(call, collection, { system: { ...own, ...given }, fields })
+  const system = { ...own, ...given }
+  const creator = lowerUuid(system.createdBy ?? '')
+  // An account owns what it has made, however its `_id` is written. Other callers are the host's.
+  const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
+  const build = () => buildDocument(call, collection, { system: named, fields })
   return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
 }
 
@@ -148,10 +176,7 @@ const SYSTEM_FIELDS: {
     expected: string,
   ]
 } = {
-  _id: [
-    (value) => (typeof value === 'string' && isUuid(value) ? value : undefined),
-    'must be a UUID in lower case',
-  ],
+  _id: [readId, 'must be a UUID'],
   createdAt: TIME,
   updatedAt: TIME,
   createdBy: [

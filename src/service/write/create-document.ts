@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/plan.js'
+import { isUuid } from '../../json/uuid.js'
 import { whenReady } from '../../promises.js'
-import { isUuid } from '../../schema/names.js'
 import { runWithin, type Slice, type Sliced } from '../../slices.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import { attempt, type Permit } from '../authorize.js'
@@ -52,7 +52,7 @@ export async function createClaimed(
   claim: Claim,
   body: JsonObject,
 ): Promise<Written> {
-  if (!isUuid(claim.id)) throw notFound('A document has a UUID in lower case as its _id.')
+  if (!isUuid(claim.id)) throw notFound('A document has a UUID as its _id.')
   const { collection } = permit
   return whereHooked(call, collection, (own) => createUnder(own, permit, claim, body), tellOneAgain)
 }

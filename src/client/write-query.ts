@@ -27,35 +27,30 @@ function writeFilter(at: string, filter: unknown, add: Add, mayBeEmpty?: boolean
   }
 }
 
-function namedIn(
-  at: string,
-  value: unknown,
-  mayBeEmpty?: boolean,
-  mayBeFlat?: boolean,
-): readonly [string, unknown][] {
+function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [string, unknown][] {
   if (!isEntries(value)) throw fault(at, 'takes an object')
   const entries = Object.entries(value)
   if (!mayBeEmpty && !entries[0]) throw fault(at, 'is empty')
-  if (!mayBeFlat && entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
+  if (entries.some(([name]) => /[[\]]/.test(name))) throw fault(at, 'takes no brackets')
   return entries
 }
 
 /**
  * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for values that it
- * cannot express. With `mayBeFlat`, a filter and an order may be in the names of parameters too.
+ * cannot express.
  */
-export function writeQuery(parameters: object, mayBeFlat?: boolean): string {
+export function writeQuery(parameters: object): string {
   const pairs: string[] = []
   const add: Add = (name, value, isPlain) => {
     const text = isPlain && typeof value === 'string' ? value : writeJson(name, value)
     pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
   }
-  for (const [name, value] of namedIn('options', parameters, true, mayBeFlat)) {
-    if ((value === undefined && !name.startsWith('q[')) || name === 'signal') continue
+  for (const [name, value] of namedIn('options', parameters, true)) {
+    if (value === undefined || name === 'signal') continue
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
       for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
-    else add(name, value, /^after$|^sort|options]$/.test(name))
+    else add(name, value)
   }
   return pairs.join('&')
 }
@@ -74,6 +69,17 @@ export function writeQuery(parameters: object, mayBeFlat?: boolean): string {
  * createOpenapiClient<paths>({ baseUrl, querySerializer: toQuery })
  * ```
  */
-export const toQuery = <T extends CollectionTypes = LooseCollection>(
+export function toQuery<T extends CollectionTypes = LooseCollection>(
   parameters: QueryParameters<T> | (QueryParameters<T> & NamedParameters),
-): string => writeQuery(parameters, true)
+): string {
+  if (!isEntries(parameters)) throw fault('options', 'takes an object')
+  return Object.entries(parameters)
+    .flatMap(([name, value]) => {
+      if (!name.includes('[') && (name !== 'after' || value === undefined))
+        return writeQuery({ [name]: value }) || []
+      const isPlain = typeof value === 'string' && /^after|^sort|options]$/.test(name)
+      const text = isPlain ? value : writeJson(name, value)
+      return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+    })
+    .join('&')
+}

@@ -4,7 +4,7 @@ import { createTestService, faultsOf, type Sent } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
 import { fieldsOf, openStored } from '../support/stored.js'
 
-// CONTRACT.md §1, "System fields"
+// CONTRACT.md §1, "Ids in upper case"
 
 const all = { '*': true }
 const to = (collection: string, more: object = {}) => ({ type: 'reference', collection, ...more })

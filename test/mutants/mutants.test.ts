@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { encodeText } from '../../src/json/base64url.js'
 import { isEqualJson } from '../../src/json/equality.js'
+import type * as Uuid from '../../src/json/uuid.js'
 import type * as Grants from '../../src/permissions/grants.js'
 import type * as ReadGate from '../../src/permissions/read-gate.js'
 import type * as Views from '../../src/permissions/views.js'
 import type * as WriteRules from '../../src/permissions/write-rules.js'
 import type * as CompileQuery from '../../src/query/compile-query.js'
+import type * as Condition from '../../src/query/condition.js'
 import type * as Cursors from '../../src/query/paging/cursor.js'
 import type * as QueryReader from '../../src/query/query-reader.js'
 import { holdsImmutable } from '../../src/schema/changes.js'
@@ -29,6 +31,8 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 const READ_GATE = '../../src/permissions/read-gate.js'
 const COMPILE_QUERY = '../../src/query/compile-query.js'
+const CONDITION = '../../src/query/condition.js'
+const UUID = '../../src/json/uuid.js'
 const GRANTS = '../../src/permissions/grants.js'
 const WRITE_RULES = '../../src/permissions/write-rules.js'
 const LIST_DOCUMENTS = '../../src/service/read/list-documents.js'
@@ -114,6 +118,23 @@ const readMutants: readonly Mutant[] = [
         },
       }
     },
+  ],
+  [
+    'of a list that comes value by value, the last one counts',
+    CONDITION,
+    async (original) => {
+      const real = (await original()) as typeof Condition
+      return {
+        ...real,
+        readOperands: (...[field, operator, texts]: Parameters<typeof real.readOperands>) =>
+          real.readOperands(field, operator, texts.slice(-1)),
+      }
+    },
+  ],
+  [
+    'an id in upper case is compared as it is',
+    UUID,
+    async (original) => ({ ...((await original()) as typeof Uuid), lowerUuid: String }),
   ],
   [
     'a count is that of all documents that match, readable or not',

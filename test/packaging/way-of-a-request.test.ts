@@ -41,7 +41,7 @@ describe('the first request of its kind goes through few files', () => {
     ['a list', 52, (_id: string) => new Request('http://a/notes?q[n][$gte]=1&sort[title]=asc&limit=10')],
     [
       'a PATCH',
-      65,
+      66,
       (id: string) =>
         new Request(`http://a/notes/${id}`, {
           method: 'PATCH',

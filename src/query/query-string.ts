@@ -239,7 +239,9 @@ function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter
 }
 
 function countValues({ conditions, groups, sort, ...others }: RawQuery): number {
-  const texts = Object.values(others).flat().filter((value) => typeof value === 'string')
+  const texts = Object.values(others)
+    .flat()
+    .filter((value) => typeof value === 'string')
   return countConditions({ conditions, groups }) + sort.size + texts.length
 }
 

@@ -9,8 +9,8 @@ const isLong = process.env.LONG !== undefined
 
 const RUNS: { readonly [storage: string]: number } = {
   memory: 300,
-  SQLite: isLong ? 40 : 10,
-  PostgreSQL: isLong ? 40 : 12,
+  SQLite: isLong ? 120 : 40,
+  PostgreSQL: isLong ? 120 : 40,
 }
 
 test.each(useStorages())(

@@ -50,7 +50,7 @@ export function writeQuery(parameters: object): string {
     if (name === 'q') writeFilter(name, value, add, true)
     else if (name === 'sort')
       for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
-    else add(name, value)
+    else add(name, value, true)
   }
   return pairs.join('&')
 }
@@ -75,9 +75,8 @@ export function toQuery<T extends CollectionTypes = LooseCollection>(
   if (!isEntries(parameters)) throw fault('options', 'takes an object')
   return Object.entries(parameters)
     .flatMap(([name, value]) => {
-      if (!name.includes('[') && (name !== 'after' || value === undefined))
-        return writeQuery({ [name]: value }) || []
-      const isPlain = typeof value === 'string' && /^after|^sort|options]$/.test(name)
+      if (!name.includes('[')) return writeQuery({ [name]: value }) || []
+      const isPlain = typeof value === 'string' && /^sort|options]$/.test(name)
       const text = isPlain ? value : writeJson(name, value)
       return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`
     })

@@ -35,6 +35,8 @@ export interface Shared {
   readonly asked: number
   /** The operations that hooks have added. */
   added: number
+  /** The names of the properties to which hooks have given values. */
+  readonly chosen: Set<string>
 }
 
 /**

@@ -173,7 +173,7 @@ describe('a connection that is silent', { timeout: 60_000 }, () => {
 
   test.each([
     ['what is there', /has_table_privilege/],
-    ['for the tables', /BEGIN; SET LOCAL idle/],
+    ['for the tables', /BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle/],
     ['for an index', /CREATE INDEX CONCURRENTLY/],
   ])('ends no start that asks %s over it', async (_, text) => {
     const [proxy, schema] = [await openProxy(), newSchema()]
@@ -221,7 +221,7 @@ describe('a connection that is silent', { timeout: 60_000 }, () => {
 
   test('keeps no service from closing that starts over it', async () => {
     const proxy = await openProxy()
-    proxy.silenceAt(/BEGIN; SET LOCAL idle/)
+    proxy.silenceAt(/BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle/)
     const short = { ...config, limits: { requestSeconds: 0.1 } }
     const service = open({ connectionString: proxy.url }, newSchema(), { config: short })
     const starting = service.handler.ready().catch(({ code }) => code)

@@ -107,7 +107,11 @@ const mutants: readonly Mutant[] = [
     `${SERVICE}/hooks/run-together.js`,
     replacing<typeof RunTogether>(() => ({
       runTogether: (call, run, asked = 1) =>
-        run(call.shared ? call : call.amid(oneByOne(call.store), { cascaded: 0, asked, added: 0 })),
+        run(
+          call.shared
+            ? call
+            : call.amid(oneByOne(call.store), { cascaded: 0, asked, added: 0, chosen: new Set() }),
+        ),
     })),
   ],
   [
@@ -119,7 +123,7 @@ const mutants: readonly Mutant[] = [
         return (call, blame) => {
           const own = inOwnRight(call, blame)
           const store: Store = { ...oneByOne(own.store), write: async (attempt) => (await attempt()).done }
-          return own.amid(store, { cascaded: 0, asked: 1, added: 0 })
+          return own.amid(store, { cascaded: 0, asked: 1, added: 0, chosen: new Set() })
         }
       },
     })),

@@ -13,7 +13,7 @@ import { BATCH_BYTES, type Reader, refuseTaken, type Store } from '../store.js'
 import { type Allowed, type Asked, BatchReader, type Stage, UNRESTRICTED } from './batch-reader.js'
 import { Conditions } from './conditions.js'
 import { createHold } from './hold.js'
-import { PendingWrites } from './pending-writes.js'
+import { type FindStored, PendingWrites } from './pending-writes.js'
 import { ReadBudget } from './read-budget.js'
 
 /** Gives the error of an operation, as that of the write that it is a part of. */
@@ -112,6 +112,14 @@ export class BatchStore implements Store, Stage {
       if (write.steps.length > 0) this.pending.add(this.operation, write)
       return write.behind ? write.behind().then(() => write.done) : write.done
     })
+  }
+
+  /** See `PendingWrites.findOvertaken`. */
+  findOvertaken(stored: FindStored): Promise<string | undefined> {
+    return this.pending.findOvertaken(
+      stored,
+      (collection, id) => this.#absent.get(collection)?.has(id) === true,
+    )
   }
 
   /** The time of an operation is that of its batch, and so is the caller of what it writes. */

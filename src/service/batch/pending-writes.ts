@@ -25,7 +25,7 @@ export interface PendingAgreement extends Agreement {
 }
 
 /** Gives a document as it is stored, before all that waits. */
-type FindStored = (collection: string, id: string) => MaybePromise<StoredDocument | undefined>
+export type FindStored = (collection: string, id: string) => MaybePromise<StoredDocument | undefined>
 
 interface Removed {
   readonly filter: Filter
@@ -98,17 +98,20 @@ export class PendingWrites {
   }
 
   /**
-   * A document, as `documentOf` names it, that is no longer as the first step on it expects it, or that is there though a
-   * step creates it. The write was judged by another state of the document, so it is judged anew.
+   * A document, as `documentOf` names it, that is no longer as the first step on it expects it, or that is there though it
+   * was read as absent (`isAbsent`). The write was evaluated on another state of the document, so it is evaluated again.
    */
-  async findOvertaken(stored: FindStored): Promise<string | undefined> {
+  async findOvertaken(
+    stored: FindStored,
+    isAbsent: (collection: string, id: string) => boolean,
+  ): Promise<string | undefined> {
     const seen = new Set<string>()
     for (const step of this.#steps) {
       const [document, id] = [documentOf(step), idOf(step)]
       if (document === undefined || id === undefined || seen.has(document)) continue
       seen.add(document)
-      if (!('insert' in step || 'replace' in step || 'require' in step)) continue
-      const expected = 'insert' in step ? undefined : step.version
+      if (!('insert' in step ? isAbsent(step.in, id) : 'replace' in step || 'require' in step)) continue
+      const expected = 'version' in step ? step.version : undefined
       if ((await stored(step.in, id))?._version !== expected) return document
     }
     return undefined

@@ -49,7 +49,7 @@ async function judgeAll(
     turnsIn: service.plan.claimed,
   })
   const pace = createPace(() => call.deadline.signal, takeFirstSlice(operations.length))
-  const shared: Shared = { cascaded: 0, asked: operations.length, added: 0 }
+  const shared: Shared = { cascaded: 0, asked: operations.length, added: 0, chosen: new Set() }
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
   let own = call

@@ -1,6 +1,7 @@
 import type { ServicePlan } from '../../config/plan.js'
 import { type Fault, isServiceError, REFUSAL_STATUSES, ServiceError } from '../../errors.js'
 import type { HookApi, HookChange } from '../../hooks.js'
+import { isObject } from '../../json/own-properties.js'
 import type { JsonObject } from '../../types.js'
 import type { Call, Service } from '../call.js'
 import type { Hooks, PlannedWrite, Settled } from '../hooks.js'
@@ -86,6 +87,8 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     if (faults.length > 0) throw new TypeError(`also is not valid: ${invalid(faults).message}`)
     // They were checked: they are objects.
     const operations = also as readonly JsonObject[]
+    for (const given of [set, ...operations.map(({ body }) => body)])
+      for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
     const seeing = await hook.doors.openEyes(call, operations)
     return {
       fields: await settle(call, write, set),

@@ -21,14 +21,19 @@ export function runTogether<T>(
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
     const budget = createByteBudget(MAX_STORED, 'The documents of one write have more than 16 MiB together.')
     const store = new BatchStore(call.store, budget, { isWatchful: false })
-    const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0 }))
+    const chosen = new Set<string>()
+    const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))
     const { steps, agreements } = store.pending
     const find = (collection: string, id: string) => call.store.own(collection).find(id)
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
-      // A write that takes a unique value first has also changed the document by which a hook chose that value.
-      findOvertaken: ({ reason }) => (reason === 'unique' ? store.pending.findOvertaken(find) : undefined),
+      // A write that takes a unique value first has also changed the document by which a hook chose that value. A value that
+      // a client gave stays taken: nothing is read, so that registrations with a taken identifier make no further calls.
+      findOvertaken: ({ reason, fields = NONE }) =>
+        reason === 'unique' && fields.some((name) => name === '_id' || chosen.has(name))
+          ? store.findOvertaken(find)
+          : undefined,
       async refuse(failure) {
         const place = failure.step - steps.length
         if (place >= 0) {
@@ -48,5 +53,7 @@ export function runTogether<T>(
   }
   return call.store.write(() => steadily(call, attemptAs))
 }
+
+const NONE: readonly string[] = []
 
 const own = (_: number, thrown: unknown): unknown => thrown

@@ -10,6 +10,7 @@ import {
 import { createClient, isClientError } from 'collection-service/client'
 
 const config = defineConfig({
+  $ignore: ['unsettable_field /collections/comments/schema/number - the hook sets it'],
   collections: {
     posts: {
       schema: {

@@ -172,6 +172,7 @@ const REASONS: { readonly [path: string]: string } = {
   'packaging/package.test.ts': 'is about the built package',
   'packaging/way-of-a-request.test.ts': 'counts the files that a request goes through',
   'page/': 'runs in a browser, against the built command',
+  'operations/': 'asks the built package through real proxies',
   'runtimes/': 'runs the built package in other runtimes',
   'security/output.test.ts': 'has a storage that throws, and holds what the configuration hides',
   'support/command.ts': 'starts the built command for others',

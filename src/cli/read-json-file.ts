@@ -4,12 +4,16 @@ import { findTextFault } from '../json/json-text.js'
 /** A file that cannot be used; the message says which and why. */
 export class FileError extends Error {}
 
-/**
- * Reads a file of JSON. Throws `FileError`, also for a key that occurs twice in one object, because its first
- * value would be lost.
- */
+/** Reads a file of JSON. Throws `FileError`, as `parseJson` does. */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const text = (await readTextFile(path)).replace(/^\ufeff/, '')
+  return parseJson(path, (await readTextFile(path)).replace(/^\ufeff/, ''))
+}
+
+/**
+ * Parses the text of a file, or of a part of it that `path` names. Throws `FileError`, also for a key that occurs twice
+ * in one object, because its first value would be lost.
+ */
+export function parseJson(path: string, text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -50,6 +50,28 @@ export function findTextFault(text: string): TextFault | undefined {
   return fault
 }
 
+/**
+ * A valid JSON text with other text in place of each integer that a JavaScript number does not hold exactly. A text with
+ * more levels than the parser reads is returned as it is.
+ */
+export function replaceLongIntegers(text: string, replace: (digits: string) => string): string {
+  const parts: string[] = []
+  let end = 0
+  const onLiteralValue = (value: unknown, offset: number, length: number): void => {
+    if (typeof value !== 'number' || Number.isSafeInteger(value)) return
+    const written = text.slice(offset, offset + length)
+    if (!/^-?\d+$/.test(written)) return
+    parts.push(text.slice(end, offset), replace(written))
+    end = offset + length
+  }
+  try {
+    visit(text, { onLiteralValue })
+  } catch {
+    return text
+  }
+  return parts.join('') + text.slice(end)
+}
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ORIGIN, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
 
-// CONTRACT.md §8, "A file of json-server"
+// CONTRACT.md §8, "Import"
 
 const { folder, start, run, writeFiles } = useCommand()
 
@@ -25,6 +25,9 @@ test('a file of json-server is served, and what became of it is printed', async 
     'posts.createdAt is posts.createdAt_2',
     'authors.notes holds null',
     'version is 3',
+    'posts.id                         stays beside _id, and is unique: GET /posts?q[id]=',
+    'posts.authorId                   the _id of a document of authors',
+    'a property that no document has  rejected, 400 validation_failed',
     'GET /posts?_expand=author   ',
     'GET /posts?expand=["authorId"]',
     'none: GET /posts?q[authorId]=<_id> lists them',
@@ -61,9 +64,9 @@ test('nothing is overwritten', async () => {
 })
 
 test.each<[string, unknown, RegExp]>([
-  ['no object', [1], /holds no object of lists/],
+  ['no object', [1], /holds no list of objects/],
   ['nothing to serve', { version: 1 }, /holds no list of objects/],
-  ['a number that JSON does not hold', '{"posts":[{"id":12345678901234567890}]}', /\/posts\/0\/id/],
+  ['a number that JSON does not hold', '{"posts":[{"id":1e400}]}', /\/posts\/0\/id/],
   ['a key twice', '{"posts":[{"id":1,"id":2}]}', /the key "id" twice/],
 ])('%s: an error that says so, and no file', async (name, content, message) => {
   await writeFiles({ [`${name}.json`]: content })

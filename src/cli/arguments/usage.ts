@@ -22,7 +22,10 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   import: {
     synopsis: 'collection-service import [db.json] [folder]',
-    about: ['makes a configuration and documents of a json-server file'],
+    about: [
+      'makes a configuration and documents of a json-server file,',
+      'a JSON list, NDJSON or a mongoexport',
+    ],
   },
   grant: {
     synopsis:

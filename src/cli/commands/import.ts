@@ -1,25 +1,23 @@
 import { compileConfig } from '../../config/compile-config.js'
 import { createCollectionService, createMemoryAdapter } from '../../index.js'
-import { isObject } from '../../json/own-properties.js'
 import type { Logger } from '../../types/host.js'
 import type { ImportArguments } from '../arguments/arguments.js'
-import { FileError, readJsonFile } from '../read-json-file.js'
+import { FileError } from '../read-json-file.js'
 import { explainSeed } from '../start-service.js'
 import { describeImport } from './import/describe-import.js'
 import { type Imported, importDatabase } from './import/import-database.js'
+import { readDatabase } from './import/read-database.js'
 import { prepare, writeFiles } from './write-files.js'
 
 /**
- * Makes a configuration and documents of a json-server file, writes them into a folder, and prints what became of
+ * Makes a configuration and documents of a file of JSON, writes them into a folder, and prints what became of
  * what. Throws `FileError`, and `SeedError` for documents that cannot be stored; then nothing is written.
  */
 export async function importFile(
   { file, folder }: ImportArguments,
   print: (line: string) => void,
 ): Promise<void> {
-  const database = await readJsonFile(file)
-  if (!isObject(database)) throw new FileError(`${file} holds no object of lists, as json-server takes it`)
-  const imported = importDatabase(database)
+  const imported = importDatabase(await readDatabase(file))
   if (imported.collections.length === 0)
     throw new FileError(`${file} holds no list of objects, and no object`)
   await tryOut(imported)
@@ -54,8 +52,7 @@ async function tryOut({ config, documents }: Imported): Promise<void> {
 /** What the start will warn of. */
 function describeWarnings({ config }: Imported): string {
   const { warnings } = compileConfig(config, { production: false, hasAuthenticate: false })
-  return [
-    'It is as open as json-server:',
-    ...warnings.map(({ path, message }) => `${path}: ${message}`),
-  ].join('\n  ')
+  return ['Everyone may do everything:', ...warnings.map(({ path, message }) => `${path}: ${message}`)].join(
+    '\n  ',
+  )
 }

@@ -3,13 +3,17 @@ import type { FieldDefinition } from '../../../types.js'
 import type { Imported, ImportedCollection } from './import-database.js'
 
 /** Describes what became of a file: the collections, the names and values that differ, and the addresses. */
-export function describeImport({ collections, losses }: Imported): string {
+export function describeImport({ collections, losses, isJsonServer }: Imported): string {
   const renames = collections.flatMap(describeRenames)
   const parts: readonly (readonly [about: string, lines: readonly string[]])[] = [
     ['Types, from all documents:', align(collections.map(describeCollection))],
     ['Renamed, for the names are taken or not allowed:', renames],
     ['Not as it was:', losses],
-    ['Each address of json-server, and what there is for it:', align(describeAddresses(collections))],
+    ['Ids, references and other properties:', align([...collections.flatMap(describeKeys), UNDECLARED])],
+    [
+      'Each address of json-server, and what there is for it:',
+      isJsonServer ? align(describeAddresses(collections)) : [],
+    ],
   ]
   return parts
     .filter(([, lines]) => lines.length > 0)
@@ -29,6 +33,27 @@ function describeCollection({ name, isSingle, documents, schema }: ImportedColle
   const fields = Object.entries(schema).map(([field, definition]) => `${field} ${describeType(definition)}`)
   return [name, [count, ...fields].join(', ')]
 }
+
+/** The rows on the field that names the documents of a collection, and on its references. */
+function describeKeys({ name, key, schema }: ImportedCollection): readonly Row[] {
+  const references = Object.entries(schema).flatMap(([field, definition]): readonly Row[] => {
+    const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
+    if (type !== 'reference') return []
+    const held = definition.type === 'array' ? 'the _ids of documents' : 'the _id of a document'
+    return [[`${name}.${field}`, `${held} of ${collection}; GET /${name}?expand=["${field}"] shows them`]]
+  })
+  if (key === undefined) return references
+  const row: Row = [
+    `${name}.${key}`,
+    `stays beside _id, and is unique: GET /${name}?q[${key}]=… finds one document`,
+  ]
+  return [row, ...references]
+}
+
+const UNDECLARED: Row = [
+  'a property that no document has',
+  'rejected, 400 validation_failed, until config.json declares it',
+]
 
 function describeType(definition: FieldDefinition): string {
   switch (definition.type) {
@@ -86,8 +111,7 @@ function describeList({ from, name, schema }: ImportedCollection): readonly Row[
 function describeRelations(collections: readonly ImportedCollection[]): readonly Row[] {
   for (const { from, name, schema } of collections) {
     for (const [field, definition] of Object.entries(schema)) {
-      const { type, collection } =
-        definition.type === 'array' ? asReference(definition.items) : asReference(definition)
+      const { type, collection } = asReference(definition.type === 'array' ? definition.items : definition)
       if (type !== 'reference') continue
       const target = collections.find((one) => one.name === collection)?.from ?? ''
       return [

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../types.js'
+import { WrittenNumber } from './extended-json.js'
 
 /** A collection of the file whose documents others may name, by what `id` they have. */
 export interface Target {
@@ -51,6 +52,17 @@ function pluralsOf(singular: string): readonly string[] {
   ]
 }
 
+/** The parts of a name like `postId`, `post_id` or `postIds`; `paid` and `grids` end so too, but name nothing. */
+function splitName(field: string): { readonly base: string; readonly isMany: boolean } | undefined {
+  const [, start = '', end = ''] = REFERENCE.exec(field) ?? []
+  const base = start.replace(/_$/, '')
+  if (base === '' || (/^i/.test(end) && !field.endsWith(`_${end}`))) return undefined
+  return { base, isMany: end.endsWith('s') }
+}
+
+/** Whether the values of a field with this name are ids: they are never counted or measured. */
+export const isIdName = (field: string): boolean => /^_?id$/i.test(field) || splitName(field) !== undefined
+
 /**
  * Finds the collection that the values of a field name: `postId` or `post_id` one document of `posts`, `postIds`
  * several. `undefined` where the field is not named so, or holds no value.
@@ -60,22 +72,27 @@ export function findTarget(
   documents: readonly JsonObject[],
   targets: readonly Target[],
 ): FoundReference | BrokenReference | undefined {
-  const [, base = '', end = ''] = REFERENCE.exec(field) ?? []
-  // `paid` and `grids` end so too, but name nothing.
-  if (base === '' || (/^i/.test(end) && !field.endsWith(`_${end}`))) return undefined
-  const plurals = pluralsOf(base.replace(/_$/, ''))
+  const split = splitName(field)
+  if (!split) return undefined
+  const { base, isMany } = split
+  const plurals = pluralsOf(base)
   const target = targets.find(({ name }) => plurals.includes(name.toLowerCase()))
   if (!target) return undefined
-  const isMany = end.endsWith('s')
   const given = documents.flatMap((one) =>
     Object.hasOwn(one, field) && one[field] !== null ? [one[field]] : [],
   )
   if (given.length === 0) return undefined
   const oddlyShaped = isMany ? given.find((value) => !Array.isArray(value)) : undefined
   const named = isMany ? given.flat() : given
-  const broken = oddlyShaped ?? named.find((value) => !isName(value) || !target.ids.has(String(value)))
+  const broken = oddlyShaped ?? named.find((value) => !isName(value) || !target.ids.has(toName(value)))
   if (broken !== undefined) return { target, broken }
   return named.length > 0 ? { target, isMany } : undefined
 }
 
-const isName = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
+/** Whether a value can name a document. */
+export const isName = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'number' || value instanceof WrittenNumber
+
+/** The text by which a value names a document: json-server finds `"1"` under `1`. */
+export const toName = (value: unknown): string =>
+  value instanceof WrittenNumber ? value.text : String(value)

@@ -1,9 +1,17 @@
-import { isObject } from '../../../json/own-properties.js'
+import { isPlainObject } from '../../../json/own-properties.js'
 import { COLLECTION_NAME, isFieldName, RESERVED_COLLECTION_NAMES } from '../../../schema/names.js'
 import { createIdSource } from '../../../service/start/id-source.js'
 import type { CollectionConfig, Config, FieldDefinition, JsonObject } from '../../../types.js'
-import { type BrokenReference, type FoundReference, findTarget, type Target } from './find-targets.js'
-import { inferDefinition } from './infer-definition.js'
+import {
+  type BrokenReference,
+  type FoundReference,
+  findTarget,
+  isName,
+  type Target,
+  toName,
+} from './find-targets.js'
+import { inferDefinition, toStored } from './infer-definition.js'
+import type { Database } from './read-database.js'
 import { type Naming, renameAll } from './rename.js'
 
 /** A collection as it was in the file, and as it is now. */
@@ -17,10 +25,12 @@ export interface ImportedCollection {
   readonly documents: readonly JsonObject[]
   /** The fields with another name, by the name in the file. */
   readonly renamed: ReadonlyMap<string, string>
+  /** The field that names each document, as it is called now; absent where there is none. */
+  readonly key?: string
 }
 
-/** What became of a file of json-server. */
-export interface Imported {
+/** What became of a file. */
+export interface Imported extends Pick<Database, 'isJsonServer'> {
   readonly config: Config & { readonly $schema: string }
   /** The documents, as a seed takes them. */
   readonly documents: { readonly [collection: string]: readonly JsonObject[] }
@@ -35,19 +45,26 @@ interface Read {
   readonly isSingle: boolean
   readonly documents: readonly JsonObject[]
   readonly ids: readonly string[]
+  /** The field by which the file names a document: `id`, `_id`, or the keys of a dictionary. */
+  readonly idField: string
 }
 
 /**
- * Makes a configuration and documents of the content of a json-server file: an object of lists, or of single
- * objects. Everyone may do everything, as with json-server.
+ * Makes a configuration and documents of the content of a file: an object of lists, or of single objects. Everyone may do
+ * everything, as with json-server.
  */
-export function importDatabase(database: JsonObject, now: () => number = Date.now): Imported {
+export function importDatabase(database: Database, now: () => number = Date.now): Imported {
+  const { values, isJsonServer, keyField } = database
   const losses: string[] = []
   const createId = createIdSource(now)
-  const read = Object.entries(database).flatMap(([from, value]): readonly Read[] => {
+  const read = Object.entries(values).flatMap(([from, value]): readonly Read[] => {
     const documents = readDocuments(value)
-    if (documents)
-      return [{ from, isSingle: !Array.isArray(value), documents, ids: documents.map(() => createId()) }]
+    if (documents) {
+      const ids = documents.map(() => createId())
+      return [
+        { from, isSingle: !Array.isArray(value), documents, ids, idField: keyField ?? idFieldOf(documents) },
+      ]
+    }
     if (from !== '$schema')
       losses.push(`${from} is ${wordFor(value)}: only lists of objects, and objects, are taken`)
     return []
@@ -67,6 +84,7 @@ export function importDatabase(database: JsonObject, now: () => number = Date.no
     }
   })
   return {
+    isJsonServer,
     config: {
       $schema: './node_modules/collection-service/dist/config.schema.json',
       collections: Object.fromEntries(
@@ -89,22 +107,25 @@ const COLLECTION_NAMING: Naming = {
 const FIELD_NAMING: Naming = { isAllowed: isFieldName, fallback: 'field' }
 
 function readDocuments(value: unknown): readonly JsonObject[] | undefined {
-  if (isObject(value)) return [value]
-  return Array.isArray(value) && value.every(isObject) ? value : undefined
+  if (isPlainObject(value)) return [value]
+  return Array.isArray(value) && value.every(isPlainObject) ? value : undefined
 }
 
+/** MongoDB names documents by `_id`. */
+const idFieldOf = (documents: readonly JsonObject[]): string =>
+  documents.some((document) => Object.hasOwn(document, 'id')) ? 'id' : '_id'
+
 const wordFor = (value: unknown): string =>
-  Array.isArray(value) ? 'a list of other values' : JSON.stringify(value)
+  Array.isArray(value) ? 'a list of other values' : JSON.stringify(toStored(value, { type: 'json' }))
 
 /** The collection as a target of references; none where an `id` is missing, repeated or no name. */
-function targetOf({ from, documents, ids }: Read, losses: string[]): readonly Target[] {
-  const given = documents.flatMap(({ id }) => (id === undefined ? [] : [id]))
+function targetOf({ from, documents, ids, idField }: Read, losses: string[]): readonly Target[] {
+  const given = documents.flatMap((one) => (Object.hasOwn(one, idField) ? [one[idField]] : []))
   if (given.length === 0) return []
-  const named = new Map(documents.map(({ id }, i) => [String(id), ids[i] ?? '']))
+  const named = new Map(documents.map((one, i) => [toName(one[idField]), ids[i] ?? '']))
   const isKey = given.length === documents.length && named.size === documents.length
-  if (isKey && given.every((id) => typeof id === 'string' || typeof id === 'number'))
-    return [{ name: from, ids: named }]
-  losses.push(`${from}.id does not name each document by one text or number: it is not unique here`)
+  if (isKey && given.every(isName)) return [{ name: from, ids: named }]
+  losses.push(`${from}.${idField} does not name each document by one text or number: it is not unique here`)
   return []
 }
 
@@ -127,34 +148,45 @@ interface Context {
 }
 
 function importCollection(
-  { from, documents, ids }: Read,
+  { from, documents, ids, idField }: Read,
   { targets, names, losses }: Context,
-): Pick<ImportedCollection, 'schema' | 'documents' | 'renamed'> {
+): Pick<ImportedCollection, 'schema' | 'documents' | 'renamed' | 'key'> {
   const fields = [...new Set(documents.flatMap((document) => Object.keys(document)))]
   const renamed = renameAll(fields, FIELD_NAMING)
   const isTarget = targets.some(({ name }) => name === from)
   const references = new Map<string, FoundReference>()
-  const schema = fields.map((field): [string, FieldDefinition] => {
-    const plain = inferDefinition(documents.flatMap((one) => (Object.hasOwn(one, field) ? [one[field]] : [])))
+  let key: string | undefined
+  const schema = new Map<string, FieldDefinition>()
+  for (const field of fields) {
+    const values = documents.flatMap((one) => (Object.hasOwn(one, field) ? [one[field]] : []))
+    const plain = inferDefinition(field, values)
     const found = findTarget(field, documents, targets)
-    losses.push(...describeLosses(`${from}.${field}`, plain, found))
+    losses.push(...describeLosses({ place: `${from}.${field}`, values, definition: plain }, found))
     const name = renamed.get(field) ?? field
-    if (!found || 'broken' in found) return [name, (isTarget && field === 'id' && asKey(plain)) || plain]
-    references.set(field, found)
-    return [name, referenceTo(names.get(found.target.name) ?? '', found, plain)]
-  })
+    if (found && !('broken' in found)) {
+      references.set(field, found)
+      schema.set(name, referenceTo(names.get(found.target.name) ?? '', found, plain))
+      continue
+    }
+    const unique = isTarget && field === idField ? asKey(plain) : undefined
+    if (unique) key = name
+    schema.set(name, unique ?? plain)
+  }
   const refer = (field: string, value: unknown): unknown => {
-    const idOf = (id: unknown): unknown => references.get(field)?.target.ids.get(String(id)) ?? id
+    const idOf = (id: unknown): unknown => references.get(field)?.target.ids.get(toName(id)) ?? id
     return references.has(field) ? (Array.isArray(value) ? value.map(idOf) : idOf(value)) : value
+  }
+  const store = (field: string, value: unknown): [string, unknown] => {
+    const name = renamed.get(field) ?? field
+    return [name, toStored(refer(field, value), schema.get(name) ?? { type: 'json' })]
   }
   return {
     schema: Object.fromEntries(schema),
     renamed: new Map([...renamed].filter(([field, name]) => field !== name)),
+    ...(key === undefined ? {} : { key }),
     documents: documents.map((document, i) => ({
       _id: ids[i] ?? '',
-      ...Object.fromEntries(
-        Object.entries(document).map(([field, value]) => [renamed.get(field) ?? field, refer(field, value)]),
-      ),
+      ...Object.fromEntries(Object.entries(document).map(([field, value]) => store(field, value))),
     })),
   }
 }
@@ -169,33 +201,62 @@ function referenceTo(
   return { ...(isMany ? { type: 'array', items: one } : one), ...(nullable ? { nullable } : {}) }
 }
 
-/** What is lost of a field that became what it is. */
+/** A field of the file with all of its values, and the definition that accepts them. */
+interface Inferred {
+  readonly place: string
+  readonly values: readonly unknown[]
+  readonly definition: FieldDefinition
+}
+
+/** What is lost of a field, in words. */
 function describeLosses(
-  place: string,
-  definition: FieldDefinition,
+  { place, values, definition }: Inferred,
   reference: BrokenReference | FoundReference | undefined,
 ): readonly string[] {
   const broken =
     reference && 'broken' in reference
-      ? `${place} is not a reference: ${JSON.stringify(reference.broken)} is not the id of a document of ${reference.target.name}`
+      ? `${place} is not a reference: ${JSON.stringify(toStored(reference.broken, { type: 'json' }))} is not the id of a document of ${reference.target.name}`
       : []
   const isReference = reference !== undefined && !('broken' in reference)
-  const losses = walk(place, definition).flatMap(([path, { type, nullable }]) => [
-    ...(nullable ? [`${path} holds null: such a field is not there`] : []),
-    ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
-      ? [`${path} is any JSON, for its values do not tell one type: filters cannot ask about it`]
-      : []),
-  ])
+  const losses = walk(place, definition, values).flatMap(
+    ({ path, definition: { type, nullable }, isLong }) => [
+      ...(nullable ? [`${path} holds null: such a field is not there`] : []),
+      ...(isLong && !isReference
+        ? [
+            `${path} is text for all values, because some are numbers with more digits than a JSON number keeps`,
+          ]
+        : []),
+      ...(type === 'json' && (!isReference || (path !== place && path !== `${place}[]`))
+        ? [`${path} is any JSON, because its values do not tell one type: filters cannot ask about it`]
+        : []),
+    ],
+  )
   return losses.concat(broken)
 }
 
+interface Walked {
+  readonly path: string
+  readonly definition: FieldDefinition
+  /** Whether numbers became text. */
+  readonly isLong: boolean
+}
+
 /** A definition and all inside it, with their places. */
-function walk(place: string, definition: FieldDefinition): readonly (readonly [string, FieldDefinition])[] {
-  const inside =
-    definition.type === 'array'
-      ? walk(`${place}[]`, definition.items)
-      : definition.type === 'object'
-        ? Object.entries(definition.properties).flatMap(([name, one]) => walk(`${place}.${name}`, one))
-        : []
-  return [[place, definition], ...inside]
+function walk(path: string, definition: FieldDefinition, values: readonly unknown[]): readonly Walked[] {
+  const isLong =
+    definition.type === 'string' && values.some((value) => typeof value !== 'string' && value !== null)
+  const here: Walked = { path, definition, isLong }
+  if (definition.type === 'array') return [here, ...walk(`${path}[]`, definition.items, values.flat())]
+  if (definition.type !== 'object') return [here]
+  const objects = values.filter(isPlainObject)
+  return [
+    here,
+    ...Object.entries(definition.properties).flatMap(([name, one]) =>
+      walk(
+        `${path}.${name}`,
+        one,
+        objects.flatMap((object) => (Object.hasOwn(object, name) ? [object[name]] : [])),
+      ),
+    ),
+  ]
 }

@@ -1,39 +1,62 @@
-import { isObject } from '../../../json/own-properties.js'
+import { isPlainObject } from '../../../json/own-properties.js'
 import { isFieldName } from '../../../schema/names.js'
-import type { FieldDefinition } from '../../../types.js'
+import type { FieldDefinition, JsonObject } from '../../../types.js'
+import { WrittenNumber } from './extended-json.js'
+import { isIdName } from './find-targets.js'
 
-/** What all values of a field are. `null` is none of them: it is stored nowhere, as absence. */
-type Kind = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object' | 'mixed' | 'nothing'
+/** The kind of all values of a field. `null` is none of them: it is stored as absence. */
+type Kind =
+  | 'boolean'
+  | 'integer'
+  | 'number'
+  | 'long'
+  | 'string'
+  | 'timestamp'
+  | 'array'
+  | 'object'
+  | 'mixed'
+  | 'nothing'
 
 function kindOf(value: unknown): Exclude<Kind, 'mixed' | 'nothing'> {
   if (Array.isArray(value)) return 'array'
-  if (isObject(value)) return 'object'
+  if (value instanceof Date) return 'timestamp'
+  if (value instanceof WrittenNumber) return value.exact === undefined ? 'long' : kindOf(value.exact)
+  if (isPlainObject(value)) return 'object'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   return typeof value === 'boolean' ? 'boolean' : 'string'
 }
 
 function kindOfAll(values: readonly unknown[]): Kind {
   const kinds = new Set<Kind>(values.map(kindOf))
-  if (kinds.has('number')) kinds.delete('integer')
+  if (kinds.has('number') || kinds.has('long')) kinds.delete('integer')
+  if (kinds.has('long')) kinds.delete('number')
   const [kind = 'nothing', ...others] = kinds
   return others.length > 0 ? 'mixed' : kind
 }
 
-/** The definition that takes all of some values of JSON; `json` where they have no other type in common. */
-export function inferDefinition(values: readonly unknown[]): FieldDefinition {
+/**
+ * The definition that accepts all of some values of a field; `json` where they have no other type in common. Whole
+ * numbers are `number`, because the next value may have a fraction, unless the field's name is that of an id. Numbers
+ * that JSON does not hold exactly are text.
+ */
+export function inferDefinition(name: string, values: readonly unknown[]): FieldDefinition {
   const given = values.filter((value) => value !== null)
   const nullable = given.length < values.length ? { nullable: true } : {}
   const kind = kindOfAll(given)
   switch (kind) {
     case 'boolean':
-    case 'integer':
     case 'number':
     case 'string':
+    case 'timestamp':
       return { type: kind, ...nullable }
+    case 'integer':
+      return { type: isIdName(name) ? 'integer' : 'number', ...nullable }
+    case 'long':
+      return { type: 'string', ...nullable }
     case 'array':
-      return { type: 'array', items: inferItems(given.flat()), ...nullable }
+      return { type: 'array', items: inferItems(name, given.flat()), ...nullable }
     case 'object':
-      return { ...inferObject(given.filter(isObject)), ...nullable }
+      return { ...inferObject(given.filter(isPlainObject)), ...nullable }
     case 'mixed':
     case 'nothing':
       return { type: 'json', ...nullable }
@@ -43,11 +66,11 @@ export function inferDefinition(values: readonly unknown[]): FieldDefinition {
 }
 
 /** Elements are kept as they are, `null` among them. */
-function inferItems(elements: readonly unknown[]): FieldDefinition {
-  return elements.includes(null) ? { type: 'json' } : inferDefinition(elements)
+function inferItems(name: string, elements: readonly unknown[]): FieldDefinition {
+  return elements.includes(null) ? { type: 'json' } : inferDefinition(name, elements)
 }
 
-function inferObject(objects: readonly { readonly [name: string]: unknown }[]): FieldDefinition {
+function inferObject(objects: readonly JsonObject[]): FieldDefinition {
   const names = [...new Set(objects.flatMap((one) => Object.keys(one)))]
   const folded = new Set(names.map((name) => name.toLowerCase()))
   if (names.length === 0 || folded.size < names.length || !names.every(isFieldName)) return { type: 'json' }
@@ -56,8 +79,31 @@ function inferObject(objects: readonly { readonly [name: string]: unknown }[]): 
     properties: Object.fromEntries(
       names.map((name) => [
         name,
-        inferDefinition(objects.flatMap((one) => (Object.hasOwn(one, name) ? [one[name]] : []))),
+        inferDefinition(
+          name,
+          objects.flatMap((one) => (Object.hasOwn(one, name) ? [one[name]] : [])),
+        ),
       ]),
     ),
   }
 }
+
+/** The JSON that is stored of a value under its definition: a number as text where the field is text. */
+export function toStored(value: unknown, definition: FieldDefinition): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (value instanceof WrittenNumber)
+    return definition.type === 'string' ? value.text : (value.exact ?? value.text)
+  if (typeof value === 'number') return definition.type === 'string' ? String(value) : value
+  if (Array.isArray(value)) {
+    const items = definition.type === 'array' ? definition.items : ANY
+    return value.map((one) => toStored(one, items))
+  }
+  if (!isPlainObject(value)) return value
+  const properties: { readonly [name: string]: FieldDefinition } =
+    definition.type === 'object' ? definition.properties : {}
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, toStored(one, properties[name] ?? ANY)]),
+  )
+}
+
+const ANY: FieldDefinition = { type: 'json' }

@@ -1,18 +1,27 @@
 import { describe, expect, test } from 'vitest'
+import { WrittenNumber } from '../../../../src/cli/commands/import/extended-json.js'
 import { importDatabase } from '../../../../src/cli/commands/import/import-database.js'
 import { createCollectionService, createMemoryAdapter } from '../../../../src/index.js'
 import type { FieldDefinition, JsonObject } from '../../../../src/types.js'
 
-// CONTRACT.md §8, "A file of json-server"
+// CONTRACT.md §8, "Import"
+
+const importValues = (values: JsonObject) => importDatabase({ values, isJsonServer: true })
 
 const schemasOf = (database: JsonObject) =>
-  Object.fromEntries(importDatabase(database).collections.map(({ name, schema }) => [name, schema]))
+  Object.fromEntries(importValues(database).collections.map(({ name, schema }) => [name, schema]))
 
 describe('the type of a field holds all of its values', () => {
   test.each<[values: readonly unknown[], definition: FieldDefinition]>([
     [[true, false], { type: 'boolean' }],
-    [[1, 2], { type: 'integer' }],
+    [[1, 2], { type: 'number' }],
     [[1, 2.5], { type: 'number' }],
+    [[1, new WrittenNumber('9007199254740993')], { type: 'string' }],
+    [[new WrittenNumber('9007199254740993'), 2.5, null], { type: 'string', nullable: true }],
+    [[new WrittenNumber('12'), 2.5], { type: 'number' }],
+    [[new WrittenNumber('9007199254740993'), 'a'], { type: 'json' }],
+    [[new Date(0), new Date(1)], { type: 'timestamp' }],
+    [[new Date(0), 'a'], { type: 'json' }],
     [['a', '2026-01-01T00:00:00Z'], { type: 'string' }],
     [[null, 'a'], { type: 'string', nullable: true }],
     [[null], { type: 'json', nullable: true }],
@@ -20,12 +29,12 @@ describe('the type of a field holds all of its values', () => {
     [[[]], { type: 'array', items: { type: 'json' } }],
     [[['a'], []], { type: 'array', items: { type: 'string' } }],
     [[[1, null]], { type: 'array', items: { type: 'json' } }],
-    [[[[1], [2]]], { type: 'array', items: { type: 'array', items: { type: 'integer' } } }],
+    [[[[1], [2]]], { type: 'array', items: { type: 'array', items: { type: 'number' } } }],
     [
       [{ a: 1 }, { b: { c: true } }],
       {
         type: 'object',
-        properties: { a: { type: 'integer' }, b: { type: 'object', properties: { c: { type: 'boolean' } } } },
+        properties: { a: { type: 'number' }, b: { type: 'object', properties: { c: { type: 'boolean' } } } },
       },
     ],
     [[{}], { type: 'json' }],
@@ -38,7 +47,7 @@ describe('the type of a field holds all of its values', () => {
   })
 
   test('a field that some documents lack is not required', () => {
-    expect(schemasOf({ things: [{ a: 1 }, {}] })).toEqual({ things: { a: { type: 'integer' } } })
+    expect(schemasOf({ things: [{ a: 1 }, {}] })).toEqual({ things: { a: { type: 'number' } } })
   })
 })
 
@@ -75,7 +84,7 @@ describe('a field that names documents of another collection refers to them', ()
     ['postIds', 'posts', 1, { type: 'integer' }],
     ['postId', 'posts', [1], { type: 'array', items: { type: 'integer' } }],
     ['otherId', 'posts', 1, { type: 'integer' }],
-    ['paid', 'pas', 1, { type: 'integer' }],
+    ['paid', 'pas', 1, { type: 'number' }],
   ])('%s and %s, %j', (name, target, value, definition) => {
     expect(schemasOf({ [target]: posts, notes: [{ [name]: value }] }).notes?.[name]).toEqual(definition)
   })
@@ -83,7 +92,7 @@ describe('a field that names documents of another collection refers to them', ()
   test('where ids and values are texts and numbers in any mixture, of which nothing is lost', () => {
     const posts = [{ id: 1 }, { id: '2' }]
     const comments = [{ postId: '1' }, { postId: 2 }, { postId: '2' }]
-    const { collections, losses } = importDatabase({ posts, comments })
+    const { collections, losses } = importValues({ posts, comments })
     expect(collections.map(({ schema }) => schema)).toEqual([
       { id: { type: 'json' } },
       { postId: { type: 'reference', collection: 'posts' } },
@@ -92,14 +101,14 @@ describe('a field that names documents of another collection refers to them', ()
   })
 
   test('where each value is found, by its _id', () => {
-    const { documents } = importDatabase({ posts, comments: [{ postId: 2 }, { postId: 1 }, {}] })
+    const { documents } = importValues({ posts, comments: [{ postId: 2 }, { postId: 1 }, {}] })
     const [one, two] = documents.posts ?? []
     expect(documents.comments?.map(({ postId }) => postId)).toEqual([two?._id, one?._id, undefined])
   })
 })
 
 test('names that are taken or not allowed are others', () => {
-  const { collections } = importDatabase({
+  const { collections } = importValues({
     auth: [{ createdAt: 'a', _id: 1, 'a b': 1, a_b: 2, '2': 3, id: 4 }],
     'blog posts': [],
     Auth: [],
@@ -117,7 +126,7 @@ test('names that are taken or not allowed are others', () => {
 })
 
 test('what cannot be taken as it was is named', () => {
-  const { collections, losses } = importDatabase({
+  const { collections, losses } = importValues({
     $schema: './schema.json',
     version: 2,
     tags: ['a'],
@@ -131,14 +140,14 @@ test('what cannot be taken as it was is named', () => {
     'tags is a list of other values: only lists of objects, and objects, are taken',
     'posts.id does not name each document by one text or number: it is not unique here',
     'notes.authorId is not a reference: 9 is not the id of a document of authors',
-    'notes.any.list[] is any JSON, for its values do not tell one type: filters cannot ask about it',
+    'notes.any.list[] is any JSON, because its values do not tell one type: filters cannot ask about it',
     'notes.at holds null: such a field is not there',
-    'notes.at is any JSON, for its values do not tell one type: filters cannot ask about it',
+    'notes.at is any JSON, because its values do not tell one type: filters cannot ask about it',
   ])
 })
 
 test('of references in several spellings nothing is lost', () => {
-  const { collections, losses } = importDatabase({
+  const { collections, losses } = importValues({
     posts: [
       { id: 1, tagIds: [1, '2'], tagId: 1 },
       { id: 2, tagId: '2' },
@@ -216,7 +225,7 @@ const SHAPES: readonly (readonly [shape: string, database: { readonly [name: str
 ]
 
 test.each(SHAPES)('a service over a file of the shape "%s" lists the same documents', async (_, database) => {
-  const { config, documents, collections } = importDatabase(database)
+  const { config, documents, collections } = importValues(database)
   const handler = createCollectionService(config, createMemoryAdapter({ documents }), {
     production: false,
     logger: { info() {}, warn() {}, error() {} },

@@ -160,6 +160,9 @@ const ABOUT_IDENTIFIER: readonly (readonly [line: string, body: object, headers?
   ['POST /auth/register', { email: ' THEM@example.org', password: 'another secret' }],
   ['POST /auth/register', { email: THEIRS.email, password: 1 }],
   ['POST /auth/login', { email: THEIRS.email, password: 'wrong' }],
+  // Typed on a system that decomposes: NFC changes it.
+  ['POST /auth/register', { email: THEIRS.email, password: 'cafe\u0301' }],
+  ['POST /auth/login', { email: THEIRS.email, password: 'cafe\u0301' }],
   ['POST /auth/request-reset', { email: THEIRS.email }],
   ['POST /auth/request-verification', { email: THEIRS.email }],
 ]

@@ -3,6 +3,7 @@ import { createStamp } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { toPointerPart } from '../../json/pointer.js'
+import { normalise } from '../../schema/normalise.js'
 import { steadily } from '../authorize.js'
 import type { Call } from '../call.js'
 import { type Settled, whereHooked } from '../hooks.js'
@@ -18,7 +19,7 @@ import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
 export function judgeSecret({ users, secret }: AuthPlan, value: string): readonly Fault[] {
   const at = toPointerPart(secret.name)
   return users
-    .validate({ [secret.name]: value }, { isRelevant: ({ path }) => path === at })
+    .validate({ [secret.name]: normalise(secret, value) }, { isRelevant: ({ path }) => path === at })
     .map((fault) => ({ ...fault, path: '/new' }))
 }
 

@@ -1,7 +1,7 @@
 import { type IssuedSession, issueSession, type Session } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { isServiceError, ServiceError } from '../../errors.js'
-import { MAX_SECRET_BYTES } from '../../fields/types/hash.js'
+import { composeSecret, MAX_SECRET_BYTES } from '../../fields/types/hash.js'
 import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
 import { countBytes } from '../../schema/json-schema.js'
@@ -25,6 +25,13 @@ export interface SignedIn extends IssuedSession {
   readonly user: Document
 }
 
+/** An account whose secret was verified. */
+interface Verified {
+  readonly user: StoredDocument
+  /** Whether the secret is right only as it was typed: its hash is older than the rule of NFC. */
+  readonly isOnlyTyped: boolean
+}
+
 /** The credentials of a login. */
 export interface Credentials {
   readonly identifier: string
@@ -46,12 +53,12 @@ export async function login(
   const { service, store } = call
   const named = String(normalise(auth.identifier, identifier))
   const from = { identifier: named, client }
-  const user = await withRightSecret(call, auth, from, secret)
+  const { user, isOnlyTyped } = await withRightSecret(call, auth, from, secret)
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const expired = await removeExpired(store, service.clock())
   const done = { user: await showAccount(call, auth, user), ...session.issued }
   const signedIn = await store.write(() => ({ steps: [session.step, ...expired], done }))
-  await renewHash(call, auth, user, secret)
+  await renewHash(call, auth, user, { secret, isOnlyTyped })
   return signedIn
 }
 
@@ -61,12 +68,12 @@ async function withRightSecret(
   auth: AuthPlan,
   from: AttemptOrigin,
   secret: string,
-): Promise<StoredDocument> {
+): Promise<Verified> {
   let unverified: StoredDocument | undefined
-  const attempt = async (): Promise<StoredDocument> => {
-    const user = await verifySecret(call, auth, await findUser(call.store, auth, from.identifier), secret)
-    if (counts(auth, user)) return user
-    unverified = user
+  const attempt = async (): Promise<Verified> => {
+    const verified = await verifySecret(call, auth, await findUser(call.store, auth, from.identifier), secret)
+    if (counts(auth, verified.user)) return verified
+    unverified = verified.user
     throw invalidCredentials()
   }
   try {
@@ -85,13 +92,30 @@ function redeliver(call: Call, auth: AuthPlan, user: StoredDocument): void {
   behind(call, (own) => deliverToken(own, auth, { kind: 'verification', to, user }), lineOf('login', to))
 }
 
-/** The user, if there is one and this is its secret. Throws `invalid_credentials`, after one hash in any case. */
+/**
+ * The user, if there is one and this is its secret, in NFC or as it was typed. Throws `invalid_credentials`. The number of
+ * comparisons depends on the secret alone: one where NFC leaves it as it is, else two.
+ */
 export async function verifySecret(
+  call: Call,
+  auth: AuthPlan,
+  user: StoredDocument | undefined,
+  secret: string,
+): Promise<Verified> {
+  const composed = composeSecret(secret)
+  const isRight = await compareSecret(call, auth, user, composed)
+  const isTyped = composed !== secret && (await compareSecret(call, auth, user, secret))
+  if (user && (isRight || isTyped)) return { user, isOnlyTyped: !isRight }
+  throw invalidCredentials()
+}
+
+/** Compares one form of a secret with the hash of a user, or with a decoy: one hash in any case. */
+async function compareSecret(
   { deadline, service }: Call,
   auth: AuthPlan,
   user: StoredDocument | undefined,
   secret: string,
-): Promise<StoredDocument> {
+): Promise<boolean> {
   const decoy = await service.decoy()
   // A secret that cannot be stored is a wrong one: it costs as much, and is not compared with a stored hash.
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
@@ -100,8 +124,7 @@ export async function verifySecret(
   const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, deadline.signal)
   // Anything else would open an account by mistake: an object that says no is true.
   if (typeof isRight !== 'boolean') throw new TypeError('hasher.verify must resolve to true or false')
-  if (user && hash !== undefined && isRight) return user
-  throw invalidCredentials()
+  return hash !== undefined && isRight
 }
 
 /** Whose secret is verified: the caller's, and from where. */

@@ -1,23 +1,34 @@
 import { isCheaper } from '../../auth/hasher.js'
 import type { AuthPlan } from '../../config/plan.js'
+import { composeSecret, MAX_SECRET_BYTES } from '../../fields/types/hash.js'
+import { countBytes } from '../../schema/json-schema.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
 import { hashSecrets } from '../write/hash-secrets.js'
 import { readHash, replaceHash } from '../write/stored-document.js'
 import { behind } from './behind.js'
 
+/** The secret of a login, which was right. */
+export interface RightSecret {
+  readonly secret: string
+  /** Whether it is right only as it was typed, not in NFC. */
+  readonly isOnlyTyped: boolean
+}
+
 /**
- * Hashes a right secret anew, behind the answer, where its hash is cheaper than those of today (CONTRACT.md
- * §4, "Renewal"). The account keeps its stamp, and with it its sessions.
+ * Hashes a right secret again, after the answer, where its hash is cheaper than those of today, or is not that of its
+ * NFC (CONTRACT.md §4, "Renewal"). The account keeps its stamp, and with it its sessions.
  */
 export async function renewHash(
   call: Call,
   { users, secret: { name } }: AuthPlan,
   user: StoredDocument,
-  secret: string,
+  { secret, isOnlyTyped }: RightSecret,
 ): Promise<void> {
   const old = readHash(user, name)
-  if (old === undefined || !isCheaper(old, await call.service.decoy())) return
+  if (old === undefined || !(isOnlyTyped || isCheaper(old, await call.service.decoy()))) return
+  // In NFC some secrets have more bytes than bcrypt reads: their hash stays.
+  if (countBytes(composeSecret(secret)) > MAX_SECRET_BYTES) return
   behind(call, async (own) => {
     const fresh = (await hashSecrets(own, [[name, secret]])).get(name) ?? old
     await own.store.write(async () => {

@@ -1,4 +1,5 @@
 import type { Collection } from '../../config/plan.js'
+import { composeSecret } from '../../fields/types/hash.js'
 import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
@@ -6,10 +7,10 @@ import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import { invalidFor } from './rules/veil.js'
 
-/** Hashes a valid secret. Throws `overloaded`. */
+/** Hashes a valid secret, in NFC. Throws `overloaded`. */
 async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
   deadline.enter('hash')
-  const hash: unknown = await service.hasher.hash(secret, deadline.signal)
+  const hash: unknown = await service.hasher.hash(composeSecret(secret), deadline.signal)
   if (typeof hash !== 'string' || hash === '' || !isStorableText(hash))
     throw new TypeError('hasher.hash must resolve to a text that can be stored')
   return hash

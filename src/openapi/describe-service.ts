@@ -20,6 +20,8 @@ export interface ApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: readonly { readonly url: string }[]
+  /** Empty where a service has no accounts and no host that names callers; else absent. */
+  readonly security?: readonly []
   readonly paths: { readonly [path: string]: { readonly [method: string]: JsonSchema } }
   readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
 }
@@ -52,6 +54,8 @@ export function* describeInSlices(
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
+    // Says that nobody signs in: without it, linters take a forgotten scheme for the reason.
+    ...(Object.keys(securitySchemes).length > 0 ? {} : { security: [] }),
     paths: Object.fromEntries(paths) as ApiDocument['paths'],
     components: {
       ...components,

@@ -7,7 +7,7 @@ import { MAX_LEVELS } from '../query/compile-expand.js'
 import { elementOf } from '../query/condition.js'
 import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../query/operators.js'
 import type { ParameterName } from '../query/raw-query.js'
-import { describeNumber, describeTime, TEXT } from './schemas/scalars.js'
+import { describeNumber, describeTime, orNull, TEXT } from './schemas/scalars.js'
 import type { Scope } from './scope.js'
 
 /** The parameters of the query language that a route takes, for a collection (CONTRACT.md §3). */
@@ -218,8 +218,6 @@ const MEANINGS = {
 } as const
 
 const chosen = (values: readonly Scalar[]): JsonSchema => ({ enum: values })
-
-const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] })
 
 function describeOperand(type: ValueType): JsonSchema | undefined {
   switch (type) {

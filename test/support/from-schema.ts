@@ -112,7 +112,6 @@ export function createFromSchema(
     if (prefix) return fc.constantFrom(...ids.map((id) => prefix + id))
     if (String(pattern).includes('[!#-~]')) return fc.constantFrom('*', '"a"', '"a", "b"')
     if (typeof format === 'string') return BY_FORMAT[format] ?? text
-    if ((anyOf as readonly Schema[] | undefined)?.some((one) => one.format)) return times
     return anyOf ? fc.oneof(text, longText) : text
   }
   const objectOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> => {

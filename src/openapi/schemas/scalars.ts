@@ -23,12 +23,12 @@ const TIME =
   '^(?!0000|(?:0001-01-01|9999-12-31).*[+-]\\d\\d:)\\d{4}-\\d\\d-\\d\\d(?:[Tt]\\d\\d:\\d\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]\\d\\d:\\d\\d))?$'
 
 /**
- * A time as a client may give it. JSON Schema has no bounds for times; `formatMinimum` and `formatMaximum` are
- * those of ajv, which other tools ignore.
+ * A time as a client may give it, type and pattern in each branch: generators read a branch by itself. JSON Schema has no
+ * bounds for times; `formatMinimum` and `formatMaximum` are those of ajv, which other tools ignore.
  */
 export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
   notBefore === undefined && notAfter === undefined
-    ? { type: 'string', anyOf: [{ format: 'date-time' }, { format: 'date' }], pattern: TIME }
+    ? { anyOf: ['date-time', 'date'].map((format) => ({ type: 'string', format, pattern: TIME })) }
     : {
         type: 'string',
         format: 'date-time',
@@ -36,6 +36,13 @@ export const describeTime = ({ notBefore, notAfter }: JsonSchema): JsonSchema =>
         ...(notBefore === undefined ? {} : { formatMinimum: notBefore }),
         ...(notAfter === undefined ? {} : { formatMaximum: notAfter }),
       }
+
+/** The values of a schema, or `null`: one more branch where the schema is nothing but branches. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...others } = schema
+  const isBranched = Array.isArray(anyOf) && Object.keys(others).length === 0
+  return { anyOf: [...(isBranched ? anyOf : [schema]), { type: 'null' }] }
+}
 
 /** What is removed from a text, or changed in it, before it is judged. */
 interface Normalised {

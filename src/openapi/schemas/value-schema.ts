@@ -4,7 +4,7 @@ import { readSyntax } from '../../filter/pattern/syntax/read-syntax.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { holdsImmutable } from '../../schema/changes.js'
 import { printEcma } from './print-ecma.js'
-import { describeNumber, describeSecret, describeText, describeTime } from './scalars.js'
+import { describeNumber, describeSecret, describeText, describeTime, orNull } from './scalars.js'
 
 /**
  * What values are described for. `answer`: what a document shows. `create`: a new document, whose missing fields
@@ -33,7 +33,7 @@ export function describeValue(field: Field, options: ValueOptions): JsonSchema {
   // What is immutable inside cannot be removed.
   const isKept = isUpdate(use) && holdsImmutable(field)
   const isNullable = isRemovable && !isKept && use !== 'answer' && type !== 'json'
-  const described = isNullable ? { anyOf: [schema, { type: 'null' }] } : schema
+  const described = isNullable ? orNull(schema) : schema
   const texts = [definition.description, fillsDefaults(use) && !isKept ? tellDefault(field) : undefined]
   const description = texts.filter((text) => text !== undefined).join(' ')
   return description === '' ? described : { description, ...described }

@@ -96,17 +96,16 @@ function unwrap(
   resolve: Resolve,
 ): { readonly schema: JsonSchema; readonly isNullable: boolean } {
   const schema = resolve(asked)
+  const { anyOf = [], type } = schema
   // A reference, or the document that `expand` puts in its place.
-  const reference = schema.anyOf?.find((one) => one['x-collection'] !== undefined)
+  const reference = anyOf.find((one) => one['x-collection'] !== undefined)
   if (reference) return { ...unwrap(reference, resolve), isNullable: true }
-  const others = schema.anyOf?.filter(({ type }) => type !== 'null')
-  const [only] = others ?? []
-  if (only && others?.length === 1 && schema.anyOf?.length === 2)
-    return { schema: unwrap(only, resolve).schema, isNullable: true }
-  if (Array.isArray(schema.type) && schema.type.includes('null')) {
-    const types = schema.type.filter((type) => type !== 'null')
-    if (types.length === 1) return { schema: { ...schema, type: types[0] as string }, isNullable: true }
-  }
+  const others = anyOf.filter((one) => one.type !== 'null')
+  // A time, or a date, which is its midnight.
+  const [only, second] = others.filter(({ format }, i) => i === 0 || format !== 'date')
+  if (only && !second) return { ...unwrap(only, resolve), isNullable: others.length < anyOf.length }
+  if (Array.isArray(type) && type.includes('null'))
+    return { schema: { ...schema, type: type.find((one) => one !== 'null') }, isNullable: true }
   return { schema, isNullable: false }
 }
 
@@ -129,9 +128,9 @@ function kindOf(schema: JsonSchema): Kind {
   }
 }
 
-function kindOfText({ format, anyOf, maxLength }: JsonSchema): Kind {
+function kindOfText({ format, maxLength }: JsonSchema): Kind {
   if (format === 'password') return 'secret'
-  if (format === 'date-time' || anyOf?.some((one) => one.format === 'date-time')) return 'time'
+  if (format === 'date-time') return 'time'
   if (format === 'date') return 'date'
   if (format !== undefined) return 'text'
   return maxLength !== undefined && maxLength <= LONG ? 'text' : 'long'

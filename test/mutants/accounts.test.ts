@@ -106,7 +106,8 @@ const MUTANTS: readonly Mutant[] = [
     'who has the token has the secret',
     LOGIN,
     breakModule<typeof Login>((real) => ({
-      verifySecret: async (call, auth, user, secret) => user ?? real.verifySecret(call, auth, user, secret),
+      verifySecret: async (call, auth, user, secret) =>
+        user ? { user, isOnlyTyped: false } : real.verifySecret(call, auth, user, secret),
     })),
   ],
   [

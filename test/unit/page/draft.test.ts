@@ -10,11 +10,7 @@ const SCHEMA: JsonSchema = {
     open: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
     state: { anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] },
     at: {
-      anyOf: [
-        { type: 'string', format: 'date-time' },
-        { type: 'string', format: 'date' },
-        { type: 'null' },
-      ],
+      anyOf: [{ type: 'string', format: 'date-time' }, { type: 'string', format: 'date' }, { type: 'null' }],
     },
     tags: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }] },
     part: {

@@ -40,7 +40,10 @@ const config: AnyConfig = {
       schema: { members: { type: 'array', items: { type: 'string' } } },
       permissions: { '*': { create: { pick: [], set: { members: '$user.peers' } }, read: true } },
     },
-    profiles: { schema: { handle: { type: 'string', unique: true } }, permissions: { admin: true } },
+    profiles: {
+      schema: { handle: { type: 'string', unique: true }, count: { type: 'integer' } },
+      permissions: { '*': { read: { pick: ['handle', 'count'] } }, admin: true },
+    },
   },
   auth: {
     verifiedField: 'verifiedAt',
@@ -196,6 +199,17 @@ const addProfile = {
   },
 }
 
+/** A hook that counts accounts: the step that creates one changes a document that the hook has read. */
+const countAccounts = {
+  async before({ operation, api }: HookChange): Promise<HookResult | undefined> {
+    if (operation !== 'create') return undefined
+    const [profile] = await (await api(new Request('http://service.test/profiles?q[handle]=all'))).json()
+    if (!profile) return { also: [{ method: 'POST', path: '/profiles', body: { handle: 'all', count: 1 } }] }
+    const body = { count: profile.count + 1 }
+    return { also: [{ method: 'PATCH', path: `/profiles/${profile._id}`, body }] }
+  },
+}
+
 /** The answer to a request without what chance gives, and the calls before it. */
 async function ask({ send, calls, mail }: World, line: string, options: SendOptions) {
   await mail.take()
@@ -258,6 +272,20 @@ describe.each(useStorages())('in %s, an account', (_, create) => {
     const admin = { caller: { id: 'an admin', roles: ['admin'] } }
     expect((await unknown.send('GET /users/count', admin)).body.total).toBe(2)
     expect((await unknown.send('GET /profiles/count', admin)).body.total).toBe(2)
+  })
+
+  test('that a hook counts: nobody learns of it', async () => {
+    const hooks = { users: countAccounts }
+    const [known, unknown] = [await createWorld(create(), hooks), await createWorld(create(), hooks)]
+    await addUnverified(known)
+    for (const { send } of [known, unknown])
+      await send('POST /auth/register', { body: { email: MINE.email, password: 'mine' } })
+    const body = { email: THEIRS.email, password: 'another secret' }
+    const seen = await ask(known, 'POST /auth/register', { body })
+    expect(seen).toEqual(await ask(unknown, 'POST /auth/register', { body }))
+    expect(seen.before.filter((call) => call.startsWith('write'))).toEqual([
+      'write users:insert,profiles:replace',
+    ])
   })
 
   test('that is throttled: nobody learns of it, the right secret opens nothing, and no mail goes out', async () => {

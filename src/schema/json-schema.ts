@@ -25,14 +25,6 @@ const encoder = new TextEncoder()
 /** The length of a text in bytes of UTF-8. */
 export const countBytes = (text: string): number => encoder.encode(text).length
 
-/** Any character but controls, white space and those with a meaning (RFC 5322 §3.2.3, RFC 6531 §3.3). */
-const ATOM = '[^\\u0000-\\u001f\\u007f-\\u009f\\s"(),.:;<>@[\\\\\\]]'
-const LETTER = '[a-z0-9\\u00a1-\\uffff]'
-const LABEL = `${LETTER}(?:-*${LETTER})*`
-
-/** A mail address without quotes and comments, with letters outside ASCII on both sides; matched in linear time. */
-const EMAIL = new RegExp(`^${ATOM}+(?:\\.${ATOM}+)*@(?:${LABEL}\\.)+${LABEL}$`, 'i')
-
 function createAjv(verbose: boolean): Ajv {
   // Patterns run on our own engine, in linear time. ajv shares compiled patterns by what `toString` gives.
   const regExp = Object.assign(
@@ -60,7 +52,6 @@ function createAjv(verbose: boolean): Ajv {
     code: { regExp, optimize: !verbose },
   })
   addFormats.default(ajv, [...STRING_FORMATS])
-  ajv.addFormat('email', EMAIL)
   ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   // ajv's own compares a value with one after the other: a body may hold many, and a list be long.
   ajv.removeKeyword('enum')

@@ -91,7 +91,7 @@ test('a stranger cannot take a role through the plain route either', async () =>
 
 test.each<Case<[password: string]>>([
   ['eight blanks', '        '],
-  ['eight code points that look like four letters', 'e\u0301'.repeat(4)],
+  ['sixteen code points that are eight letters', 'e\u0301'.repeat(8)],
   ['72 bytes', 'a'.repeat(72)],
   ['24 letters of three bytes', '€'.repeat(24)],
 ])('a registration takes a secret of %s, and it alone opens a session', async (_what, password) => {

@@ -50,10 +50,7 @@ const fillsDefaults = (use: Use): boolean => use === 'create' || use === 'replac
 function describeType(field: Field, options: ValueOptions): JsonSchema {
   const { fieldType, definition, items, path } = field
   const { use, indexed, describeReference, describeAny } = options
-  const { format, ...plain } = fieldType.bodySchema(field)
-  // Its letters may lie outside ASCII (RFC 6531).
-  const keywords: JsonSchema =
-    format === undefined ? plain : { ...plain, format: format === 'email' ? 'idn-email' : format }
+  const keywords = fieldType.bodySchema(field)
   const isAnswer = use === 'answer'
   const { valueType } = fieldType
   switch (valueType) {

@@ -129,7 +129,11 @@ test('a secret of any characters is taken, and compared exactly, in NFC', async 
   for (const [i, password] of secrets.entries()) {
     const email = `${i}@example.com`
     expect((await post('register', { email, password })).status).toBe(201)
-    const others = [password.trim(), password.toUpperCase(), password.normalize('NFKD').replace(/\p{M}/gu, '')]
+    const others = [
+      password.trim(),
+      password.toUpperCase(),
+      password.normalize('NFKD').replace(/\p{M}/gu, ''),
+    ]
     for (const other of new Set(others.filter((one) => one !== password)))
       expect(outcome(await post('login', { email, password: other }))).toEqual([401, 'invalid_credentials'])
     for (const same of [password, password.normalize('NFD')])

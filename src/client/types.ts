@@ -229,6 +229,6 @@ export interface ClientOptions {
   readonly token?: string | undefined
   /** Sent with every request. With `prefer: 'handling=strict'` nothing is dropped: what would be is a `ClientError`. */
   readonly headers?: NonNullable<RequestInit['headers']>
-  /** Is told which properties of bodies were dropped. Default: nobody is. */
+  /** Is called with the properties of bodies that the service dropped. Default: none. */
   readonly onIgnored?: OnIgnored | undefined
 }

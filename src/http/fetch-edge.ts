@@ -14,7 +14,7 @@ export const createFetchHandler =
     try {
       const response = second === undefined ? undefined : findNodeResponse(request, second)
       if (!response) {
-        // What a host's request lacks is found before anything is done.
+        // Members that a host's request lacks are found before anything is done.
         if (!isRequest(request)) return toResponse(fail(calledWithout()), 'GET')
         const incoming = new FetchRequest(request)
         const answer = await respond(incoming)
@@ -32,7 +32,7 @@ export const createFetchHandler =
     }
   }
 
-/** What the URL of a request begins with; node's has a path alone. */
+/** The start of a request's URL; node's has a path alone. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\//i
 
 /** Whether what the handler was called with can be read as a request: whether it has what every answer depends on. */
@@ -100,7 +100,7 @@ class FetchRequest implements IncomingRequest {
   }
 }
 
-/** What tells that a client has gone; `undefined` where the host's request does not. */
+/** The signal of a client that has gone; `undefined` where the host's request has none. */
 function signalOf(request: Request): AbortSignal | undefined {
   try {
     const { signal }: { readonly signal?: Partial<AbortSignal> | null } = request

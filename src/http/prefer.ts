@@ -10,7 +10,7 @@ const PREFERENCE = new RegExp(
   'y',
 )
 
-/** What the answer to a write says that nothing of its body was dropped (RFC 7240 §3). */
+/** The header of an answer to a write of which nothing was dropped (RFC 7240 §3). */
 export const APPLIED = { 'preference-applied': 'handling=strict' } as const
 
 /**

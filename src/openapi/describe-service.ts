@@ -54,7 +54,7 @@ export function* describeInSlices(
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
-    // Says that nobody signs in: without it, linters take a forgotten scheme for the reason.
+    // States that the service has no accounts: without it, linters take a forgotten scheme for the reason.
     ...(Object.keys(securitySchemes).length > 0 ? {} : { security: [] }),
     paths: Object.fromEntries(paths) as ApiDocument['paths'],
     components: {

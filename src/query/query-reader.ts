@@ -52,7 +52,7 @@ export function createQueryReader(limits: Limits): ReadQuery {
   return (text, allowed, readable, following) => {
     const compile = (): LinkedQuery => {
       const raw = parseQueryString(text, allowed, limits)
-      // Where there is no order, the place is an event.
+      // Without an order, the place is an event.
       const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
       const event = lastEventId || after

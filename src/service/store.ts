@@ -126,7 +126,7 @@ class DeadlineStore implements Store {
       return whenReady(this.#adapter.write(all, new AskedWrite(this.#deadline, this.#caller)), (result) => {
         if (result.ok) return done
         const broken = judging[result.step - steps.length]
-        // The next attempt judges its own references anew, where the body can name them.
+        // The next attempt evaluates its own references again, where the body can name them.
         if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()
         return whenReady(broken ? undefined : judgeFailure(attempted, result), (overtaken) => {
           const written = isTrial ? [] : writtenBy(all)

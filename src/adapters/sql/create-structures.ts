@@ -29,7 +29,7 @@ export const explainStructure = (
   return takenBy(thrown) === undefined ? undefined : notUnique(structure)
 }
 
-/** The error of a table whose name somebody else has taken. */
+/** The error of a table whose name another application has taken. */
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
   return new UnusableStorage(
@@ -38,7 +38,7 @@ function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Err
   )
 }
 
-/** The error of a table of structures that somebody else has made; any other as it is. */
+/** The error of a table of structures that another application has made; any other error is returned as it is. */
 export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
   engine.lacksColumn(thrown)
     ? new UnusableStorage(

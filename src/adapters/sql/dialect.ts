@@ -22,7 +22,7 @@ export type Use = (typeof USES)[number]
 export interface SqlDialect {
   /** The placeholder of the parameter at a place, counted from 1. */
   readonly parameter: (place: number, value: Value) => string
-  /** What a service can have for itself, and the option that names it. */
+  /** The kind of place that a service can have for itself, and the option that names it. */
   readonly ownPlace: string
   /** The table of a collection. */
   readonly table: (collection: string) => string

@@ -11,7 +11,7 @@ export class UnusableStorage extends Error {
   }
 }
 
-/** What an error says; empty where it says nothing. */
+/** The message of an error; empty where it has none. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : '')
 
 /** A text property of an error; empty where it has none of this name. */

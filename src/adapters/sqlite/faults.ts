@@ -30,7 +30,7 @@ export const isExisting = (thrown: unknown): boolean => isError(thrown, / alread
 /** Whether a table lacks a column. */
 export const lacksColumn = (thrown: unknown): boolean => isError(thrown, /^no such column: /)
 
-/** What is wrong where a file cannot be opened, and what to do. */
+/** The reason why a file cannot be opened, and the advice. */
 const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
   [
     /^SQLITE_NOTADB/,

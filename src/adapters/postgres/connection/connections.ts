@@ -23,7 +23,7 @@ export interface Manner {
   /** What may be long shares half of the connections. */
   readonly mayBeLong?: boolean
   /**
-   * What writes is never cancelled, for it may be committing: it ends by itself, begins nothing more than to roll its
+   * A write is never cancelled, because it may be committing: it ends by itself, begins nothing more than to roll its
    * transaction back, and gives its connection back then.
    */
   readonly writes?: boolean

@@ -4,7 +4,7 @@ import { messageOf, UnusableStorage } from '../../sql/faults.js'
 import type { Connections } from '../connection/connections.js'
 import { codeOf, isDenied, isLost, isReadOnly, unavailable } from '../faults.js'
 
-/** What to do where a server lets nobody in. The text of the server names the database and the role. */
+/** The advice for a server that rejects connections. The text of the server names the database and the role. */
 const REFUSED: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^28/, 'correct the user and the password of the connection, or let the role in by pg_hba.conf'],
   [/^3D/, 'create the database, or correct its name in the connection'],

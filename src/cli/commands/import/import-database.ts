@@ -29,7 +29,7 @@ export interface ImportedCollection {
   readonly key?: string
 }
 
-/** What became of a file. */
+/** The result of an import. */
 export interface Imported extends Pick<Database, 'isJsonServer'> {
   readonly config: Config & { readonly $schema: string }
   /** The documents, as a seed takes them. */
@@ -208,7 +208,7 @@ interface Inferred {
   readonly definition: FieldDefinition
 }
 
-/** What is lost of a field, in words. */
+/** The losses of a field, in words. */
 function describeLosses(
   { place, values, definition }: Inferred,
   reference: BrokenReference | FoundReference | undefined,

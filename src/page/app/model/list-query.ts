@@ -19,7 +19,7 @@ export interface ListQuery {
   readonly sort: readonly { readonly path: string; readonly descending: boolean }[]
   /** The columns; `undefined` for the usual ones. */
   readonly project: readonly string[] | undefined
-  /** Where the page begins: what a `Next-Cursor` said. */
+  /** The start of the page: the value of a `Next-Cursor`. */
   readonly after: string | undefined
   readonly skip: number
   /** Parameters that the page does not use: they are sent as they are. */

@@ -35,7 +35,7 @@ export function createStore(maxBytes: number): Store {
       }
     }
   }
-  /** Not a closure of `keep`: a value holds it, and with it whatever `keep` holds. */
+  /** Not a closure of `keep`: a value holds it, and with it everything that `keep` holds. */
   const growing =
     (entry: Entry) =>
     (bytes: number): void => {

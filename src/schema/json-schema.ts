@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { isEmail } from '../fields/email.js'
 import { STRING_FORMATS } from '../fields/types/string.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
@@ -52,6 +53,7 @@ function createAjv(verbose: boolean): Ajv {
     code: { regExp, optimize: !verbose },
   })
   addFormats.default(ajv, [...STRING_FORMATS])
+  ajv.addFormat('email', isEmail)
   ajv.addFormat('timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   // ajv's own compares a value with one after the other: a body may hold many, and a list be long.
   ajv.removeKeyword('enum')

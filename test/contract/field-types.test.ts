@@ -81,8 +81,19 @@ describe('strings', () => {
     [
       'email',
       { format: 'email' },
-      ['ann@example.org', 'a.b+c@d.example.org'],
-      ['ann', 'a@', '@b', 'a b@c.org'],
+      ['ann@example.org', 'a.b+c@d.example.org', 'José@example.org', '用户@example.cn'],
+      [
+        'ann',
+        'a@',
+        '@b',
+        'a b@c.org',
+        'é@é.org',
+        'é',
+        '@é',
+        'é..a@c.org',
+        'é é@c.org',
+        `${'é'.repeat(33)}@c.org`,
+      ],
       'wrong_format',
     ],
     [

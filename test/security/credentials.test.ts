@@ -67,7 +67,24 @@ test.each<Case<[body: object, faults: object]>>([
     'n＠x.co',
     'n@x。co',
     'ı@x.co',
-    'é@x.co',
+    'İ@x.co',
+    'i\u0307@x.co',
+    '\u212a@x.co',
+    '\u2126@x.co',
+    'ſ@x.co',
+    'ａ@x.co',
+    '\ue000@x.co',
+    '😀@x.co',
+    '1\u20e3@x.co',
+    'é\u034f@x.co',
+    'é\ufe0f@x.co',
+    'é\u0301\u0301@x.co',
+    '\u0301é@x.co',
+    '\u3164@x.co',
+    'pаypal@x.co',
+    'οа@x.co',
+    '1אב@x.co',
+    `${'é'.repeat(33)}@x.co`,
     'e\u0301@x.co',
     'n@x.co,m@x.co',
     'n@x.co\u0000',
@@ -107,6 +124,28 @@ test.each<Case<[body: object, faults: object]>>([
   const sent = await own.refuse('POST /auth/register', INVALID_BODY, { raw: proto })
   expect(faultsOf(sent)).toEqual(faults)
   expect(hashed).toEqual([])
+})
+
+test.each([
+  'é@x.co',
+  'müller@example.de',
+  '用户@example.cn',
+  'पंकज@example.in',
+  'иван@example.ru',
+  'דוד-1@example.il',
+])('a registration takes the identifier %s', async (email) => {
+  const own = await attack()
+  const { status, body } = await own.send('POST /auth/register', register({ email: email.toUpperCase() }))
+  expect([status, body.user?.email ?? body]).toEqual([201, email])
+})
+
+test('a login with a letter that case mapping merges with one of ASCII is that of an unknown account', async () => {
+  const own = await attack()
+  expect((await own.send('POST /auth/register', register({ email: 'kim@x.co' }))).status).toBe(201)
+  await own.refuse('POST /auth/login', INVALID_CREDENTIALS, {
+    body: { email: '\u212aim@x.co', password: LONG_ENOUGH },
+  })
+  expect((await own.send('POST /auth/login', register({ email: 'KIM@x.co' }))).status).toBe(200)
 })
 
 test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('%s is no way to register', async (method) => {

@@ -38,7 +38,10 @@ const times = fc.constantFrom(
 )
 
 const BY_FORMAT: { readonly [format: string]: fc.Arbitrary<string> } = {
-  email: fc.emailAddress(),
+  'idn-email': fc.oneof(
+    fc.emailAddress(),
+    fc.constantFrom('JOSÉ@example.org', '用户@example.cn', 'Δήμος@example.gr'),
+  ),
   uri: fc.webUrl(),
   uuid: fc.uuid(),
   date: times,

@@ -14,7 +14,11 @@ interface Bounded {
   readonly compare: (a: string, b: string) => number | undefined
 }
 
-const FORMATS = fullFormats as { readonly [name: string]: Format }
+/** Formats by name; that of RFC 6531 is the older one's over the same text with each letter outside ASCII as an `x`. */
+const FORMATS: { readonly [name: string]: Format } = {
+  ...(fullFormats as { readonly [name: string]: Format }),
+  'idn-email': (value) => (fullFormats.email as RegExp).test(value.replace(/[^\0-\u007f]/gu, 'x')),
+}
 
 function hasFormat(format: string, value: string): boolean {
   const known = FORMATS[format]

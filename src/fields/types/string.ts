@@ -2,6 +2,7 @@ import type { Scalar } from '../../filter/filter.js'
 import { parsePattern } from '../../filter/pattern/parse-pattern.js'
 import { PatternFault } from '../../filter/pattern/syntax/read-syntax.js'
 import { isStorableText } from '../../json/domain.js'
+import { lowerEmail } from '../email.js'
 import type { DefinitionCheck, DefinitionOf, FieldType, OperandFault } from '../field-type.js'
 import { choice, examples, filled, flag, lengths, pickKeywords, text } from '../schema-parts.js'
 
@@ -69,11 +70,12 @@ function checkPattern({ pattern }: DefinitionOf<'string'>, { refuse }: Definitio
   }
 }
 
-function compileNormalise({ trim, lowercase }: DefinitionOf<'string'>): (value: unknown) => unknown {
+function compileNormalise({ trim, lowercase, format }: DefinitionOf<'string'>): (value: unknown) => unknown {
   if (!trim && !lowercase) return (value) => value
+  const lower = format === 'email' ? lowerEmail : (text: string) => text.toLowerCase()
   return (value) => {
     if (typeof value !== 'string') return value
     const trimmed = trim ? value.trim() : value
-    return lowercase ? trimmed.toLowerCase() : trimmed
+    return lowercase ? lower(trimmed) : trimmed
   }
 }

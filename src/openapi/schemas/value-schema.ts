@@ -50,7 +50,10 @@ const fillsDefaults = (use: Use): boolean => use === 'create' || use === 'replac
 function describeType(field: Field, options: ValueOptions): JsonSchema {
   const { fieldType, definition, items, path } = field
   const { use, indexed, describeReference, describeAny } = options
-  const keywords = fieldType.bodySchema(field)
+  const { format, ...plain } = fieldType.bodySchema(field)
+  // JSON Schema has a format of its own for addresses with letters outside ASCII.
+  const keywords: JsonSchema =
+    format === undefined ? plain : { ...plain, format: format === 'email' ? 'idn-email' : format }
   const isAnswer = use === 'answer'
   const { valueType } = fieldType
   switch (valueType) {

@@ -146,7 +146,7 @@ function Input(props: InputProps) {
           {...common}
           value={text}
           inputMode={
-            field.schema.format === 'email' ? 'email' : field.schema.format === 'uri' ? 'url' : 'text'
+            field.schema.format === 'idn-email' ? 'email' : field.schema.format === 'uri' ? 'url' : 'text'
           }
         />
       )

@@ -1,5 +1,10 @@
 // Accounts of Better Auth (passwords, passkeys, two factors, OAuth, organisations) decide who calls. The service has
 // none of its own then. To run it in Express: PORT=3000 npx tsx better-auth.ts · in Hono: HONO_PORT=3000 npx tsx …
+//
+// npm install better-auth@1.7.6 @better-auth/passkey@1.7.6 @better-auth/core@1.7.6
+//
+// @better-auth/passkey asks for exact versions of packages that newer releases of better-auth and @better-auth/core
+// have left (`npm error ERESOLVE`), so all three need the version of the passkey.
 import { passkey } from '@better-auth/passkey'
 import { serve } from '@hono/node-server'
 import { betterAuth } from 'better-auth'

@@ -28,12 +28,12 @@ const TSX = 'tsx@4.23.15'
 const EXPRESS_4 = ['express@4.21.2', TSX]
 const EXPRESS_5 = ['express@5.3.0', 'express-session@1.19.0', 'cookie-session@2.1.1', TSX]
 const HONO = ['hono@4.13.19', '@hono/node-server@2.1.8', TSX]
-// A passkey wants its neighbours in exact versions.
-const BETTER_AUTH = [
-  ...['better-auth@1.7.6', '@better-auth/passkey@1.7.6', '@better-auth/core@1.7.6'],
-  ...['@better-auth/utils@0.4.2', '@better-fetch/fetch@1.3.2', 'better-call@1.4.0'],
-]
 const MAIL = ['nodemailer@10.6.0', 'smtp-server@3.21.6']
+const ADMIN = [
+  ...['react-admin@5.15.4', '@refinedev/core@5.0.12', 'react@19.3.1', 'react-dom@19.3.1'],
+  ...['@types/react@19.3.0'],
+  TSX,
+]
 const OPENTELEMETRY = [
   ...['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace-base@2.12.0'],
   '@opentelemetry/context-async-hooks@2.12.0',
@@ -325,7 +325,9 @@ async function useHono() {
 const BETTER_AUTH_PORTS = { Express: 'PORT', Hono: 'HONO_PORT' }
 
 async function useAccountsOfOthers() {
-  const packages = [...BETTER_AUTH, 'express@5.3.0', '@types/express@5.0.6', ...HONO, NODE_TYPES]
+  // The line that the example names must work.
+  const [, line] = /^\/\/ npm install (.+)$/m.exec(await readFile(join(examples, 'better-auth.ts'), 'utf8'))
+  const packages = [...line.split(' '), 'express@5.3.0', '@types/express@5.0.6', ...HONO, NODE_TYPES]
   const project = await create('better-auth', { packages })
   await copy(project, 'better-auth.ts')
   await check('Better Auth: types of better-auth.ts', () =>
@@ -670,6 +672,22 @@ async function useLiveLists() {
   })
 }
 
+/** Data providers of admin frameworks, over a service in one process with them. */
+async function useAdmins() {
+  const titles = { 'react-admin': 'react-admin: react-admin.ts', refine: 'refine: refine.ts' }
+  if (!isWanted(...Object.values(titles))) return
+  const project = await create('admins', { packages: ADMIN })
+  await copy(project, 'react-admin.ts', 'refine.ts')
+  for (const file of ['admins.mjs', 'expect.mjs'])
+    await cp(join(root, 'test', 'examples', file), join(project, file))
+  for (const [name, title] of Object.entries(titles)) {
+    await check(title, async () => {
+      await checkTypes(project, [`${name}.ts`])
+      await runSound(process.execPath, [tsx, 'admins.mjs', name], { cwd: project, seconds: 60 })
+    })
+  }
+}
+
 async function useRunners() {
   await check('vitest: unit-test.test.ts and custom-adapter.ts with the kit', async () => {
     const project = await create('vitest', { packages: VITEST })
@@ -753,6 +771,8 @@ async function useCompiler() {
     'better-auth.ts',
     'deliver-mail.ts',
     'opentelemetry.ts',
+    'react-admin.ts',
+    'refine.ts',
     'tanstack-db.ts',
     ...Object.values(SERVERS).map(({ file }) => file),
   ]
@@ -818,6 +838,7 @@ try {
   await useServers()
   await useBundlers()
   await useLiveLists()
+  await useAdmins()
   await useRunners()
   await useWorker()
   await useCompiler()

@@ -10,7 +10,7 @@ const literal = (text: unknown): string => String(text).replace(/[\\^$.*+?()[\]{
 const anyCase = ($regex: string) => ({ $regex, $options: 'i' })
 
 /** What the service has for each operator. It has none that negates a text search. */
-const OPERATORS: Record<string, ((value: never) => Entries) | undefined> = {
+const OPERATORS: Record<string, ((value: unknown) => Entries) | undefined> = {
   eq: ($eq) => ({ $eq }),
   ne: ($ne) => ({ $ne }),
   lt: ($lt) => ({ $lt }),
@@ -21,7 +21,10 @@ const OPERATORS: Record<string, ((value: never) => Entries) | undefined> = {
   nin: ($nin) => ({ $nin }),
   null: () => ({ $exists: false }),
   nnull: () => ({ $exists: true }),
-  between: ([$gte, $lte]) => ({ $gte, $lte }),
+  between: (range) => {
+    const [$gte, $lte] = range as readonly unknown[]
+    return { $gte, $lte }
+  },
   contains: (text) => anyCase(literal(text)),
   containss: (text) => ({ $regex: literal(text) }),
   startswith: (text) => anyCase(`^${literal(text)}`),
@@ -48,7 +51,7 @@ function toFilter(filters: readonly CrudFilter[]): Entries {
     else {
       const write = OPERATORS[filter.operator]
       if (!write || !('field' in filter)) throw new TypeError(`filters: no operator ${filter.operator}`)
-      add(q, { [nameOf(filter.field)]: write(filter.value as never) })
+      add(q, { [nameOf(filter.field)]: write(filter.value) })
     }
   }
   return q

@@ -3,6 +3,7 @@ import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
 import { createToken } from './auth/token.js'
 import { compileConfig } from './config/compile-config.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
+import { readFills } from './config/options/fills.js'
 import { isSilencing, readSilences } from './config/silences.js'
 import type { Consumer } from './consumers.js'
 import type { CollectionHooks, OptionsFor } from './hooks.js'
@@ -15,7 +16,7 @@ import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
-import type { CollectionName } from './infer/collections.js'
+import type { CollectionName, FilledBy } from './infer/collections.js'
 import { createDescribe } from './openapi/create-describe.js'
 import { attachSessions } from './service/accounts/sessions.js'
 import { createThrottle } from './service/accounts/throttle/throttle.js'
@@ -60,11 +61,12 @@ import type { Caller, Config, Handler, JsonObject, ServiceOptions } from './type
 export function createCollectionService<
   const C extends Config | { readonly [key: string]: unknown },
   K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
+  F = { readonly [N in CollectionName<C>]: never },
 >(
   config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
-  options: OptionsFor<NoInfer<C>, K> = {},
-): Handler<C> {
+  options: OptionsFor<NoInfer<C>, K, F> = {},
+): Handler<FilledBy<C, F>> {
   return assembleService(config, adapter, options, AS_IT_IS)
 }
 
@@ -72,7 +74,7 @@ const AS_IT_IS = (service: Service): Service => service
 
 /** The same of a service that `adjust` has changed: of one that says how it judges. */
 export function assembleService<C>(
-  config: C,
+  config: unknown,
   adapter: StorageAdapter,
   options: ServiceOptions & { readonly [own in 'hooks' | 'consumers']?: JsonObject },
   adjust: (service: Service) => Service,
@@ -91,6 +93,7 @@ export function assembleService<C>(
     hasAuthenticate,
     hasDeliver: deliver !== undefined || !isReadable,
     hasLog: typeof adapter?.changes === 'function',
+    ...(isReadable ? { fills: readFills(options.hooks) } : {}),
     faults,
   })
   const logger = createLogger(options.logger)

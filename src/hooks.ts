@@ -1,6 +1,7 @@
 import type { Consumer } from './consumers.js'
 import { type Fault, REFUSAL_STATUSES, type RefusalStatus, ServiceError } from './errors.js'
 import type { CollectionName, DocumentOf, UpdateBodyOf } from './infer/collections.js'
+import type { Flat } from './infer/fields.js'
 import type { Caller, JsonObject, MaybePromise, ServiceOptions } from './types.js'
 
 /**
@@ -24,13 +25,34 @@ interface ChangeContext<C> {
   readonly signal: AbortSignal
 }
 
+/** A document that may lack the fields `F`. */
+type Lacking<D, F> = [F] extends [never]
+  ? D
+  : Flat<
+      { readonly [K in keyof D as K extends F ? never : K]: D[K] } & {
+        readonly [K in keyof D as K extends F ? K : never]?: D[K]
+      }
+    >
+
+/** What the compiler has found of a type; `unknown` where it found nothing. */
+type Known<F> = unknown extends F ? never : F
+
+/** The names of the fields that each document has. */
+type NameThere<D> = string extends keyof D
+  ? string
+  : { [K in keyof D & string]-?: object extends Pick<D, K> ? never : K }[keyof D & string]
+
 /**
  * A write that was judged and will be made next. The documents are whole, whatever the caller may read, but
- * for hashes; they are frozen.
+ * for hashes; they are frozen. A new one may lack the fields `F`, which its hook fills.
  */
-export type HookChange<C = unknown, N extends CollectionName<C> = CollectionName<C>> = ChangeContext<C> &
+export type HookChange<
+  C = unknown,
+  N extends CollectionName<C> = CollectionName<C>,
+  F = never,
+> = ChangeContext<C> &
   (
-    | { readonly operation: 'create'; readonly before: null; readonly after: DocumentOf<C, N> }
+    | { readonly operation: 'create'; readonly before: null; readonly after: Lacking<DocumentOf<C, N>, F> }
     | {
         readonly operation: 'update'
         readonly before: DocumentOf<C, N>
@@ -60,15 +82,33 @@ export interface HookResult<C = unknown, N extends CollectionName<C> = Collectio
   readonly also?: readonly HookOperation[]
 }
 
-/** The hooks of one collection. */
-export interface CollectionHooks<C = unknown, N extends CollectionName<C> = CollectionName<C>> {
+/** The hooks of one collection, of which `before` fills the fields `F`. */
+export interface CollectionHooks<C = unknown, N extends CollectionName<C> = CollectionName<C>, F = never> {
+  /**
+   * Required fields that `before` fills: a new document need not have them before it was asked, and must have them then
+   * (CONTRACT.md §9, "Before a write").
+   */
+  readonly fills?: readonly (F & NameThere<DocumentOf<C, N>>)[]
   /**
    * Is called for each document that a request creates, changes or deletes, after the write was judged and
    * before it is made (CONTRACT.md §9, "Before a write"). It may run again when somebody came first, so it has
    * no effects of its own. It refuses the write with `refuse`; whatever else it throws is a 500.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
-  readonly before: (change: HookChange<C, N>) => MaybePromise<HookResult<C, N> | undefined | void>
+  readonly before: [N] extends [never]
+    ? never
+    : // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
+      (change: HookChange<C, N, Known<F>>) => MaybePromise<HookResult<C, N> | undefined | void>
+}
+
+/** Hooks of a configuration whose type is not known, by collection. */
+export interface AnyHooks {
+  readonly [collection: string]:
+    | {
+        readonly fills?: readonly string[]
+        // As a method it takes a function of whatever change.
+        before(change: HookChange): unknown
+      }
+    | undefined
 }
 
 /**
@@ -78,9 +118,10 @@ export interface CollectionHooks<C = unknown, N extends CollectionName<C> = Coll
 export interface OptionsFor<
   C,
   K extends { readonly [name: string]: CollectionName<C> } = { readonly [name: string]: CollectionName<C> },
+  F = { readonly [N in CollectionName<C>]: never },
 > extends ServiceOptions {
   /** What runs before writes, by collection. */
-  readonly hooks?: { readonly [N in CollectionName<C>]?: CollectionHooks<C, N> }
+  readonly hooks?: { readonly [P in keyof F]?: CollectionHooks<C, P & CollectionName<C>, F[P]> }
   /** What is told of changes after they were made, each under a name that it keeps. */
   readonly consumers?: { readonly [P in keyof K]?: Consumer<C, K[P]> }
 }

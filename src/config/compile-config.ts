@@ -24,6 +24,7 @@ import { DEFAULT_LIMITS } from './defaults.js'
 import { warnOfIdleKeys } from './find-idle.js'
 import { findWarnings } from './find-warnings.js'
 import { createVariableJudge, withoutClaims } from './judge-variable.js'
+import { type Fills, judgeFills, selectFills } from './options/fills.js'
 import type { Collection, ConfigWarning, LoggedPlan, ServicePlan } from './plan.js'
 import { compileReferences } from './references/compile-references.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
@@ -39,6 +40,10 @@ export interface CompileOptions {
   readonly hasDeliver?: boolean
   /** Whether the storage can keep a log of changes. Default true. */
   readonly hasLog?: boolean
+  /** The fields that hooks fill. Default: none. */
+  readonly fills?: Fills
+  /** Whether a name among them that no hook can fill is a fault. Default true. */
+  readonly judgesFills?: boolean
   /** The faults of the host's adapter and options. */
   readonly faults?: readonly ConfigFault[]
 }
@@ -61,10 +66,19 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     Object.entries(written).map(([name, collection]) => {
       const { roleField = null, verifiedField = null, requireVerified = false } = name === USERS ? auth : {}
       const own = { roleField, verifiedField, requireVerified }
-      const context = { judgeVariable, claims, parsePattern, isUnsure, ...own }
+      const context = {
+        judgeVariable,
+        claims,
+        parsePattern,
+        isUnsure,
+        ...own,
+        fills: options.fills?.get(name),
+      }
       return [name, compileCollection(name, collection, report.at('collections').at(name), context)]
     }),
   )
+  const { fills, judgesFills = true } = options
+  if (fills && judgesFills) faults.push(...judgeFills(fills, collections, faults))
   checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
   const limits = { ...DEFAULT_LIMITS, ...config.limits }
   const read = compileClaims(
@@ -114,13 +128,14 @@ interface CollectionContext
   extends Pick<RuleScope, 'judgeVariable' | 'claims' | 'parsePattern' | 'roleField' | 'verifiedField'> {
   readonly isUnsure: IsUnsure
   readonly requireVerified: boolean
+  readonly fills: readonly string[] | undefined
 }
 
 function compileCollection(
   name: string,
   config: CollectionConfig,
   report: ConfigReport,
-  { isUnsure, requireVerified, ...context }: CollectionContext,
+  { isUnsure, requireVerified, fills, ...context }: CollectionContext,
 ): Collection {
   const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
@@ -145,6 +160,7 @@ function compileCollection(
     permissions,
     parsePattern: context.parsePattern,
     validate,
+    fills: selectFills(fields, fills),
     roleField: context.roleField,
     verifiedField: context.verifiedField,
     storage: permissions.read.get(OWNER)

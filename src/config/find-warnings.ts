@@ -93,6 +93,7 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
     const isFilled =
       !definition.required ||
       ('default' in definition && definition.default !== undefined) ||
+      collection.fills.has(name) ||
       credentials.includes(name) ||
       rules.some((rule) => rule.set.has(name) || includesProperty(rule.properties, name))
     if (!isFilled)

@@ -23,6 +23,8 @@ export interface Collection {
   /** Reads patterns and keeps the compiled ones; all collections share it. */
   readonly parsePattern: ParsePattern
   readonly validate: BodyValidator
+  /** The names of the required fields that a hook fills: a new document may lack them until the hook was asked. */
+  readonly fills: ReadonlySet<string>
   /** The name of the role field; `null` for every collection but `users`. */
   readonly roleField: string | null
   /** The name of the field that the service alone writes; `null` for every collection but `users`. */

@@ -75,13 +75,27 @@ type VerifiedField<C> = C extends { readonly auth: { readonly verifiedField: inf
 /** A schema without the fields that no body has. */
 type GivenIn<S, Ours> = [Ours] extends [never] ? S : { readonly [K in keyof S as Exclude<K, Ours>]: S[K] }
 
-/** The types of a collection; `Common` are references of all collections, `Ours` the fields that no body has. */
-type TypesOf<C, Common, Ours> = C extends { readonly schema: infer S }
+/** A configuration of a service whose hooks fill the fields `F`, by collection. */
+export type FilledBy<C, F> = keyof FilledIn<F> extends never ? C : C & { readonly '~fills': FilledIn<F> }
+
+/** The collections of which hooks fill fields; where nothing is filled, the compiler has found nothing. */
+type FilledIn<F> = {
+  readonly [P in keyof F as unknown extends F[P] ? never : [F[P]] extends [never] ? never : P]: F[P]
+}
+
+/** The names of the fields of a collection that a hook fills. */
+type FillOf<C, K> = C extends { readonly '~fills': infer F } ? (K extends keyof F ? F[K] : never) : never
+
+/**
+ * The types of a collection; `Common` are references of all collections, `Ours` the fields that no body has, `Fill` those that
+ * a hook fills.
+ */
+type TypesOf<C, Common, Ours, Fill> = C extends { readonly schema: infer S }
   ? IsWide<S> extends true
     ? LooseCollection
     : {
         readonly document: Flat<{ readonly _id: string } & ShownFields<S> & SystemFields & Undeclared<C>>
-        readonly create: Flat<GivenFields<GivenIn<S, Ours>, SetName<C>> & Undeclared<C>>
+        readonly create: Flat<GivenFields<GivenIn<S, Ours>, SetName<C> | Fill> & Undeclared<C>>
         readonly update: Flat<PatchFields<GivenIn<S, Ours>> & Undeclared<C>>
         readonly references: { readonly [P in ReferencePair<S> as P[0]]: P[1] } & Common
       }
@@ -142,18 +156,24 @@ type IsConfig<C> = C extends { readonly collections: infer N }
   : false
 
 /**
- * The types of all collections, by name: derived from a configuration's type, or `C` itself where it is such
- * a map, as `collection-service types` prints it. Otherwise nothing is known of the collections.
+ * The types of all collections, by name: derived from the type of a configuration, or of a service, which also knows what its
+ * hooks fill; or `C` itself where it is such a map, as `collection-service types` prints it. Otherwise nothing is known of the
+ * collections.
  */
-export type CollectionsOf<C> = unknown extends C
-  ? LooseCollections
-  : IsConfig<C> extends true
+export type CollectionsOf<C> = TypedCollectionsOf<ConfigIn<C>>
+
+/** The configuration of a service, or what was given. */
+type ConfigIn<C> = '~config' extends keyof C ? Exclude<C['~config'], undefined> : C
+
+type TypedCollectionsOf<C> =
+  IsConfig<C> extends true
     ? C extends { readonly collections: infer N }
       ? {
           readonly [K in keyof N as K & NameOf<N>]: TypesOf<
             N[K],
             CreatedBy<C>,
-            K extends 'users' ? VerifiedField<C> : never
+            K extends 'users' ? VerifiedField<C> : never,
+            FillOf<C, K>
           > &
             AccountOf<C, K, N[K]>
         }

@@ -1,3 +1,5 @@
+import { HOOKS } from '../config/options/check-options.js'
+import type { AnyHooks } from '../hooks.js'
 import { BOOLEAN, type Expectations } from '../options.js'
 
 /** What a configuration alone does not say about its callers (CONTRACT.md §8). */
@@ -6,7 +8,9 @@ export interface InsightOptions {
   readonly authenticate?: boolean
   /** Whether what production refuses is a fault. Default false. */
   readonly production?: boolean
+  /** The hooks of the service, as its option: what they say that they fill. A request that is explained asks them. */
+  readonly hooks?: AnyHooks
 }
 
 /** What each of them must be. */
-export const INSIGHT_OPTIONS: Expectations = { authenticate: BOOLEAN, production: BOOLEAN }
+export const INSIGHT_OPTIONS: Expectations = { authenticate: BOOLEAN, production: BOOLEAN, hooks: HOOKS }

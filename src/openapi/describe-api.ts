@@ -1,6 +1,8 @@
 import { compileConfig } from '../config/compile-config.js'
-import { BASE_PATH } from '../config/options/check-options.js'
+import { BASE_PATH, HOOKS, judgeHooks } from '../config/options/check-options.js'
+import { readFills } from '../config/options/fills.js'
 import { ConfigError } from '../errors.js'
+import type { AnyHooks } from '../hooks.js'
 import { checkCaller } from '../http/identify.js'
 import { ANY, BOOLEAN, requireOptions } from '../options.js'
 import type { KnownCaller } from '../permissions/caller.js'
@@ -21,11 +23,13 @@ export interface ApiOptions {
   readonly deliver?: boolean
   /** Default `""`. */
   readonly basePath?: string
+  /** The hooks of the service, as its option: what they fill, a body need not give. Default: none. */
+  readonly hooks?: AnyHooks
 }
 
 const OPTIONS = {
   ...{ authenticate: BOOLEAN, production: BOOLEAN, accounts: BOOLEAN, deliver: BOOLEAN },
-  ...{ caller: ANY, basePath: BASE_PATH },
+  ...{ caller: ANY, basePath: BASE_PATH, hooks: HOOKS },
 }
 
 /**
@@ -44,7 +48,10 @@ export function describeApi(
 ): ApiDocument {
   requireOptions(options, OPTIONS)
   const { caller, authenticate = false, production = false, basePath = '' } = options
-  const plan = compileConfig(config, { production, hasAuthenticate: authenticate })
+  const plan = compileConfig(config, {
+    ...{ production, hasAuthenticate: authenticate },
+    ...{ fills: readFills(options.hooks), faults: judgeHooks(options, config) },
+  })
   const accounts = authenticate && options.accounts !== true ? null : plan.auth
   const delivers = options.deliver ?? (accounts?.verified ?? null) !== null
   const document = describeService(
@@ -53,7 +60,7 @@ export function describeApi(
       deliver: delivers ? () => {} : undefined,
       page: undefined,
       hasHost: authenticate,
-      hasHooks: false,
+      hasHooks: options.hooks !== undefined,
     },
     caller === undefined ? undefined : readCaller(caller),
     basePath.replace(/\/+$/, ''),

@@ -93,7 +93,7 @@ const NAMES: Expectation = [
 /** What a request brings along, and where it is asked; who asks for what was said before. */
 const BROUGHT = {
   ...{ body: ANY, headers: ANY, documents: ANY, now: ANY },
-  ...{ ignored: ANY, authenticate: ANY, production: ANY },
+  ...{ ignored: ANY, authenticate: ANY, production: ANY, hooks: ANY },
 }
 
 function ask(
@@ -104,9 +104,10 @@ function ask(
 ): Promise<Explanation> {
   const [fault] = judgeOptions(options, BROUGHT)
   if (fault) throw new TypeError(`${fault.path || 'options'} ${fault.message}`)
-  const { ignored, authenticate = false, production = false, ...request } = options
+  const { ignored, authenticate = false, production = false, hooks, ...request } = options
   requireOptions({ ignored }, { ignored: NAMES })
-  return explain(config, { caller, method, path, ...request }, { authenticate, production })
+  const own = { authenticate, production, ...(hooks === undefined ? {} : { hooks }) }
+  return explain(config, { caller, method, path, ...request }, own)
 }
 
 /** The header does not name all that was dropped, and a batch tells it with each of its results. */

@@ -24,6 +24,9 @@ export const BASE_PATH: Expectation = [
   'a path like "/api"',
 ]
 
+/** Hooks by collection. */
+export const HOOKS: Expectation = [isPlainObject, 'a plain object of hooks by collection']
+
 /** The name of a header (RFC 9110 §5.1). A `*` would not be one name. */
 const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/
 const isHeaderName = (value: unknown): boolean => typeof value === 'string' && HEADER_NAME.test(value)
@@ -56,7 +59,7 @@ const OPTIONS: Expectations = {
   deliver: [isFunction, 'a function of a delivery'],
   background: [isFunction, 'a function of a promise'],
   observe: [isFunction, 'a function of an event'],
-  hooks: [isPlainObject, 'a plain object of hooks by collection'],
+  hooks: HOOKS,
   page: [isPage, 'what createPage of collection-service/page gives'],
   consumers: [isPlainObject, 'a plain object of consumers by name'],
 }
@@ -107,8 +110,16 @@ const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
         },
       ]
 
+const isHook = (hook: unknown): boolean =>
+  isObject(hook) &&
+  isFunction(hook.before) &&
+  (hook.fills === undefined || isListOf(hook.fills, (name) => typeof name === 'string')) &&
+  Object.keys(hook).every((name) => HOOK_MEMBERS.includes(name))
+
+const HOOK_MEMBERS: readonly string[] = ['fills', 'before']
+
 /** The faults of hooks: each is for a collection, and has the members of a hook. */
-function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
+export function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
   const hooks = isObject(options) ? options.hooks : undefined
   if (!isObject(hooks)) return []
   const collections = isObject(config) && isObject(config.collections) ? Object.keys(config.collections) : []
@@ -118,8 +129,9 @@ function judgeHooks(options: unknown, config: unknown): readonly ConfigFault[] {
       return [{ path, message: `names no collection${suggest(name, collections)}` }]
     }
     if (hook === undefined) return []
-    const isHook = isObject(hook) && isFunction(hook.before) && Object.keys(hook).join() === 'before'
-    return isHook ? [] : [{ path, message: 'must be { before } with a function of a change' }]
+    const message =
+      'must be { before }, a function of a change, or { fills, before } with an array of the names of required fields'
+    return isHook(hook) ? [] : [{ path, message }]
   })
 }
 

@@ -63,8 +63,12 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
       check(scope, (code, pointer, message, mend) => findings.push(create(code, pointer, message, { mend })))
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
+    // A configuration with faults says nothing of the hooks.
+    if (thrown.faults.every(({ path }) => path.startsWith('options.'))) throw thrown
     // What else there may be is not known before these are corrected.
-    return thrown.faults.map(({ path, message }) => create('invalid_config', path, message))
+    return thrown.faults
+      .filter(({ path }) => !path.startsWith('options.'))
+      .map(({ path, message }) => create('invalid_config', path, message))
   }
   const silences = readSilences(config)
   const unused = silences.flatMap((silence, i) =>

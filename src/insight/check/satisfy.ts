@@ -101,7 +101,7 @@ function roomOf(field: Field, situation: Situation): Room {
   }
   const room: Room = {
     ...empty,
-    mayBeMissing: !isAlwaysThere(path, situation.paths) && situation.there?.has(path) !== true,
+    mayBeMissing: !isAlwaysThere(path, situation) && situation.there?.has(path) !== true,
     mayBeThere: true,
     only:
       'enum' in definition && definition.enum
@@ -121,11 +121,14 @@ function roomOf(field: Field, situation: Situation): Room {
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value)
 
 /** Whether a field is required, and all around it. */
-const isAlwaysThere = (path: string, paths: Situation['paths']): boolean =>
-  SYSTEM.includes(path) ||
-  path
-    .split('.')
-    .every((_, i, names) => paths.get(names.slice(0, i + 1).join('.'))?.definition.required === true)
+const isAlwaysThere = (path: string, { paths, lacking }: Situation): boolean => {
+  const names = path.split('.')
+  const isRequired = (_: string, i: number): boolean =>
+    paths.get(names.slice(0, i + 1).join('.'))?.definition.required === true
+  return (
+    SYSTEM.includes(path) || (names.every(isRequired) && !names.slice(0, 1).some((top) => lacking?.has(top)))
+  )
+}
 
 /** Takes from the room of a field what a demand excludes. */
 function narrow(room: Room, field: Field, demand: Demand): void {

@@ -10,6 +10,8 @@ export interface Situation {
   readonly fixed?: ReadonlyMap<string, unknown>
   /** Paths of objects of which only a part is known, but that they are there. */
   readonly there?: ReadonlySet<string>
+  /** Top-level names that the document may lack though they are required. */
+  readonly lacking?: ReadonlySet<string>
   /** Whether a variable stands for nothing, as `$user` for the anonymous. */
   readonly isLacking?: (variable: string) => boolean
 }

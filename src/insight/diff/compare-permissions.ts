@@ -1,9 +1,13 @@
+import { judgeHooks } from '../../config/options/check-options.js'
+import { judgeFills, readFills } from '../../config/options/fills.js'
+import { ConfigError } from '../../errors.js'
 import { freezeDeep } from '../../json/freeze-deep.js'
 import { isObject, readOwn } from '../../json/own-properties.js'
+import { requireOptions } from '../../options.js'
 import { EVERYONE } from '../../permissions/grants.js'
 import { USERS } from '../../schema/names.js'
-import { compileForInsight } from '../compile.js'
-import type { InsightOptions } from '../options.js'
+import { compileAmong } from '../compile.js'
+import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { compareCollection, type Unfinished } from './compare-collection.js'
 import { compareStructure, type Written } from './compare-structure.js'
 import { completeWitness } from './complete-witness.js'
@@ -28,11 +32,13 @@ export function comparePermissions(
   after: unknown,
   options: InsightOptions = {},
 ): readonly Difference[] {
+  requireOptions(options, INSIGHT_OPTIONS)
   const plans: Plans = {
-    before: compileForInsight(before, options),
-    after: compileForInsight(after, options),
+    before: compileAmong(before, options),
+    after: compileAmong(after, options),
     authenticate: options.authenticate ?? false,
   }
+  requireHooks(plans, options)
   const structure = compareStructure(plans, { before: readWritten(before), after: readWritten(after) })
   const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
   const alike = new Map<string, ReturnType<typeof compareCollection>>()
@@ -48,6 +54,23 @@ export function comparePermissions(
     return found.map((one) => finish(plans, one, name, follows))
   })
   return freezeDeep([...permissions, ...structure])
+}
+
+/** Throws `ConfigError` for hooks of what neither configuration has. */
+function requireHooks({ before, after }: Plans, options: InsightOptions): void {
+  const collections = new Map(
+    [before, after]
+      .flatMap((plan) => [...plan.collections.keys()])
+      .map((name) => [
+        name,
+        { fields: [after, before].flatMap((plan) => plan.collections.get(name)?.fields ?? []) },
+      ]),
+  )
+  const faults = [
+    ...judgeHooks(options, { collections: Object.fromEntries(collections) }),
+    ...judgeFills(readFills(options.hooks), collections, []),
+  ]
+  if (faults.length > 0) throw new ConfigError(faults)
 }
 
 /** A collection in both; where only one has it, the other grants nothing there. */

@@ -1,4 +1,6 @@
 import type { Collection } from '../../config/plan.js'
+import type { AnyHooks } from '../../hooks.js'
+import { isObject } from '../../json/own-properties.js'
 import type { Asking } from '../../permissions/caller.js'
 import type { Rule } from '../../permissions/grants.js'
 import type { ReadGate } from '../../permissions/read-gate.js'
@@ -53,26 +55,61 @@ export interface Recorder {
   readonly operations: readonly RecordedOperation[]
   /** The same service, which says what it does. */
   readonly record: (service: Service) => Service
+  /** The same hooks: of what one of them reads, nothing is recorded. */
+  readonly unheard: (hooks: AnyHooks) => JsonObject
 }
 
 /** Creates the recorder of one request. It hears the gates, the judges of rules and the choice among them. */
 export function createRecorder(): Recorder {
   const operations: RecordedOperation[] = []
-  return { operations, record: (service) => recordService(service, operations) }
+  const hearing: Hearing = { operations, isDeaf: false }
+  return {
+    operations,
+    record: (service) => recordService(service, hearing),
+    unheard: (hooks) =>
+      Object.fromEntries(
+        Object.entries(hooks).map(([name, hook]) => [name, isObject(hook) ? hearNot(hook, hearing) : hook]),
+      ),
+  }
 }
 
-function recordService(service: Service, operations: RecordedOperation[]): Service {
+/** What is recorded, and whether it is at the moment. */
+interface Hearing {
+  readonly operations: RecordedOperation[]
+  isDeaf: boolean
+}
+
+/** A hook that is not heard; one that is wrong stays as it is. */
+function hearNot(hook: JsonObject, hearing: Hearing): JsonObject {
+  const { before } = hook
+  if (typeof before !== 'function') return hook
+  return {
+    ...hook,
+    async before(change: unknown) {
+      hearing.isDeaf = true
+      try {
+        return await before.call(hook, change)
+      } finally {
+        hearing.isDeaf = false
+      }
+    },
+  }
+}
+
+function recordService(service: Service, hearing: Hearing): Service {
   const { collections } = service.plan
-  const current = (): RecordedOperation | undefined => operations.at(-1)
+  const { operations } = hearing
+  const current = (): RecordedOperation | undefined => (hearing.isDeaf ? undefined : operations.at(-1))
   let attempts: readonly RecordedAttempt[] = []
   const attemptAt = (rule: Rule): RecordedAttempt | undefined => attempts.find((one) => one.rule === rule)
   const trace: Trace = {
     permits(asking, { operation, collection: name, rules }) {
       const collection = collections.get(name)
-      if (collection)
+      if (collection && !hearing.isDeaf)
         operations.push({ operation, collection, rules, asking, looks: [], fits: [], bodies: [] })
     },
     tries(asking, body, attempted) {
+      if (hearing.isDeaf) return
       attempts = attempted.map(({ rule, kept }) => ({ rule, kept }))
       current()?.bodies.push({ asking, body, attempts })
     },

@@ -31,7 +31,7 @@ export interface Run {
 export async function runRequest(
   config: unknown,
   request: TimedRequest,
-  { authenticate = false, production = false }: InsightOptions,
+  { authenticate = false, production = false, hooks }: InsightOptions,
 ): Promise<Run> {
   const recorder = createRecorder()
   const services: Service[] = []
@@ -40,7 +40,8 @@ export async function runRequest(
     config,
     adapter,
     {
-      ...{ production, hasher: NO_HASHER, logger: SILENT, now: () => request.now, deliver() {} },
+      ...{ production, hasher: NO_HASHER, now: () => request.now, deliver() {} },
+      ...(hooks ? { logger: OF_HOOKS, hooks: recorder.unheard(hooks) } : { logger: SILENT }),
       ...(authenticate ? { authenticate: () => null } : {}),
     },
     (service) => {
@@ -66,6 +67,9 @@ export async function runRequest(
 const EVERYTHING: ListQuery = { filter: everything, sort: [], skip: 0, limit: null }
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
+
+/** What is wrong with a hook is told where the host logs, and nowhere else. */
+const OF_HOOKS: Partial<Logger> = { info() {}, warn() {} }
 
 /** No answer shows a hash, and nobody logs in. */
 const NO_HASHER: Hasher = { hash: async () => 'hashed', verify: async () => false }

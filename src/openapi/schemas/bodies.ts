@@ -57,9 +57,14 @@ export function describeBody(scope: Scope, body: Body): JsonSchema | undefined {
 const takes = (collection: Collection, rule: Rule, name: string): boolean =>
   acceptsProperty(rule, name, collection) && !rule.set.has(name)
 
-/** The fields without which a document would be at fault under a rule that does not set them. */
+/** The fields without which a document would be at fault under a rule that does not set them, and that no hook fills. */
 const neededBy = ({ collection, use }: Body, rule: Rule): readonly Field[] =>
-  collection.fields.filter((field) => isNeeded(field, use) && !rule.set.has(field.name))
+  collection.fields.filter(
+    (field) =>
+      isNeeded(field, use) &&
+      !rule.set.has(field.name) &&
+      !(use === 'create' && collection.fills.has(field.name)),
+  )
 
 /**
  * Rules under which a body can be valid. One that can never be, and comes first, answers with its faults: then only

@@ -99,14 +99,19 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
   }
 }
 
-/** The fields of a write, with what its hook sets. */
+/**
+ * The fields of a write, with what its hook sets. A new document that lacks a field which the hook fills is a mistake of the
+ * hook.
+ */
 const settle = async (
   call: Call,
   { collection, before, after }: PlannedWrite,
   set: JsonObject | undefined,
 ): Promise<JsonObject> => {
   if (!after) return NO_FIELDS
-  return set ? applySet(call, { ...after, collection, isNew: before === null }, set) : after.fields
+  const isNew = before === null
+  const isLacking = isNew && [...collection.fills].some((name) => !Object.hasOwn(after.fields, name))
+  return set || isLacking ? applySet(call, { ...after, collection, isNew }, set ?? {}) : after.fields
 }
 
 const NO_FIELDS: JsonObject = {}

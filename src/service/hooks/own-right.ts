@@ -21,6 +21,8 @@ const EVERYTHING: Rule = {
 }
 
 const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
+/** No hook hears of it, so none fills what is required. */
+const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
 /** Gives the call of a service in its own right, within another call, by the same caller and under its eyes. */
@@ -37,11 +39,11 @@ export function createOwnRight(service: Service): InOwnRight {
   const collections = new Map(
     Array.from(service.plan.collections, ([name, collection]): [string, Collection] => [
       name,
-      { ...collection, permissions },
+      { ...collection, permissions, fills: NOTHING },
     ]),
   )
   const plan: ServicePlan = { ...service.plan, collections }
-  const { hooks, ...unhooked } = service
+  const { hooks, trace, ...unhooked } = service
   const right: Service = { ...unhooked, plan, ...compileRules(plan, service.logger) }
   return (eyes, blame) => {
     const { service, deadline, store, caller, shared, binding } = eyes

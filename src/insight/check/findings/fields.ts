@@ -52,7 +52,7 @@ export const findUnsettable: Check = (scope, note) => {
   }
 }
 
-/** Required fields that a rule which creates cannot give; the start knows of those that none gives. */
+/** Required fields that a rule which creates cannot give, and no hook fills; the start knows of those that none gives. */
 export const findUnfillable: Check = (scope, note) => {
   const { plan } = scope
   for (const collection of plan.collections.values()) {
@@ -64,7 +64,8 @@ export const findUnfillable: Check = (scope, note) => {
       const at = schemaAt(collection, field)
       const isGiven = isOwn(scope, collection, field.name) && field.name !== collection.roleField
       const isKnown = plan.warnings.some(({ code, path }) => code === 'unfillable_field' && path === at)
-      if (field.definition.required !== true || hasDefault(field) || isKnown) continue
+      const isFilled = hasDefault(field) || collection.fills.has(field.name)
+      if (field.definition.required !== true || isFilled || isKnown) continue
       for (const placed of rules) {
         const isByRegistration = isRegistered && placed.subject === EVERYONE && isGiven
         if (!isByRegistration && !gives(placed, field))

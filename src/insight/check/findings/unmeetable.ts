@@ -50,7 +50,8 @@ function situateCreate(scope: Scope, placed: Placed): Situation {
   }
   // A user is its own creator.
   if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
-  return { ...scope.situate(placed), fixed }
+  // The check comes before the hook.
+  return { ...scope.situate(placed), fixed, lacking: collection.fills }
 }
 
 /** Notes what becomes of a field with its defaults, where that is the same at any time. */

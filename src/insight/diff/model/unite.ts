@@ -6,12 +6,15 @@ import type { Sides } from './universe.js'
 /** Whether both sides read bodies and documents alike, so that rules alone can make a difference. */
 export const haveSameSchema = ({ before, after }: Sides): boolean => schemaOf(before) === schemaOf(after)
 
-const schemaOf = remembered(({ fields, additionalProperties, roleField, verifiedField }: Collection) => [
-  fields.map(({ name, definition }) => [name, definition]),
-  additionalProperties,
-  roleField,
-  verifiedField,
-])
+const schemaOf = remembered(
+  ({ fields, additionalProperties, roleField, verifiedField, fills }: Collection) => [
+    fields.map(({ name, definition }) => [name, definition]),
+    additionalProperties,
+    roleField,
+    verifiedField,
+    [...fills],
+  ],
+)
 
 /** All that the differences of two sides depend on, but for their name, as text. */
 export const keyOfSides = ({ before, after }: Sides): string =>

@@ -38,7 +38,8 @@ export function applyCreate(write: Write, rule: Rule): Applied {
   for (const field of collection.fields) {
     const { name, definition } = field
     faults.set(`${name} set`, isUnfit(write, rule, field))
-    if (definition.required) faults.set(`${name} required`, not(isThere(logic, sourcesOf(name))))
+    if (definition.required && !collection.fills.has(name))
+      faults.set(`${name} required`, not(isThere(logic, sourcesOf(name))))
   }
   const sources = withSystem(inside(rule, sourcesOf), {
     _id: fixed(NEW_ID),

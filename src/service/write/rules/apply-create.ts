@@ -44,7 +44,9 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
   const body = cutUndeclared(collection, kept.body)
   const given = rule.set.size > 0 ? { ...body, ...set } : body
   const sieve = new Sieve(call, trial)
-  const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, sieve.tells)
+  // A hook may still give what it fills.
+  const tells: Tells = (fault) => !isFilledLater(collection, fault) && sieve.tells(fault)
+  const { fields, faults: own } = yield* judgeInSlices(collection, given, draft, tells)
   const broken = draft.judgeReferences(fields, sieve.tells)
   const unfitting = sieve.judge(broken.length === 0 ? own : [...own, ...broken])
   if (unfitting) return unfitting
@@ -52,6 +54,9 @@ export function* applyCreate(call: Call, trial: Trial, draft: Draft): Sliced<App
     ? { kind: 'fits', fields, given }
     : { kind: 'refused' }
 }
+
+const isFilledLater = ({ fills }: Collection, { path, code }: Fault): boolean =>
+  fills.size > 0 && code === 'required' && [...fills].some((name) => path === toPointerPart(name))
 
 const NONE: readonly Fault[] = []
 

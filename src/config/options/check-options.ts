@@ -4,6 +4,7 @@ import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../.
 import { suggest } from '../../schema/names.js'
 import type { ServiceOptions } from '../../types.js'
 import { judgeConsumers } from './check-consumers.js'
+import { isListOfNames } from './fills.js'
 import { isOrigin } from './origin.js'
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -113,7 +114,7 @@ const judgeAdapter = (adapter: unknown): readonly ConfigFault[] =>
 const isHook = (hook: unknown): boolean =>
   isObject(hook) &&
   isFunction(hook.before) &&
-  (hook.fills === undefined || isListOf(hook.fills, (name) => typeof name === 'string')) &&
+  (hook.fills === undefined || isListOfNames(hook.fills)) &&
   Object.keys(hook).every((name) => HOOK_MEMBERS.includes(name))
 
 const HOOK_MEMBERS: readonly string[] = ['fills', 'before']

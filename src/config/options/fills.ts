@@ -8,13 +8,17 @@ import type { Collection } from '../plan.js'
 /** The names of the fields that hooks fill, by collection. */
 export type Fills = ReadonlyMap<string, readonly string[]>
 
+/** Whether a value is an array of names, without holes. */
+export const isListOfNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && [...value].every((name) => typeof name === 'string')
+
 /** What hooks say that they fill; what has another shape is a fault of the options, and left out here. */
 export function readFills(hooks: unknown): Fills {
   const entries = isObject(hooks) ? Object.entries(hooks) : []
   return new Map(
     entries.map(([name, hook]): [string, readonly string[]] => {
       const fills = isObject(hook) ? readOwn(hook, 'fills') : undefined
-      return [name, Array.isArray(fills) ? fills.map(String) : []]
+      return [name, isListOfNames(fills) ? fills : []]
     }),
   )
 }

@@ -10,7 +10,6 @@ import {
 import { createClient, isClientError } from 'collection-service/client'
 
 const config = defineConfig({
-  $ignore: ['unsettable_field /collections/comments/schema/number - the hook sets it'],
   collections: {
     posts: {
       schema: {
@@ -37,7 +36,7 @@ const config = defineConfig({
           required: true,
           immutable: true,
         },
-        number: { type: 'integer' },
+        number: { type: 'integer', required: true },
         text: { type: 'string', required: true },
       },
       indexes: [{ fields: ['post', 'number'], unique: true }],
@@ -51,6 +50,8 @@ export const createService = (adapter: StorageAdapter) =>
   createCollectionService(config, adapter, {
     hooks: {
       comments: {
+        // No body gives the number, but each comment has one.
+        fills: ['number'],
         async before({ operation, before, after, api }) {
           if (operation === 'update') return
           const comment = operation === 'create' ? after : before

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { checkConfig } from '../../src/insight/index.js'
+import { checkConfig, type InsightOptions } from '../../src/insight/index.js'
 
 // CONTRACT.md §8, "Check"
 
@@ -17,9 +17,12 @@ const paths = (
   )
 ).flat()
 
-const find = (config: unknown, authenticate = false): readonly string[] =>
+const find = (
+  config: unknown,
+  { authenticate = false, hooks = {} }: InsightOptions = {},
+): readonly string[] =>
   [false, true].flatMap((production) =>
-    checkConfig(config, { authenticate, production }).map(
+    checkConfig(config, { authenticate, production, hooks }).map(
       ({ level, code, pointer, message }) => `${level} ${code} ${pointer} ${message}`,
     ),
   )
@@ -68,6 +71,22 @@ function readConfigs(text: string): readonly unknown[] {
   })
 }
 
+/** The hooks of a program that fill fields, by collection. */
+function readHooks(text: string): NonNullable<InsightOptions['hooks']> {
+  const found: [string, { fills: string[]; before(): void }][] = []
+  const visit = (node: ts.Node): void => {
+    const hook = node.parent?.parent
+    if (ts.isPropertyAssignment(node) && node.name.getText() === 'fills' && ts.isPropertyAssignment(hook))
+      found.push([
+        hook.name.getText(),
+        { fills: JSON.parse(node.initializer.getText().replaceAll("'", '"')), before() {} },
+      ])
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('example.ts', text, ts.ScriptTarget.ES2022, true))
+  return Object.fromEntries(found)
+}
+
 describe('check is silent on what', () => {
   const HOSTED = /\bauthenticate\b/
   const programs = paths.filter((path) => /\.(?:ts|tsx|cjs)$/.test(path))
@@ -77,7 +96,8 @@ describe('check is silent on what', () => {
       ? [...text.matchAll(/^```(?:js|ts)\n(.*?)^```$/gms)].map(([, block = '']) => block)
       : [text]
     for (const block of blocks)
-      for (const config of readConfigs(block)) expect(find(config, HOSTED.test(block))).toEqual([])
+      for (const config of readConfigs(block))
+        expect(find(config, { authenticate: HOSTED.test(block), hooks: readHooks(block) })).toEqual([])
   })
 
   test('in the README is found', async () => {

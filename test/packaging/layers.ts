@@ -88,6 +88,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'options',
     'types',
+    'hooks',
     'filter',
     'fields',
     'schema',

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import type * as Fills from '../../src/config/options/fills.js'
+import type { Collection } from '../../src/config/plan.js'
+import { ServiceError } from '../../src/errors.js'
+import type { JsonSchema } from '../../src/json/json-schema.js'
+import type * as Components from '../../src/openapi/components.js'
+import type { BodyValidator } from '../../src/schema/validator.js'
+import type * as ApplySet from '../../src/service/hooks/apply-set.js'
+import type * as OwnRight from '../../src/service/hooks/own-right.js'
+import type * as AskHook from '../../src/service/hooks.js'
+import type * as ApplyCreate from '../../src/service/write/rules/apply-create.js'
+import type * as ApplyUpdate from '../../src/service/write/rules/apply-update.js'
+import { FILL_LAWS, FILLS, opener } from '../support/fill-laws.js'
+import { IN_MEMORY } from '../support/hook-laws.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** Hooks that fill required fields, broken on purpose: one of the laws has to notice each. */
+
+const SERVICE = '../../src/service'
+
+const replacing =
+  <T extends object>(replace: (real: T) => Partial<T>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as T
+    return { ...real, ...replace(real) }
+  }
+
+/** A validator that requires nothing of what a hook fills. */
+const forgiving = ({ fills, validate }: Collection): BodyValidator =>
+  ({
+    ...validate,
+    isFlawless: () => false,
+    inSlices: (body, slice, { isRelevant = () => true, ...options } = {}) =>
+      validate.inSlices(body, slice, {
+        ...options,
+        isRelevant: (fault) =>
+          !(fault.code === 'required' && fills.has(fault.path.slice(1))) && isRelevant(fault),
+      }),
+  }) as BodyValidator
+
+/** Bodies are described in another way. */
+const describing = (change: (schema: JsonSchema, name: string) => JsonSchema) =>
+  replacing<typeof Components>((real) => ({
+    createComponents() {
+      const components = real.createComponents()
+      return {
+        ...components,
+        refer: (kind, name, make) => components.refer(kind, name, () => change(make(), name)),
+      }
+    },
+  }))
+
+const COMPONENTS = '../../src/openapi/components.js'
+
+const mutants: readonly Mutant[] = [
+  [
+    'what a hook leaves out is stored without it',
+    `${SERVICE}/hooks/apply-set.js`,
+    replacing<typeof ApplySet>((real) => ({
+      applySet: (call, setting, set) =>
+        real.applySet(
+          call,
+          { ...setting, collection: { ...setting.collection, validate: forgiving(setting.collection) } },
+          set,
+        ),
+    })),
+  ],
+  [
+    'what a hook leaves out is a fault of the body',
+    `${SERVICE}/hooks.js`,
+    replacing<typeof AskHook>((real) => ({
+      askHook: (call, write) =>
+        real.askHook(call, write)?.catch(() => {
+          throw new ServiceError('validation_failed', 'The body is not valid.')
+        }),
+    })),
+  ],
+  [
+    'a hook that fills nothing is not looked at again',
+    `${SERVICE}/hooks.js`,
+    replacing<typeof AskHook>((real) => ({
+      askHook: (call, write) =>
+        real.askHook(call, { ...write, collection: { ...write.collection, fills: new Set() } }),
+    })),
+  ],
+  [
+    'what hooks add is filled by nobody, and not required either',
+    `${SERVICE}/hooks/own-right.js`,
+    replacing<typeof OwnRight>((real) => ({
+      createOwnRight(service) {
+        const inOwnRight = real.createOwnRight(service)
+        return (eyes, blame) => {
+          const own = inOwnRight(eyes, blame)
+          for (const [name, collection] of own.service.plan.collections)
+            Object.assign(collection, { fills: service.plan.collections.get(name)?.fills })
+          return own
+        }
+      },
+    })),
+  ],
+  [
+    'every required field counts as filled',
+    '../../src/config/options/fills.js',
+    replacing<typeof Fills>((real) => ({
+      selectFills: (fields) =>
+        real.selectFills(
+          fields,
+          fields.map(({ name }) => name),
+        ),
+    })),
+  ],
+  [
+    'fields are filled in other collections alone',
+    '../../src/config/options/fills.js',
+    replacing<typeof Fills>((real) => ({
+      selectFills: (fields, names) =>
+        real.selectFills(fields, fields.some(({ name }) => name === 'email') ? [] : names),
+    })),
+  ],
+  [
+    'nobody may give what a hook fills',
+    `${SERVICE}/write/rules/apply-create.js`,
+    replacing<typeof ApplyCreate>((real) => ({
+      applyCreate(call, trial, draft) {
+        const { fills } = trial.collection
+        const body = Object.fromEntries(Object.entries(trial.kept.body).filter(([name]) => !fills.has(name)))
+        return real.applyCreate(call, { ...trial, kept: { ...trial.kept, body } }, draft)
+      },
+    })),
+  ],
+  [
+    'what a writer gives of it is not judged',
+    `${SERVICE}/write/rules/apply-create.js`,
+    replacing<typeof ApplyCreate>((real) => ({
+      *applyCreate(call, trial, draft) {
+        const applied = yield* real.applyCreate(call, trial, draft)
+        const { fills } = trial.collection
+        return applied.kind === 'invalid' && applied.faults.every(({ path }) => fills.has(path.slice(1)))
+          ? { kind: 'fits', fields: trial.kept.body, given: trial.kept.body }
+          : applied
+      },
+    })),
+  ],
+  [
+    'an update may remove what a hook fills',
+    `${SERVICE}/write/rules/apply-update.js`,
+    replacing<typeof ApplyUpdate>((real) => ({
+      applyUpdate: (call, trial, draft) =>
+        real.applyUpdate(
+          call,
+          { ...trial, collection: { ...trial.collection, validate: forgiving(trial.collection) } },
+          draft,
+        ),
+    })),
+  ],
+  [
+    'a body that replaces is described as one that creates',
+    COMPONENTS,
+    describing((schema, name) =>
+      name === 'tickets.replace'
+        ? { ...schema, required: (schema.required as string[]).slice(0, 1) }
+        : schema,
+    ),
+  ],
+  [
+    'what is filled is described to whoever creates',
+    COMPONENTS,
+    describing((schema, name) =>
+      name === 'tickets.create' ? { ...schema, description: `A hook gives ${FILLS.tickets}.` } : schema,
+    ),
+  ],
+]
+
+describe('what hooks fill', () => {
+  test.each(mutants)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    const open = opener({ ...IN_MEMORY, create })
+    const noticed: boolean[] = []
+    for (const [, check] of FILL_LAWS) noticed.push(await fails(check(open)))
+    expect(noticed).toContain(true)
+  })
+})
+
+test('the real hooks, taken through the same hands, pass', async () => {
+  for (const mutant of [
+    ['nothing is broken', `${SERVICE}/hooks.js`, replacing<typeof AskHook>(() => ({}))],
+    ['nothing is described otherwise', COMPONENTS, describing((schema) => schema)],
+  ] satisfies readonly Mutant[]) {
+    const create = await createMutant(mutant)
+    for (const [, check] of FILL_LAWS) await check(opener({ ...IN_MEMORY, create }))
+  }
+})

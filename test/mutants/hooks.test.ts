@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isServiceError, ServiceError } from '../../src/errors.js'
+import { everything } from '../../src/filter/filter.js'
 import type * as ReadOnly from '../../src/http/hooks/read-only.js'
 import type * as PendingWrites from '../../src/service/batch/pending-writes.js'
 import { type Call, createCall } from '../../src/service/call.js'
@@ -17,9 +18,9 @@ import type * as FindDoomed from '../../src/service/write/find-doomed.js'
 import type * as References from '../../src/service/write/references.js'
 import type * as Written from '../../src/service/write/written.js'
 import { HOOK_LAWS, IN_MEMORY, opener } from '../support/hook-laws.js'
-import { HOOKED_WRITES } from '../support/hooked-writes.js'
+import { FILLED_WRITES, HOOKED_WRITES } from '../support/hooked-writes.js'
 import { idOf } from '../support/stored.js'
-import { checkWrites } from '../support/write-laws.js'
+import { checkWrites, type WriteSource } from '../support/write-laws.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Hooks broken on purpose: one of the laws has to notice each. */
@@ -256,10 +257,34 @@ const leaks: readonly Mutant[] = [
   ],
 ]
 
+/** The same of what hooks fill. */
+const fillingLeaks: readonly Mutant[] = [
+  [
+    'what a hook fills is asked for where another document has what its writer may not see',
+    `${SERVICE}/hooks.js`,
+    replacing<typeof AskHook>((real) => ({
+      async askHook(call, write) {
+        const { collection, before, after } = write
+        const isLacking = [...collection.fills].some((name) => !Object.hasOwn(after?.fields ?? {}, name))
+        if (before === null && isLacking) {
+          const access = (call as Call).access(collection)
+          const all = await (call as Call).store.own(collection.name).list({ filter: everything })
+          if (all.some((one) => !access?.isReadable(one))) throw new ServiceError('forbidden', 'Not so.')
+        }
+        return (await real.askHook(call, write)) as never
+      },
+    })),
+  ],
+]
+
 describe('what hooks say', () => {
-  test.each(leaks)('%s: noticed', async (...mutant) => {
-    const create = await createMutant(mutant)
-    expect(await fails(checkWrites(100, { create }, HOOKED_WRITES))).toBe(true)
+  const cases: readonly (readonly [...Mutant, WriteSource])[] = [
+    ...leaks.map((mutant) => [...mutant, HOOKED_WRITES] as const),
+    ...fillingLeaks.map((mutant) => [...mutant, FILLED_WRITES] as const),
+  ]
+  test.each(cases)('%s: noticed', async (what, module, replace, source) => {
+    const create = await createMutant([what, module, replace])
+    expect(await fails(checkWrites(100, { create }, source))).toBe(true)
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HOOKED_WRITES } from '../support/hooked-writes.js'
+import { FILLED_WRITES, filled, HOOKED_WRITES } from '../support/hooked-writes.js'
 import { useStorages } from '../support/storages.js'
 import { checkWrites } from '../support/write-laws.js'
 import { REQUESTS } from '../support/write-worlds.js'
@@ -23,5 +23,17 @@ test.each(useStorages())(
     expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
     expect(seen.written).toBeGreaterThan(runs * REQUESTS * 0.1)
     expect(seen.refused).toBeGreaterThan(0)
+  },
+)
+
+test.each(useStorages())(
+  'in %s, so do hooks that fill required fields, whatever is hidden',
+  async (name, createAdapter) => {
+    const runs = RUNS[name] ?? 0
+    filled.things = 0
+    const seen = await checkWrites(runs, { createAdapter }, FILLED_WRITES)
+    expect(seen.pairs).toBeGreaterThan(runs * 0.9)
+    expect(seen.same).toBeGreaterThan(runs * REQUESTS * 0.9)
+    expect(filled.things).toBeGreaterThan(runs)
   },
 )

@@ -3,7 +3,7 @@ import type { Ordered } from '../../src/filter/compare.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { createArrayAdapter } from '../mutants/array-adapter.js'
 import { CLAIMING_WRITES } from '../support/claiming-writes.js'
-import { HOOKED_WRITES } from '../support/hooked-writes.js'
+import { FILLED_WRITES, HOOKED_WRITES } from '../support/hooked-writes.js'
 import { CLAIMING, type CreateAdapter, PLAIN, RELATED } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'
 import { checkSameReads, checkSameWrites } from '../support/storage-laws.js'
@@ -24,6 +24,7 @@ test.each([
   ['of what refers to others', RELATED_WRITES],
   ['that go by claims', CLAIMING_WRITES],
   ['with hooks', HOOKED_WRITES],
+  ['with hooks that fill', FILLED_WRITES],
 ])('writes %s are answered alike by every storage, and leave the same', async (_, source) => {
   const { asked, written } = await checkSameWrites(RUNS, source, storages)
   expect(asked).toBe(RUNS * REQUESTS)

@@ -3,7 +3,15 @@ import { type CollectionHooks, type HookChange, type HookResult, refuse } from '
 import fc from './fast-check.js'
 import { viewsOf } from './oracle.js'
 import type { WriteSource } from './write-laws.js'
-import { PLAIN_PEOPLE, pairsOf, thingSchemas, type WriteWorld, withRequests } from './write-worlds.js'
+import {
+  bodyOf,
+  operationOf,
+  PLAIN_PEOPLE,
+  pairsOf,
+  thingSchemas,
+  type WriteWorld,
+  withRequests,
+} from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
 type Pair = Omit<WriteWorld, 'requests'>
@@ -41,6 +49,22 @@ const answersOf = ({ config }: Pair): readonly ((id: string) => HookResult | und
   ]
 }
 
+/** How many new things lacked what their hook fills. */
+export const filled = { things: 0 }
+
+/** What a hook gives a new thing that lacks it: one value for each type. */
+const FILLINGS: Json = { string: 'a', integer: 0, json: { filled: true } }
+
+/** The required fields of things that a hook fills, some of them hidden from the caller: all, or every other one. */
+const fillsOf = ({ config }: Pair, salt: number): readonly string[] =>
+  Object.entries(config.collections.things.schema as { [name: string]: Json })
+    .filter(
+      ([, { type, required, default: own }]) =>
+        required === true && own === undefined && Object.hasOwn(FILLINGS, String(type)),
+    )
+    .map(([name]) => name)
+    .filter((_, i) => salt % 3 !== 0 || i % 2 === 0)
+
 /** Without what is random, and in one order. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
@@ -58,43 +82,87 @@ const sorted = (value: unknown): unknown => {
 function hookOf(pair: Pair, name: 'things' | 'people', salt: number): CollectionHooks {
   const collection = pair.config.collections[name]
   const answers = answersOf(pair)
+  const fills = name === 'things' ? fillsOf(pair, salt) : []
+  const complete = (after: Json | null): Json => {
+    const lost = fills.filter((field) => after !== null && !Object.hasOwn(after, field))
+    const typeOf = (field: string) => String((collection.schema[field] as Json).type)
+    return Object.fromEntries(lost.map((field) => [field, FILLINGS[typeOf(field)]]))
+  }
   const see = (document: Json | null): unknown => {
     const [view] = document ? viewsOf(collection, [document], pair.caller) : []
     return view && sorted(view)
   }
+  const answer = ({ operation, before, after }: HookChange): HookResult | undefined => {
+    const [old, young] = [see(before as Json | null), see(after as Json | null)]
+    const { _id, ...fields } = (young ?? {}) as Json
+    const seen = JSON.stringify(operation === 'create' ? [fields] : [old, young])
+    if (operation !== 'create' && JSON.stringify(old) === JSON.stringify(young)) return undefined
+    const [first = 0] = createHash('sha256').update(`${salt} ${operation} ${seen}`).digest()
+    const answer = answers[first % answers.length]?.(String((after ?? before)?._id))
+    // Nothing can be changed of what is deleted, nor the fields of things on people.
+    const isOwn = answer?.set || answer?.also?.some(({ path }) => path.startsWith('/things/'))
+    if (isOwn && (operation === 'delete' || name === 'people')) return undefined
+    return answer
+  }
   return {
-    before({ operation, before, after }: HookChange) {
-      const [old, young] = [see(before as Json | null), see(after as Json | null)]
-      const { _id, ...fields } = (young ?? {}) as Json
-      const seen = JSON.stringify(operation === 'create' ? [fields] : [old, young])
-      if (operation !== 'create' && JSON.stringify(old) === JSON.stringify(young)) return undefined
-      const [first = 0] = createHash('sha256').update(`${salt} ${operation} ${seen}`).digest()
-      const answer = answers[first % answers.length]?.(String((after ?? before)?._id))
-      // Nothing can be changed of what is deleted, nor the fields of things on people.
-      const isOwn = answer?.set || answer?.also?.some(({ path }) => path.startsWith('/things/'))
-      if (isOwn && (operation === 'delete' || name === 'people')) return undefined
-      return answer
+    fills: fills as readonly never[],
+    before(change: HookChange) {
+      const given = answer(change)
+      const filling = change.operation === 'create' ? complete(change.after) : {}
+      if (Object.keys(filling).length > 0) filled.things += 1
+      return Object.keys(filling).length === 0 ? given : { ...given, set: { ...filling, ...given?.set } }
     },
   }
 }
 
-const worlds: fc.Arbitrary<WriteWorld> = fc
-  .tuple(pairsOf(thingSchemas, PLAIN_PEOPLE), fc.nat(1000))
-  .map(([world, salt]): Pair => {
-    const { config, pair } = world
-    const [here, there] = pair
-    const note: Json = { _id: NOTE, text: '', createdBy: null }
-    return {
-      ...world,
-      config: { ...config, collections: { ...config.collections, notes } },
-      hooks: { things: hookOf(world, 'things', salt), people: hookOf(world, 'people', salt) },
-      pair: [
-        { ...here, notes: [note] },
-        { ...there, notes: [note] },
-      ],
-    }
-  })
-  .chain((world) => withRequests(world))
+const worldsOf = (
+  schemas: typeof thingSchemas,
+  operationIn?: Parameters<typeof withRequests>[1],
+): fc.Arbitrary<WriteWorld> =>
+  fc
+    .tuple(pairsOf(schemas, PLAIN_PEOPLE), fc.nat(1000))
+    .map(([world, salt]): Pair => {
+      const { config, pair } = world
+      const [here, there] = pair
+      const note: Json = { _id: NOTE, text: '', createdBy: null }
+      return {
+        ...world,
+        config: { ...config, collections: { ...config.collections, notes } },
+        hooks: { things: hookOf(world, 'things', salt), people: hookOf(world, 'people', salt) },
+        pair: [
+          { ...here, notes: [note] },
+          { ...there, notes: [note] },
+        ],
+      }
+    })
+    .chain((world) => withRequests(world, operationIn))
 
 /** Writes that hooks change, refuse and add to. */
-export const HOOKED_WRITES: WriteSource = { worlds }
+export const HOOKED_WRITES: WriteSource = { worlds: worldsOf(thingSchemas) }
+
+/** Nothing is required but what a hook fills. */
+const lacking = thingSchemas.map(
+  (schema): Json => ({
+    ...Object.fromEntries(
+      Object.entries(schema as { [name: string]: Json }).map(([name, { required: _, ...one }]) => [
+        name,
+        one,
+      ]),
+    ),
+    q: { type: 'string', required: true },
+    z: { type: 'integer', required: true },
+  }),
+)
+
+/** Writes of things of which each has fields that a hook fills: many are new, and lack them. */
+export const FILLED_WRITES: WriteSource = {
+  worlds: worldsOf(lacking, (world) =>
+    fc.oneof(
+      operationOf(world),
+      bodyOf(world.config.collections.things.schema, 'create').map((body) => ({
+        line: 'POST /things',
+        body,
+      })),
+    ),
+  ),
+}

@@ -310,7 +310,7 @@ const storesOf = (
     })
 }
 
-const bodyOf = (fields: Json, use: Use): fc.Arbitrary<Json> => {
+export const bodyOf = (fields: Json, use: Use): fc.Arbitrary<Json> => {
   const names = Object.keys(fields)
   return fc
     .tuple(fc.subarray(names, { minLength: 1, maxLength: Math.min(3, names.length) }), rarely(undeclared, 8))

@@ -137,6 +137,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'json',
     'errors',
     'types',
+    'hooks',
     'storage',
     'fields',
     'schema',

@@ -1,3 +1,4 @@
+import type { AnyHooks } from '../../hooks.js'
 import type { TemplateName } from '../commands/templates.js'
 import type { Format, Word } from './options.js'
 
@@ -42,6 +43,8 @@ export interface TypesArguments {
   readonly config: string
   /** Default: the terminal. */
   readonly out: string | undefined
+  /** What the hooks of the service fill. Default: nothing. */
+  readonly hooks?: AnyHooks
 }
 
 /** The template to write, and its folder. */
@@ -62,6 +65,8 @@ export interface InsightArguments {
   /** Whether the host says who calls. */
   readonly authenticate: boolean
   readonly production: boolean
+  /** What the hooks of the service fill. Default: nothing. */
+  readonly hooks?: AnyHooks
 }
 
 /** The configuration to check, and the documents to hold against it. */

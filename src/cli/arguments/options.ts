@@ -110,6 +110,12 @@ export const OPTIONS = {
     isFlag: true,
     about: ['as in production, which refuses what is open to all'],
   },
+  fills: {
+    of: ['types', 'check', 'diff', 'openapi'],
+    isRepeatable: true,
+    check: checkFilled,
+    about: ['a required field that a hook fills, as tickets.number;', 'may be repeated'],
+  },
   'fail-on': {
     of: ['diff'],
     check: checkFailOn,
@@ -181,6 +187,13 @@ function checkFormat(value: string, name: string): void {
   if (!FORMATS.some((format) => format === value))
     throw new UsageError(
       `${name} takes text, markdown or json, found ${JSON.stringify(value)}${suggest(value, FORMATS)}`,
+    )
+}
+
+function checkFilled(value: string, name: string): void {
+  if (!/^[^.]+\.[^.]+$/.test(value))
+    throw new UsageError(
+      `${name} takes a collection and its field, as tickets.number, found ${JSON.stringify(value)}`,
     )
 }
 

@@ -12,7 +12,7 @@ import type {
 } from './arguments.js'
 import { checkPort, OPTION_NAMES, OPTIONS, type Option, type OptionName, type Word } from './options.js'
 import { readInsight } from './read-insight.js'
-import { checkText, type OptionValues, readConfig, readStorage } from './read-options.js'
+import { checkText, type OptionValues, readConfig, readHooks, readStorage } from './read-options.js'
 import { UsageError } from './usage-error.js'
 
 const DEFAULT_PORT = '3000'
@@ -56,7 +56,7 @@ export function parseArguments(
     case 'grant':
       return { word, ...readGrant(names, options) }
     case 'types':
-      return { word, config: readConfig(names), out: options.out[0] }
+      return { word, config: readConfig(names), out: options.out[0], ...readHooks(options) }
     case 'init':
       return { word, ...readInit(names) }
     case 'import':

@@ -1,6 +1,6 @@
 import type { Arguments, ExplainArguments, InsightArguments } from './arguments.js'
 import { FORMATS, type InsightWord } from './options.js'
-import { checkText, type OptionValues, readConfig, readStorage } from './read-options.js'
+import { checkText, type OptionValues, readConfig, readHooks, readStorage } from './read-options.js'
 import { UsageError } from './usage-error.js'
 
 type InsightLine = Extract<Arguments, { readonly word: InsightWord }>
@@ -11,6 +11,7 @@ export function readInsight(word: InsightWord, names: readonly string[], options
     format: FORMATS.find((format) => format === options.format[0]) ?? 'text',
     authenticate: options.authenticate.length > 0,
     production: options.production.length > 0,
+    ...readHooks(options),
   }
   const caller = options.caller[0]
   switch (word) {

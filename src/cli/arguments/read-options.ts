@@ -1,3 +1,4 @@
+import type { AnyHooks } from '../../hooks.js'
 import type { StorageArguments } from './arguments.js'
 import type { OptionName } from './options.js'
 import { UsageError } from './usage-error.js'
@@ -25,6 +26,15 @@ export function readStorage({ data, database, schema }: OptionValues): StorageAr
   if (file !== undefined) return { kind: 'file', file }
   if (url === undefined) return undefined
   return { kind: 'database', url, ...(place === undefined ? {} : { schema: place }) }
+}
+
+/** The hooks of the service, as far as the options tell of them. */
+export function readHooks({ fills }: OptionValues): { readonly hooks?: AnyHooks } {
+  const named = new Map<string, string[]>()
+  for (const [collection = '', field = ''] of fills.map((one) => one.split('.')))
+    named.set(collection, [...(named.get(collection) ?? []), field])
+  const hooks = Array.from(named, ([name, fields]) => [name, { fills: fields, before() {} }] as const)
+  return hooks.length > 0 ? { hooks: Object.fromEntries(hooks) } : {}
 }
 
 /** Throws `UsageError` for a text of blanks. */

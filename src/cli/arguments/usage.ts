@@ -33,12 +33,12 @@ const WORDS: { readonly [word in Word]: Usage } = {
     about: ['gives a role to a user, such as the first administrator'],
   },
   types: {
-    synopsis: 'collection-service types [config.json] [--out FILE.ts]',
+    synopsis: 'collection-service types [config.json] [--out FILE.ts] [--fills COLLECTION.FIELD]',
     about: ['describes the documents in TypeScript,', 'for createClient<Collections>(url)'],
   },
   check: {
     synopsis:
-      'collection-service check [config.json] [--authenticate] [--production] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
+      'collection-service check [config.json] [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
     about: ['finds what is legal and almost surely wrong;', 'exits 1 on a warning'],
   },
   matrix: {
@@ -47,7 +47,7 @@ const WORDS: { readonly [word in Word]: Usage } = {
   },
   diff: {
     synopsis:
-      'collection-service diff <before.json> <after.json> [--authenticate] [--production] [--format FORMAT] [--fail-on widening]',
+      'collection-service diff <before.json> <after.json> [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--fail-on widening]',
     about: ['what two configurations answer differently, with a request', 'that shows it'],
   },
   explain: {
@@ -56,7 +56,8 @@ const WORDS: { readonly [word in Word]: Usage } = {
     about: ['why a request is answered as it is, and the grant that would', 'let it through'],
   },
   openapi: {
-    synopsis: 'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production]',
+    synopsis:
+      'collection-service openapi [config.json] [--caller CALLER] [--authenticate] [--production] [--fills COLLECTION.FIELD]',
     about: ['describes the service in OpenAPI 3.1'],
   },
 }

@@ -21,8 +21,8 @@ import type { Terminal } from '../terminal.js'
  * error, a warning or such a document, 2 where something cannot be read, else 0.
  */
 export async function check(args: CheckArguments, terminal: Terminal): Promise<number> {
-  const { config, storage, authenticate, production } = args
-  const options = { authenticate, production }
+  const { config, storage, authenticate, production, hooks } = args
+  const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
   try {
     const text = await readTextFile(config)
     const findings = checkConfig(text, options)

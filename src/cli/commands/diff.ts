@@ -1,5 +1,5 @@
 import { ConfigError } from '../../errors.js'
-import { compileForInsight } from '../../insight/compile.js'
+import { compileAmong } from '../../insight/compile.js'
 import { comparePermissions } from '../../insight/diff/compare-permissions.js'
 import { describeDifferences } from '../../insight/diff/describe-differences.js'
 import type { InsightOptions } from '../../insight/options.js'
@@ -13,10 +13,10 @@ import type { Terminal } from '../terminal.js'
  * anything but a narrowing, else 0. Throws `FileError` and `ConfigError`.
  */
 export async function diff(
-  { before, after, format, authenticate, production, failsOnWidening }: DiffArguments,
+  { before, after, format, authenticate, production, hooks, failsOnWidening }: DiffArguments,
   { print, isColoured = false }: Terminal,
 ): Promise<number> {
-  const options = { authenticate, production }
+  const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
   const [was, is] = [await readConfig(before, options), await readConfig(after, options)]
   const differences = comparePermissions(was, is, options)
   print(describeDifferences(differences, format, isColoured ? coloured : plain))
@@ -27,7 +27,7 @@ export async function diff(
 async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
   const config = await readJsonFile(file)
   try {
-    compileForInsight(config, options)
+    compileAmong(config, options)
     return config
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown

@@ -8,11 +8,11 @@ import type { Terminal } from '../terminal.js'
 
 /** Prints the OpenAPI document of a configuration. Throws `FileError`, `ConfigError` and `UsageError`. */
 export async function openapi(
-  { config, caller, authenticate, production }: OpenapiArguments,
+  { config, caller, authenticate, production, hooks }: OpenapiArguments,
   { print }: Terminal,
 ): Promise<void> {
   const document = describeApi((await readJsonFile(config)) as Config, {
-    ...{ authenticate, production },
+    ...{ authenticate, production, ...(hooks ? { hooks } : {}) },
     ...(caller === undefined ? {} : { caller: await readCaller(caller) }),
   })
   print(toJsonText(document, 2))

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { compileConfig } from '../../config/compile-config.js'
+import { judgeHooks } from '../../config/options/check-options.js'
+import { type Fills, readFills } from '../../config/options/fills.js'
 import { settleShape } from '../../config/shape/settle-shape.js'
 import type { Definitions, Purpose, TypePrinter } from '../../fields/field-type.js'
 import { fieldTypeOf } from '../../fields/field-types.js'
@@ -21,15 +23,17 @@ interface Property {
  * `ConfigError`.
  */
 export async function writeTypes(
-  { config, out }: TypesArguments,
+  { config, out, hooks }: TypesArguments,
   print: (line: string) => void,
 ): Promise<void> {
   const written = await readJsonFile(config)
   if (out !== undefined && resolve(out) === resolve(config))
     throw new FileError(`${out} is the configuration: the types need another file`)
   // The types do not depend on the callers; a host may have its own accounts.
-  compileConfig(written, { production: false, hasAuthenticate: true })
-  const text = printTypes(written as Config)
+  const fills = readFills(hooks)
+  const faults = judgeHooks({ hooks }, written)
+  compileConfig(written, { production: false, hasAuthenticate: true, fills, faults })
+  const text = printTypes(written as Config, fills)
   if (out === undefined) return print(text.trimEnd())
   await writeFile(out, text).catch((cause: NodeJS.ErrnoException) => {
     throw new FileError(`${out} cannot be written: ${cause.code}`)
@@ -40,7 +44,7 @@ export async function writeTypes(
  * Prints the types of a valid configuration as a TypeScript module without imports: interfaces for each
  * collection, and `Collections`, which names them all, for `createClient<Collections>(url)`.
  */
-export function printTypes(config: Config): string {
+export function printTypes(config: Config, fills: Fills = new Map()): string {
   const settled = settleShape(config)
   const collections = Object.entries(settled.collections ?? {})
   const names = nameInterfaces(collections.map(([name]) => name))
@@ -52,6 +56,7 @@ export function printTypes(config: Config): string {
     name,
     ...printCollection(name, collection, {
       typeName: names.get(name) ?? name,
+      fills: fills.get(name) ?? [],
       account: name === 'users' ? account : [],
       verifiedField: name === 'users' ? settled.auth?.verifiedField : undefined,
       isSigned: account.length > 0 && hasSecret,
@@ -68,6 +73,8 @@ export function printTypes(config: Config): string {
 /** The name of a collection's interfaces, and what stands beside them. */
 interface Printed {
   readonly typeName: string
+  /** The fields that a hook fills: the body of a create need not contain them. */
+  readonly fills: readonly string[]
   readonly account: readonly Property[]
   /** The field that the service alone writes. */
   readonly verifiedField: string | null | undefined
@@ -78,10 +85,10 @@ interface Printed {
 function printCollection(
   name: string,
   collection: CollectionConfig,
-  { typeName, account, verifiedField, isSigned }: Printed,
+  { typeName, fills, account, verifiedField, isSigned }: Printed,
 ) {
   const { schema } = collection
-  const given = namesGivenBySet(collection)
+  const given = new Set([...namesGivenBySet(collection), ...fills])
   const written = Object.fromEntries(Object.entries(schema).filter(([field]) => field !== verifiedField))
   const rest = collection.additionalProperties ? '  readonly [name: string]: unknown\n' : ''
   const declare = (suffix: string, about: string, properties: readonly Property[]): string =>

@@ -26,6 +26,8 @@ const GRANT = {
   isVerified: false,
   storage: FILE,
 }
+const { fromEntries } = Object
+const FILLING = (fills: readonly string[]) => ({ fills, before: expect.any(Function) })
 const INSIGHT = { config: 'config.json', format: 'text', authenticate: false, production: false }
 const DIFF = {
   ...INSIGHT,
@@ -87,6 +89,19 @@ test.each<[string[], object]>([
   [['matrix', '--production'], { ...INSIGHT, word: 'matrix', production: true }],
   [['diff', 'a.json', 'b.json'], DIFF],
   [['diff', 'a.json', 'b.json', '--fail-on', 'widening'], { ...DIFF, failsOnWidening: true }],
+  [
+    ['check', '--fills', 'a.one', '--fills', 'b.one', '--fills', 'a.two'],
+    { ...INSIGHT, word: 'check', hooks: { a: FILLING(['one', 'two']), b: FILLING(['one']) } },
+  ],
+  [
+    ['types', '--fills', '__proto__.toString'],
+    {
+      word: 'types',
+      config: 'config.json',
+      out: undefined,
+      hooks: fromEntries([['__proto__', FILLING(['toString'])]]),
+    },
+  ],
   [['explain', 'GET', '/notes'], EXPLAIN],
   [
     ['explain', 'GET', '/notes', 'a.json', '--authenticate'],
@@ -204,6 +219,14 @@ test.each<[string[]]>([
   [['explain', 'GET', '/notes', 'a.json', 'b.json']],
   [['explain', 'GET', '/notes', '--header', 'If-Match']],
   [['matrix', '--body', '{}']],
+  [['matrix', '--fills', 'a.b']],
+  [['explain', 'GET', '/notes', '--fills', 'a.b']],
+  [['--fills', 'a.b']],
+  [['check', '--fills']],
+  [['check', '--fills', 'tickets']],
+  [['check', '--fills', '.number']],
+  [['check', '--fills', 'tickets.']],
+  [['check', '--fills', 'tickets.place.city']],
   [['matrix', '--format', 'yaml']],
   [['matrix', '--data', 'app.db']],
   [['check', '--data', 'app.db', '--database', URL]],

@@ -35,7 +35,9 @@ describe('what a hook fills', () => {
   }
   const judge = (hooks: unknown, written: unknown = config) => {
     try {
-      createCollectionService(written as object, createMemoryAdapter(), { hooks } as never)
+      createCollectionService(written as { readonly [name: string]: unknown }, createMemoryAdapter(), {
+        hooks,
+      } as never)
       return []
     } catch (thrown) {
       expect(thrown).toBeInstanceOf(ConfigError)

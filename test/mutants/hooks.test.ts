@@ -263,12 +263,13 @@ const fillingLeaks: readonly Mutant[] = [
     'what a hook fills is asked for where another document has what its writer may not see',
     `${SERVICE}/hooks.js`,
     replacing<typeof AskHook>((real) => ({
-      async askHook(call, write) {
+      async askHook(...[call, write]: Parameters<typeof real.askHook>) {
         const { collection, before, after } = write
         const isLacking = [...collection.fills].some((name) => !Object.hasOwn(after?.fields ?? {}, name))
         if (before === null && isLacking) {
-          const access = (call as Call).access(collection)
-          const all = await (call as Call).store.own(collection.name).list({ filter: everything })
+          const own = call as unknown as Call
+          const access = own.access(collection)
+          const all = await own.store.own(collection.name).list({ filter: everything })
           if (all.some((one) => !access?.isReadable(one))) throw new ServiceError('forbidden', 'Not so.')
         }
         return (await real.askHook(call, write)) as never

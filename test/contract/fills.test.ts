@@ -118,6 +118,7 @@ test('seeds need all of it: nobody is asked about them', async () => {
     createCollectionService(FILLED, createMemoryAdapter({ documents: { tickets: [one] } }), {
       hooks: hooksOf(['mark']),
       authenticate: () => null,
+      logger: { warn() {} },
     }).ready()
   await expect(start(ticket)).rejects.toMatchObject({ code: 'validation_failed' })
   await start({ ...ticket, mark: 'm' })

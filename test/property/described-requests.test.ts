@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../src/index.js'
+import type { Caller, HookChange } from '../../src/index.js'
 import { type ApiDocument, describeApi } from '../../src/insight/index.js'
 import fc from '../support/fast-check.js'
 import { createFromSchema } from '../support/from-schema.js'
@@ -241,6 +241,39 @@ const DOCUMENTS = {
   users: [{ _id: THREE, email: 'ann@example.com', password: 'correct horse', a: 1 }],
 }
 
+/** What fields may be given by a hook, where nothing else bounds them. */
+const FILLINGS: Json = {
+  string: 'a',
+  integer: 1,
+  number: 1,
+  boolean: true,
+  timestamp: '2026-01-01T00:00:00Z',
+  json: 1,
+}
+
+/** A hook that fills every required thing which it knows a value for. */
+function hooksOf({
+  collections: { things },
+}: {
+  readonly collections: { readonly things: { readonly schema: object } }
+}) {
+  const fillings = Object.entries(things.schema as { [name: string]: Json }).flatMap(([name, definition]) => {
+    const { type, required, immutable: _, unique: __, index: ___, ...bounds } = definition
+    const filling = FILLINGS[String(type)]
+    return required === true && Object.keys(bounds).length === 0 && filling !== undefined
+      ? [[name, filling] as const]
+      : []
+  })
+  const lacking = (after: Json | null) => fillings.filter(([name]) => !Object.hasOwn(after ?? {}, name))
+  return {
+    things: {
+      fills: fillings.map(([name]) => name),
+      before: ({ operation, after }: HookChange) =>
+        operation === 'create' ? { set: Object.fromEntries(lacking(after)) } : undefined,
+    },
+  }
+}
+
 /** Secrets are left out: nothing can be asked that needs one. Nor is a stream asked for, which does not end. */
 const isAskable = (document: ApiDocument, path: string, { requestBody }: Operation): boolean => {
   const schema = requestBody?.content['application/json']?.schema
@@ -255,10 +288,16 @@ const isAskable = (document: ApiDocument, path: string, { requestBody }: Operati
 
 test('a request that the document calls valid is not a 400', async () => {
   const seen = new Map<string, number>()
+  let filled = 0
   await fc.assert(
     fc.asyncProperty(configs, fc.constantFrom(...CALLERS), fc.gen(), async (config, caller, gen) => {
-      const service = createTestService(config, { authenticate: () => null, documents: DOCUMENTS })
-      const document = describeApi(config, { caller, authenticate: true })
+      const own = hooksOf(config)
+      const service = createTestService(config, {
+        ...{ authenticate: () => null, documents: DOCUMENTS },
+        hooks: own as never,
+      })
+      filled += own.things.fills.length
+      const document = describeApi(config, { caller, authenticate: true, hooks: own })
       const valuesOf = createFromSchema(document, IDS)
       const known = new Map(Object.entries({ things: [...IDS], dens: [ONE, TWO], users: [THREE] }))
       const operations = Object.entries(document.paths)
@@ -308,6 +347,7 @@ test('a request that the document calls valid is not a 400', async () => {
     { numRuns: isLong ? 3000 : 40, endOnFailure: true },
   )
   const some = [...seen.keys()]
+  expect(filled).toBeGreaterThan(0)
   for (const kind of [
     'GET /things 200',
     'POST /things 201',

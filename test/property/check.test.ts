@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkConfig, type Finding } from '../../src/insight/index.js'
 import { createRandom, type Random } from '../../src/testing/adapter/fuzz/random.js'
+import { fillAll, markFilled } from '../support/insight/filled.js'
 import { createJudge, type Judge } from '../support/insight/judge.js'
 import { randomConfig } from '../support/insight/random-config.js'
 import {
@@ -168,30 +169,35 @@ function refuteUnsettable(config: SmallConfig, name: CollectionName, field: stri
   return undefined
 }
 
-test('what is found is so, for every request', () => {
-  const seen = new Map<string, number>()
-  for (let seed = 1; seed <= CONFIGS; seed++) {
-    const random = createRandom(seed)
-    const config = randomConfig(random)
-    for (const finding of checkConfig(config, { authenticate: true })) {
-      const { code, pointer } = finding
-      const refute = REFUTE[code]
-      const [, , name, part, field = ''] = pointer.split('/')
-      const contradictions =
-        code === 'unsettable_field'
-          ? [refuteUnsettable(config, name as CollectionName, field, random)]
-          : part === 'permissions' && refute
-            ? placesOf(config, finding)
-                .slice(0, 1)
-                .map((place) => refute(config, place, random))
-            : []
-      if (contradictions.length > 0) seen.set(code, (seen.get(code) ?? 0) + 1)
-      const context = JSON.stringify({ seed, code, pointer, config })
-      for (const found of contradictions) expect({ context, found }).toEqual({ context, found: undefined })
+test.each([false, true])(
+  'what is found is so, for every request; hooks fill what is required: %s',
+  (isFilled) => {
+    const seen = new Map<string, number>()
+    for (let seed = 1; seed <= CONFIGS; seed++) {
+      const random = createRandom(seed)
+      const written = randomConfig(random)
+      const hooks = isFilled ? { hooks: fillAll(written) } : {}
+      const config = isFilled ? markFilled(written) : written
+      for (const finding of checkConfig(written, { authenticate: true, ...hooks })) {
+        const { code, pointer } = finding
+        const refute = REFUTE[code]
+        const [, , name, part, field = ''] = pointer.split('/')
+        const contradictions =
+          code === 'unsettable_field'
+            ? [refuteUnsettable(config, name as CollectionName, field, random)]
+            : part === 'permissions' && refute
+              ? placesOf(config, finding)
+                  .slice(0, 1)
+                  .map((place) => refute(config, place, random))
+              : []
+        if (contradictions.length > 0) seen.set(code, (seen.get(code) ?? 0) + 1)
+        const context = JSON.stringify({ seed, code, pointer, config })
+        for (const found of contradictions) expect({ context, found }).toEqual({ context, found: undefined })
+      }
     }
-  }
-  expect(seen.size).toBeGreaterThan(1)
-  if (!IS_LONG) return
-  for (const code of ['never_matches', 'unreadable_target', 'unmeetable_check', 'unsettable_field'])
-    expect(seen.get(code)).toBeGreaterThan(0)
-})
+    expect(seen.size).toBeGreaterThan(1)
+    if (!IS_LONG) return
+    for (const code of ['never_matches', 'unreadable_target', 'unmeetable_check', 'unsettable_field'])
+      expect(seen.get(code)).toBeGreaterThan(0)
+  },
+)

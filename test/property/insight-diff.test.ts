@@ -3,6 +3,7 @@ import { ConfigError } from '../../src/index.js'
 import { comparePermissions } from '../../src/insight/index.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
+import { countFilled } from '../support/insight/filled.js'
 import { pairOf } from '../support/insight/pairs.js'
 import { createTestService } from '../support/service.js'
 
@@ -38,6 +39,23 @@ test('with patterns too, or what is not decided is said', async () => {
     })
   }
   expect(found).toBeGreaterThan(PAIRS / 20)
+})
+
+test('with hooks that fill what is required too', async () => {
+  let [found, filled] = [0, 0]
+  for (let number = 0; number < PAIRS / 4; number++) {
+    const random = createRandom(200_000 + number)
+    const pair = pairOf(number, random)
+    filled += countFilled(pair.before)
+    found += await checkPair(pair, {
+      random,
+      triples: isLong ? 2000 : 200,
+      byHandlers: false,
+      isFilled: true,
+    })
+  }
+  expect(found).toBeGreaterThan(PAIRS / 4)
+  expect(filled).toBeGreaterThan(PAIRS / 8)
 })
 
 /** Forty roles, each of which sees documents of its own; the last role's rule says `word`. */

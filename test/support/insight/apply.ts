@@ -140,7 +140,9 @@ export function applyCreate(
   const set = rule.bind(caller)
   if (!set) return 'refused'
   const fields = complete(schema, { ...kept, ...set }, FIELDS)
-  const faults = FIELDS.flatMap((name) => faultOf(schema, name, fields[name]))
+  const faults = FIELDS.flatMap((name) =>
+    schema[name].isFilled && fields[name] === undefined ? [] : faultOf(schema, name, fields[name]),
+  )
   if (faults.length > 0) return { faults }
   const system = { _id: STORED_ID, createdAt: NOW, updatedAt: NOW, createdBy: caller?.id ?? null }
   return rule.check(caller)({ ...fields, ...system }) ? { fields, writes: true } : 'refused'

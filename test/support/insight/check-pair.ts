@@ -4,6 +4,7 @@ import type { Difference, PermissionDifference } from '../../../src/insight/diff
 import type { Random } from '../../../src/testing/adapter/fuzz/random.js'
 import { isEqual } from './apply.js'
 import { createSmallHandler } from './ask-handler.js'
+import { fillAll, markFilled } from './filled.js'
 import { createJudge, type SmallAnswer } from './judge.js'
 import type { Pair } from './pairs.js'
 import {
@@ -31,6 +32,8 @@ export interface Asked {
   /** Whether the handlers themselves run the witnesses, or else the judge. */
   readonly byHandlers: boolean
   readonly hasPatterns?: boolean
+  /** Whether hooks fill all that is required; then the judge runs the witnesses. */
+  readonly isFilled?: boolean
   /** Another build of the comparison: a mutant. */
   readonly compare?: typeof comparePermissions
 }
@@ -53,10 +56,12 @@ type Answer = (
  * its difference, nothing is reported on a pair that means the same, and nothing stays undecided. Returns how many
  * differences were found.
  */
-export async function checkPair(pair: Pair, asked: Asked): Promise<number> {
-  const { before, after } = pair
-  const { compare = comparePermissions } = asked
-  const differences = compare(before, after, { authenticate: true })
+export async function checkPair(written: Pair, asked: Asked): Promise<number> {
+  const { before, after } = written
+  const { compare = comparePermissions, isFilled = false } = asked
+  const hooks = isFilled ? { hooks: fillAll(before) } : {}
+  const differences = compare(before, after, { authenticate: true, ...hooks })
+  const pair = isFilled ? { ...written, before: markFilled(before), after: markFilled(after) } : written
   const context = JSON.stringify({ before, after })
   if (pair.kind === 'same') expect({ context, differences }).toEqual({ context, differences: [] })
   if (!asked.hasPatterns) expect(differences.filter(({ kind }) => kind === 'undecided')).toEqual([])

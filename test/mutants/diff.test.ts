@@ -23,6 +23,10 @@ const mutants: readonly (readonly [name: string, compare: Compare])[] = [
   ['omit is forgotten', without('omit')],
   ['check is forgotten', without('check')],
   ['what widens is left out', (...all) => comparePermissions(...all).filter(isNoWidening)],
+  [
+    'hooks are forgotten',
+    (before, after, options) => comparePermissions(before, after, { ...options, hooks: {} }),
+  ],
 ]
 
 const isNoWidening = ({ kind }: ReturnType<Compare>[number]): boolean => kind !== 'widening'
@@ -30,7 +34,9 @@ const isNoWidening = ({ kind }: ReturnType<Compare>[number]): boolean => kind !=
 async function checkPairs(compare: Compare): Promise<void> {
   for (let number = 0; number < 30; number++) {
     const random = createRandom(number)
-    await checkPair(pairOf(number, random), { random, triples: 80, byHandlers: false, compare })
+    // Of some, hooks fill what is required.
+    const isFilled = number % 2 === 0
+    await checkPair(pairOf(number, random), { random, triples: 80, byHandlers: false, isFilled, compare })
   }
 }
 

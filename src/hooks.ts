@@ -34,7 +34,7 @@ type Lacking<D, F> = [F] extends [never]
       }
     >
 
-/** What the compiler has found of a type; `unknown` where it found nothing. */
+/** A type that the compiler has inferred; it infers `unknown` where a hook fills nothing. */
 type Known<F> = unknown extends F ? never : F
 
 /** The names of the fields that each document has. */

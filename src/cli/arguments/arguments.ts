@@ -43,7 +43,7 @@ export interface TypesArguments {
   readonly config: string
   /** Default: the terminal. */
   readonly out: string | undefined
-  /** What the hooks of the service fill. Default: nothing. */
+  /** The fields that hooks of the service fill. Default: none. */
   readonly hooks?: AnyHooks
 }
 
@@ -65,7 +65,7 @@ export interface InsightArguments {
   /** Whether the host says who calls. */
   readonly authenticate: boolean
   readonly production: boolean
-  /** What the hooks of the service fill. Default: nothing. */
+  /** The fields that hooks of the service fill. Default: none. */
   readonly hooks?: AnyHooks
 }
 

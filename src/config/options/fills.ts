@@ -12,7 +12,7 @@ export type Fills = ReadonlyMap<string, readonly string[]>
 export const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && [...value].every((name) => typeof name === 'string')
 
-/** What hooks say that they fill; what has another shape is a fault of the options, and left out here. */
+/** Reads the fields that hooks fill. A list of another shape is a fault of the options, and left out here. */
 export function readFills(hooks: unknown): Fills {
   const entries = isObject(hooks) ? Object.entries(hooks) : []
   return new Map(

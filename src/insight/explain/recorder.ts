@@ -73,7 +73,7 @@ export function createRecorder(): Recorder {
   }
 }
 
-/** What is recorded, and whether it is at the moment. */
+/** The operations so far, and whether nothing is recorded at the moment. */
 interface Hearing {
   readonly operations: RecordedOperation[]
   isDeaf: boolean

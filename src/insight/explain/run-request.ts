@@ -68,7 +68,7 @@ const EVERYTHING: ListQuery = { filter: everything, sort: [], skip: 0, limit: nu
 
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** What is wrong with a hook is told where the host logs, and nowhere else. */
+/** A logger that leaves errors to the console: the answer does not say why a hook has failed. */
 const OF_HOOKS: Partial<Logger> = { info() {}, warn() {} }
 
 /** No answer shows a hash, and nobody logs in. */

@@ -30,6 +30,7 @@ export const referToParameters = (
 /** A parameter of a query. */
 interface Parameter extends JsonSchema {
   readonly name: string
+  readonly description: string
 }
 
 /** `articles.q.title.regex`: only letters, digits and `._-` may stand in the name of a component. */
@@ -45,8 +46,19 @@ const asJson = (name: string, schema: JsonSchema, description: string): Paramete
   content: { 'application/json': { schema } },
 })
 
-/** How else the parameter of a list is written. */
-const ONE_BY_ONE = 'Or the parameter repeated, with one value each.'
+/** A list, written as the parameter once for each value: without values nothing would be written. */
+const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
+  ...parameter,
+  style: 'form',
+  explode: true,
+  schema: { type: 'array', ...schema, minItems: 1 },
+})
+
+/** Text that means itself without quotes. */
+const PLAIN_TEXT: JsonSchema = { type: 'string', pattern: '^(?!["\\[{])[^\\x00]*$', not: { enum: ['null'] } }
+
+/** Whether a value of a list means itself without quotes. */
+const isPlain = (value: Scalar): boolean => typeof value !== 'string' || !/^(?:null$|["[{])/.test(value)
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
@@ -97,8 +109,11 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
     const example = paths.filter((path) => path !== '_id').slice(0, 2)
     return [
       {
-        ...asJson('project', listOf(paths), `Only these fields, and \`_id\`. ${ONE_BY_ONE}`),
-        content: { 'application/json': { schema: listOf(paths), example } },
+        ...asRepeated(
+          { name: 'project', description: 'Only these fields, and `_id`; `[]` is `_id` alone.' },
+          { items: nameOf(paths) },
+        ),
+        ...(example.length > 0 ? { example } : {}),
       },
     ]
   },
@@ -106,20 +121,19 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: Describe } = {
     const paths = findExpandable(scope, collection)
     return paths.length > 0
       ? [
-          asJson(
-            'expand',
-            listOf(paths),
-            `The documents that these references name, in their place. ${ONE_BY_ONE}`,
+          asRepeated(
+            {
+              name: 'expand',
+              description: 'The documents that these references name, in their place; `[]` names none.',
+            },
+            { items: nameOf(paths) },
           ),
         ]
       : []
   },
 }
 
-const listOf = (names: readonly string[]): JsonSchema => ({
-  type: 'array',
-  items: { type: 'string', enum: names },
-})
+const nameOf = (names: readonly string[]): JsonSchema => ({ type: 'string', enum: names })
 
 const findReadable = (scope: Scope, collection: Collection): readonly Field[] => {
   const { find, paths } = scope.names(collection)
@@ -165,7 +179,8 @@ function describeConditions({ service }: Scope, field: Field): readonly Paramete
   const exists: JsonSchema = { type: 'boolean' }
   const own =
     fieldType.valueType === null || !fieldType.isScalar ? undefined : describeOperand(fieldType.valueType)
-  const scalar = own && 'enum' in definition && definition.enum ? { ...own, ...chosen(definition.enum) } : own
+  const choices = 'enum' in definition ? definition.enum : undefined
+  const scalar = own && choices ? { ...own, ...chosen(choices) } : own
   return OPERATOR_NAMES.flatMap((operator): readonly Parameter[] => {
     const name = `q[${field.path}][${operator}]`
     if (!isOperator(operator)) return []
@@ -176,15 +191,7 @@ function describeConditions({ service }: Scope, field: Field): readonly Paramete
       case 'ordered':
         return own && fieldType.isOrdered ? [asJson(name, own, MEANINGS[operator])] : []
       case 'list':
-        return scalar
-          ? [
-              asJson(
-                name,
-                { type: 'array', items: orNull(scalar), maxItems: limits.values },
-                MEANINGS[operator],
-              ),
-            ]
-          : []
+        return scalar ? [describeList({ name, description: MEANINGS[operator] }, scalar, limits.values)] : []
       case 'pattern':
         return fieldType.holdsText
           ? [
@@ -204,6 +211,20 @@ function describeConditions({ service }: Scope, field: Field): readonly Paramete
   })
 }
 
+/** A list of scalars. Where each of a few values needs quotes, the list is JSON. */
+function describeList({ name, description }: Parameter, scalar: JsonSchema, maxItems: number): Parameter {
+  const choices = (scalar.enum as readonly Scalar[] | undefined)?.filter(isPlain)
+  if (choices?.length === 0)
+    return asJson(name, { type: 'array', items: orNull(scalar), maxItems }, description)
+  const items = choices ? { ...scalar, enum: choices } : scalar === TEXT ? PLAIN_TEXT : scalar
+  const others = scalar.type === 'string' ? NO_PLAIN_TEXT : NO_PLAIN_VALUE
+  return asRepeated({ name, description: `${description} ${others}` }, { items, maxItems })
+}
+
+const NO_PLAIN_VALUE = 'One JSON array can also be empty, or hold null (is missing): `[null]`.'
+const NO_PLAIN_TEXT =
+  'One JSON array can also be empty, or hold null (is missing) and text that is `null` or begins with `"`, `[` or `{`: `[null,"null"]`.'
+
 const MEANINGS = {
   $eq: 'is this; null: is missing.',
   $ne: 'is not this.',
@@ -211,8 +232,8 @@ const MEANINGS = {
   $gte: 'is greater, or this.',
   $lt: 'is less.',
   $lte: 'is less, or this.',
-  $in: `is one of these. ${ONE_BY_ONE}`,
-  $nin: `is none of these. ${ONE_BY_ONE}`,
+  $in: 'is one of these.',
+  $nin: 'is none of these.',
   $regex: 'contains a match of this pattern.',
   $exists: 'is there, or is not.',
 } as const

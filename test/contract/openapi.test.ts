@@ -158,6 +158,39 @@ describe('the description', () => {
     })
   })
 
+  test('has a list as a parameter that is repeated, with at least one value and no more than a query may have', () => {
+    const { parameters = {} } = describeApi(
+      { ...config, limits: { values: 7 } },
+      { caller: EDITOR },
+    ).components
+    const repeated = { in: 'query', style: 'form', explode: true }
+    for (const operator of ['in', 'nin'])
+      expect(parameters[`articles.q.views.${operator}`]).toMatchObject({
+        ...repeated,
+        schema: { type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 7 },
+      })
+    expect(parameters['articles.q.title.in']?.schema).toEqual({
+      type: 'array',
+      items: { type: 'string', pattern: '^(?!["\\[{])[^\\x00]*$', not: { enum: ['null'] } },
+      minItems: 1,
+      maxItems: 7,
+    })
+    for (const [name, names] of [
+      ['project', ['_id', 'title']],
+      ['expand', ['author']],
+    ] as const)
+      expect(parameters[`articles.${name}`]).toMatchObject({
+        ...repeated,
+        schema: {
+          type: 'array',
+          items: { type: 'string', enum: expect.arrayContaining([...names]) },
+          minItems: 1,
+        },
+      })
+    const isContent = Object.values(parameters).filter(({ content }) => content !== undefined)
+    expect(isContent.filter(({ content }) => JSON.stringify(content).includes('"array"'))).toEqual([])
+  })
+
   test('bodies hold what a rule accepts, and ask for what it needs', () => {
     const { components } = describeApi(config, { caller: ANN })
     const { schemas = {} } = components

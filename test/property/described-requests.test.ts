@@ -321,9 +321,11 @@ test('a request that the document calls valid is not a 400', async () => {
             : []),
           ...(others?.length ? gen(fc.subarray, [...others], { maxLength: Math.min(3, others.length) }) : []),
         ]
-        const query = asked.map(({ name, schema, isJson }) => {
+        const query = asked.flatMap(({ name, schema, isJson }) => {
           const value = gen(valuesOf, schema)
-          return `${encodeURIComponent(name)}=${encodeURIComponent(isJson ? JSON.stringify(value) : String(value))}`
+          // A list is exploded.
+          const texts = isJson ? [JSON.stringify(value)] : [value].flat().map(String)
+          return texts.map((text) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
         })
         const schema = operation.requestBody?.content['application/json']?.schema
         const body = schema === undefined ? undefined : gen(valuesOf, schema)

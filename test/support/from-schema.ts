@@ -9,13 +9,23 @@ const CHARACTERS = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(...'abcXYZ019 -_.@"\\/') },
   { weight: 1, arbitrary: fc.constantFrom('\u0000', '\n', '\u2028', 'é', 'İ', 'ß', '😀', '\uffff') },
 )
-const text = fc
-  .tuple(
-    fc.constantFrom(...SPACES),
-    fc.string({ unit: CHARACTERS, maxLength: 12 }),
-    fc.constantFrom(...SPACES),
-  )
-  .map((parts) => parts.join(''))
+const text = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(...SPACES),
+        fc.string({ unit: CHARACTERS, maxLength: 12 }),
+        fc.constantFrom(...SPACES),
+      )
+      .map((parts) => parts.join('')),
+  },
+  // What a query reads as something else than text.
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('null', ' null', 'true', '1', '"', '"a"', '[', '["a"]', '{', '{}'),
+  },
+)
 const longText = fc
   .tuple(CHARACTERS, fc.integer({ min: 0, max: 1100 }))
   .map(([one, times]) => one.repeat(times))

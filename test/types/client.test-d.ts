@@ -125,7 +125,7 @@ type Serializers = {
   readonly openapi: (query: Record<string, unknown>) => string
   readonly route: (query: {
     'q[title][$eq]'?: string | null
-    'q[views][$in]'?: (number | null)[]
+    'q[views][$in]'?: number[]
     'sort[title]'?: 1 | -1
     project?: ('_id' | 'title')[]
     limit?: number

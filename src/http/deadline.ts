@@ -7,6 +7,7 @@ import type { MaybePromise } from '../types.js'
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
   body: ['request_timeout', 'The body did not arrive in time.'],
   deliver: ['internal_error', 'options.deliver did not end in time.'],
+  describe: ['overloaded', 'The description of this service takes longer than a request may.'],
   hash: ['overloaded', 'Too many secrets are waiting for their hash. Try again in a moment.'],
   hook: ['internal_error', 'A hook of the host did not end in time.'],
   host: ['overloaded', 'The caller could not be identified in time.'],

@@ -2,21 +2,21 @@ import type { JsonSchema } from '../json/json-schema.js'
 import type { Slice, Sliced } from '../slices.js'
 
 /** The kinds of components that a document has. */
-type Kind = 'schemas' | 'parameters' | 'responses' | 'headers'
+export type Kind = 'schemas' | 'parameters' | 'responses' | 'headers'
 
 type Maker = readonly [kind: Kind, name: string, make: () => JsonSchema]
 
-/** The components of a document, by kind and name. */
-export type ComponentsByKind = { readonly [kind in Kind]: { readonly [name: string]: JsonSchema } }
+/** Takes a component as soon as it is made. */
+export type TakeComponent = (kind: Kind, name: string, component: JsonSchema) => void
 
 /** The parts of a document that several places refer to. */
 export interface Components {
   /** A reference to a component, which is made if it is still referred to when the document is done. */
   refer(kind: Kind, name: string, make: () => JsonSchema): JsonSchema
-  /** Makes what a reference stands for; `undefined` where nothing has that name. */
+  /** Makes what a reference stands for; `undefined` where nothing has that name, or `makeFor` has made it. */
   make($ref: string): JsonSchema | undefined
-  /** Makes the components to which something refers, itself or over others. */
-  makeFor(roots: readonly unknown[], slice: Slice): Sliced<ComponentsByKind>
+  /** Makes the components to which something refers, itself or over others, and which are not made yet. */
+  makeFor(root: JsonSchema, take: TakeComponent, slice: Slice): Sliced<void>
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Components {
  * belongs to a collection begins with the collection's.
  */
 export function createComponents(): Components {
-  const makers = new Map<unknown, Maker>()
+  const makers = new Map<unknown, Maker | null>()
   return {
     refer(kind, name, make) {
       const $ref = `#/components/${kind}/${name}`
@@ -32,31 +32,27 @@ export function createComponents(): Components {
       return { $ref }
     },
     make: ($ref) => makers.get($ref)?.[2](),
-    *makeFor(roots, slice) {
-      const made: { readonly [kind in Kind]: { [name: string]: JsonSchema } } = {
-        schemas: {},
-        parameters: {},
-        responses: {},
-        headers: {},
-      }
-      const waiting = [...roots].reverse()
+    *makeFor(root, take, slice) {
+      const waiting: JsonSchema[] = [root]
       for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-        slice.left -= VISIT
-        if (slice.left <= 0) yield
+        const found: unknown[] = []
+        findReferences(value, found)
+        slice.left -= VISIT + found.length * FIND
         const inside: JsonSchema[] = []
-        for (const $ref of findReferences(value)) {
-          slice.left -= FIND
+        for (const $ref of found) {
           if (slice.left <= 0) yield
-          const [kind, name, make] = makers.get($ref) ?? []
-          if (!kind || !name || !make || Object.hasOwn(made[kind], name)) continue
+          const maker = makers.get($ref)
+          if (!maker) continue
+          // What makes a component holds more than the component: it is let go of.
+          makers.set($ref, null)
+          const [kind, name, make] = maker
           const component = make()
-          made[kind][name] = component
-          inside.push(component)
           slice.left -= MAKE
+          take(kind, name, component)
+          inside.push(component)
         }
         waiting.push(...inside.reverse())
       }
-      return made
     },
   }
 }
@@ -66,10 +62,13 @@ const VISIT = 100
 const FIND = 20
 const MAKE = 50
 
-function* findReferences(value: unknown): Generator<unknown> {
+/** Adds the references in a value to `found`. */
+function findReferences(value: unknown, found: unknown[]): void {
   if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) {
-    if (key === '$ref') yield inner
-    else yield* findReferences(inner)
-  }
+  if (Array.isArray(value)) for (const inner of value) findReferences(inner, found)
+  else
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '$ref') found.push(inner)
+      else findReferences(inner, found)
+    }
 }

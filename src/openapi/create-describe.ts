@@ -1,11 +1,13 @@
 import { createBoundedMap } from '../filter/bounded-map.js'
+import { etagOfText } from '../http/etag.js'
 import type { Describe, Found } from '../http/routes/create-exchange.js'
+import type { Bytes } from '../json/bytes.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { OPERATIONS } from '../permissions/grants.js'
 import type { KeptText } from '../permissions/kept-texts.js'
 import type { Call } from '../service/call.js'
-import { runWithin } from '../slices.js'
-import { describeInSlices, writeInSlices } from './describe-service.js'
+import { runWithin, type Slice, type Sliced, stepsToWrite } from '../slices.js'
+import { writeDescription } from './describe-service.js'
 import type { Described } from './scope.js'
 
 /** The bytes of documents that are kept: fifty collections with thirty fields each take eight million. */
@@ -17,16 +19,16 @@ export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): De
   const subjects = findSubjects(service)
   let underWay: Promise<unknown> | undefined
   const make = async (call: Call, found: Found, key: string): Promise<KeptText> => {
-    const text = await runWithin(call, function* (slice) {
-      const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
-      return yield* writeInSlices(yield* describeInSlices(own, call.caller, found.prefix, slice), slice)
+    const own = { ...service, hasAccountRoutes: found.hasAccountRoutes }
+    const document = await runWithin(call, function* (slice) {
+      return yield* joinInSlices(yield* writeDescription(own, call.caller, found.prefix, slice), slice)
     })
-    const document = { bytes: encoder.encode(text) }
     kept.set(key, document)
     return document
   }
   /** One at a time: what is half done takes several times what is kept of it. */
   const makeInTurn = async (call: Call, found: Found, key: string): Promise<KeptText> => {
+    call.deadline.enter('describe')
     while (underWay) await underWay
     call.deadline.signal.throwIfAborted()
     const known = kept.get(key)
@@ -45,7 +47,20 @@ export function createDescribe(service: Omit<Described, 'hasAccountRoutes'>): De
   }
 }
 
-const encoder = new TextEncoder()
+/** The pieces of a document as one text. A digest of many megabytes takes long: its tag is that of their tags. */
+function* joinInSlices(pieces: readonly Bytes[], slice: Slice): Sliced<KeptText> {
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
+  const tags: string[] = []
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+    tags.push(etagOfText({ bytes: piece }))
+    slice.left -= stepsToWrite(piece.length)
+    if (slice.left <= 0) yield
+  }
+  return { bytes, etag: etagOfText(tags.join()) }
+}
 
 /** The subjects that some rule mentions. */
 const findSubjects = ({ plan }: Pick<Described, 'plan'>): readonly string[] => [

@@ -4,9 +4,11 @@ import { nameOperation } from '../http/observe/operation-name.js'
 import { isIn } from '../http/routes/find-route.js'
 import type { Endpoint, Route, Place as RoutePlace } from '../http/routes/route.js'
 import { ROUTES } from '../http/routes/table.js'
+import type { Bytes } from '../json/bytes.js'
 import type { JsonSchema } from '../json/json-schema.js'
 import type { Reader } from '../service/authorize.js'
 import { runAtOnce, type Slice, type Sliced, stepsToWrite } from '../slices.js'
+import type { Kind } from './components.js'
 import { OF_ACCOUNTS } from './operations/accounts.js'
 import { OF_COLLECTIONS } from './operations/collections.js'
 import type { DescribeOperation, Operation, OperationPlace } from './operations/operation.js'
@@ -26,64 +28,145 @@ export interface ApiDocument {
   readonly components: { readonly [kind: string]: { readonly [name: string]: JsonSchema } }
 }
 
-/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
-export const describeService = (service: Described, reader: Reader, prefix = ''): ApiDocument =>
-  runAtOnce((slice) => describeInSlices(service, reader, prefix, slice))
+/** The members of a document but for its parts. */
+type Head = Omit<ApiDocument, 'paths' | 'components'>
 
-/** The same in slices: a configuration may have many fields. */
-export function* describeInSlices(
+/** Takes the parts of a document as soon as they are made: a large document is never held as a whole tree. */
+interface Parts {
+  readonly path: (path: string, methods: JsonSchema) => void
+  readonly component: (kind: Kind | 'securitySchemes', name: string, component: JsonSchema) => void
+}
+
+const KINDS: readonly Kind[] = ['schemas', 'parameters', 'responses', 'headers']
+
+/** Describes a service to a reader (CONTRACT.md §8, "OpenAPI"): what no right of the reader concerns is not there. */
+export function describeService(service: Described, reader: Reader, prefix = ''): ApiDocument {
+  const paths: { [path: string]: ApiDocument['paths'][string] } = {}
+  const components: { [kind: string]: { [name: string]: JsonSchema } } = Object.fromEntries(
+    KINDS.map((kind) => [kind, {}]),
+  )
+  const parts: Parts = {
+    path(path, methods) {
+      paths[path] = methods as ApiDocument['paths'][string]
+    },
+    component(kind, name, component) {
+      const named = components[kind] ?? {}
+      named[name] = component
+      components[kind] = named
+    },
+  }
+  const head = runAtOnce((slice) => describeInSlices(service, reader, { prefix, parts }, slice))
+  return { ...head, paths, components }
+}
+
+function* describeInSlices(
   service: Described,
   reader: Reader,
-  prefix: string,
+  { prefix, parts }: { readonly prefix: string; readonly parts: Parts },
   slice: Slice,
-): Sliced<ApiDocument> {
+): Sliced<Head> {
   const scope = createScope(service, reader)
-  const paths: [path: string, methods: JsonSchema][] = []
   for (const [path, spots] of pathsOf(service)) {
-    const methods = spots.flatMap((spot) => describeSpot(scope, spot))
-    if (methods.length > 0) paths.push([path, Object.fromEntries(methods)])
-    slice.left -= DESCRIBE * (spots[0]?.place.collection?.paths.size ?? 1)
+    const described = spots.flatMap((spot) => describeSpot(scope, spot))
+    const collection = spots[0]?.place.collection
+    slice.left -= collection ? DESCRIBE * collection.paths.size : NAME * service.plan.collections.size
     if (slice.left <= 0) yield
+    if (described.length === 0) continue
+    const methods = Object.fromEntries(described)
+    parts.path(path, methods)
+    yield* scope.components.makeFor(methods, parts.component, slice)
   }
-  const components = yield* scope.components.makeFor(
-    paths.map(([, methods]) => methods),
-    slice,
-  )
-  const securitySchemes = describeSecurity(service)
+  const securitySchemes = Object.entries(describeSecurity(service))
+  for (const [name, scheme] of securitySchemes) parts.component('securitySchemes', name, scheme)
   return {
     openapi: '3.1.0',
     info: { title: 'Collections', version: '1', description: DESCRIPTION },
     servers: [{ url: prefix === '' ? '/' : prefix }],
     // States that the service has no accounts: without it, linters take a forgotten scheme for the reason.
-    ...(Object.keys(securitySchemes).length > 0 ? {} : { security: [] }),
-    paths: Object.fromEntries(paths) as ApiDocument['paths'],
-    components: {
-      ...components,
-      ...(Object.keys(securitySchemes).length > 0 ? { securitySchemes } : {}),
-    },
+    ...(securitySchemes.length > 0 ? {} : { security: [] }),
   }
 }
 
-/** The steps of describing a path of a query. */
+/** The steps of describing a path of a query, and of naming a collection, as the routes of no collection may do. */
 const DESCRIBE = 400
+const NAME = 20
 
-/** Writes a document as JSON. */
-export function* writeInSlices({ paths, components, ...rest }: ApiDocument, slice: Slice): Sliced<string> {
-  const write = function* (entries: { readonly [name: string]: unknown }): Sliced<string> {
-    const texts: string[] = []
-    for (const [name, value] of Object.entries(entries)) {
-      const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-      texts.push(text)
-      slice.left -= stepsToWrite(text.length)
-      if (slice.left <= 0) yield
-    }
-    return `{${texts.join()}}`
+const encoder = new TextEncoder()
+
+/** The characters of a piece: many small ones would cost more than what they hold. */
+const PIECE = 32 * 1024
+
+/** Bytes of text, in pieces that are complete as soon as they are long enough. */
+class Pieces {
+  readonly #done: Bytes[] = []
+  #text: string
+
+  constructor(text: string) {
+    this.#text = text
   }
-  const kinds: string[] = []
-  for (const [kind, byName] of Object.entries(components))
-    kinds.push(`${JSON.stringify(kind)}:${yield* write(byName)}`)
-  const written = yield* write(paths)
-  return `${JSON.stringify(rest).slice(0, -1)},"paths":${written},"components":{${kinds.join()}}}`
+
+  add(text: string): void {
+    this.#text += text
+    if (this.#text.length < PIECE) return
+    this.#done.push(encoder.encode(this.#text))
+    this.#text = ''
+  }
+
+  end(): readonly Bytes[] {
+    return [...this.#done, encoder.encode(this.#text)]
+  }
+}
+
+/** An object of JSON, member by member. */
+class WrittenObject {
+  readonly #slice: Slice
+  readonly #pieces = new Pieces('{')
+  #separator = ''
+
+  constructor(slice: Slice) {
+    this.#slice = slice
+  }
+
+  add(name: string, value: JsonSchema): void {
+    const text = `${this.#separator}${JSON.stringify(name)}:${JSON.stringify(value)}`
+    this.#slice.left -= stepsToWrite(text.length)
+    this.#separator = ','
+    this.#pieces.add(text)
+  }
+
+  end(): readonly Bytes[] {
+    this.#pieces.add('}')
+    return this.#pieces.end()
+  }
+}
+
+/** The same document as JSON in UTF-8, in pieces that are the same for the same document. */
+export function* writeDescription(
+  service: Described,
+  reader: Reader,
+  prefix: string,
+  slice: Slice,
+): Sliced<readonly Bytes[]> {
+  const paths = new WrittenObject(slice)
+  const kinds = new Map<string, WrittenObject>(KINDS.map((kind) => [kind, new WrittenObject(slice)]))
+  const parts: Parts = {
+    path: (path, methods) => paths.add(path, methods),
+    component(kind, name, component) {
+      const written = kinds.get(kind) ?? new WrittenObject(slice)
+      kinds.set(kind, written)
+      written.add(name, component)
+    },
+  }
+  const head = yield* describeInSlices(service, reader, { prefix, parts }, slice)
+  return [
+    encoder.encode(`${JSON.stringify(head).slice(0, -1)},"paths":`),
+    ...paths.end(),
+    ...[...kinds].flatMap(([kind, written], i) => [
+      encoder.encode(`${i === 0 ? ',"components":{' : ','}${JSON.stringify(kind)}:`),
+      ...written.end(),
+    ]),
+    encoder.encode('}}'),
+  ]
 }
 
 const DESCRIPTION = `What this caller may do. Bodies and answers are JSON, problems are \`application/problem+json\` with a stable \`code\`.

@@ -7,6 +7,7 @@ import { MAX_LEVELS } from '../query/compile-expand.js'
 import { elementOf } from '../query/condition.js'
 import { isOperator, OPERATOR_NAMES, OPTIONS, operatorOf } from '../query/operators.js'
 import type { ParameterName } from '../query/raw-query.js'
+import { isSystemField } from '../schema/names.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/scalars.js'
 import type { Scope } from './scope.js'
 
@@ -33,9 +34,18 @@ interface Parameter extends JsonSchema {
   readonly description: string
 }
 
-/** `articles.q.title.regex`: only letters, digits and `._-` may stand in the name of a component. */
-const keyOf = ({ name: collection }: Collection, { name }: Parameter): string =>
-  [collection, ...(name.match(/[\w.]+/g) ?? [])].join('.')
+/**
+ * `articles.q.title.regex`, and `service.q.createdAt.gte`, which is that of all collections: only letters, digits and
+ * `._-` may stand in the name of a component.
+ */
+function keyOf({ name: collection }: Collection, { name }: Parameter): string {
+  const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
+  const isOwn = path === undefined ? OWN.has(parameter) : !isSystemField(path)
+  return [isOwn ? collection : 'service', ...[parameter, path ?? [], others].flat()].join('.')
+}
+
+/** The parameters without a path that collections have of their own. */
+const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
 
 type Describe = (scope: Scope, collection: Collection) => readonly Parameter[]
 

@@ -1,5 +1,5 @@
 /** What a request may wait for; it decides the answer when the time is over. */
-export type Wait = 'body' | 'deliver' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
+export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
 
 /** The deadline of work. */
 export interface Deadline {

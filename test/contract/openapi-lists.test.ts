@@ -103,7 +103,8 @@ const ask = (field: string, operator: string, texts: readonly string[]): Promise
 
 describe.each(['$in', '$nin'])('%s', (operator) => {
   test.each(every)('%s %j is plain: %s', async (field, value, isPlain) => {
-    const { schema } = parameters[`things.q.${field}.${operator.slice(1)}`] ?? {}
+    const { schema } =
+      parameters[`${field === 'createdBy' ? 'service' : 'things'}.q.${field}.${operator.slice(1)}`] ?? {}
     expect(schema !== undefined && judge(schema.items, value) === undefined).toBe(isPlain)
     const found = await ask(field, operator, [JSON.stringify([value])])
     const place = every.findIndex((one) => one[0] === field && one[1] === value)

@@ -92,7 +92,7 @@ export function createFromSchema(
     return values
   }
   const candidates = (schema: Schema, depth: number): fc.Arbitrary<unknown> => {
-    if (schema.$ref !== undefined) return valuesOf(find(String(schema.$ref)), depth + 1)
+    if (schema.$ref !== undefined) return valuesOf(find(String(schema.$ref)), depth)
     if ('const' in schema) return fc.constant(schema.const)
     if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
     const inside = (schema.anyOf ?? schema.allOf) as readonly Schema[] | undefined

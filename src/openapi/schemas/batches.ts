@@ -2,7 +2,7 @@ import type { Collection } from '../../config/plan.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { USERS } from '../../schema/names.js'
 import type { Scope } from '../scope.js'
-import { referToPlainBody } from './bodies.js'
+import { type BodyUse, referToBody, referToPlainBody } from './bodies.js'
 import { referToDocument } from './documents.js'
 
 const LIST = '"[!#-~]*"(?:, "[!#-~]*")*'
@@ -20,9 +20,28 @@ const operation = (properties: { readonly method: string; readonly [name: string
   }
 }
 
-/** The operations that a batch takes of the reader, each as a schema (CONTRACT.md §2, "Batch"). */
+/** The operations that a batch takes of the reader, by collection, each as a schema (CONTRACT.md §2, "Batch"). */
 export const describeOperations = (scope: Scope): readonly JsonSchema[] =>
-  [...scope.service.plan.collections.values()].flatMap((collection) => describeOwn(scope, collection))
+  [...scope.service.plan.collections.values()]
+    .filter((collection) => takesAny(scope, collection))
+    .map((collection) =>
+      scope.components.refer('schemas', `${collection.name}.operation`, () => ({
+        anyOf: describeOwn(scope, collection),
+      })),
+    )
+
+/** Whether a batch takes an operation of the reader on a collection. */
+function takesAny(scope: Scope, collection: Collection): boolean {
+  const rights = scope.rights(collection)
+  const isTaken = (use: BodyUse): boolean => referToBody(scope, collection, use) !== undefined
+  return (
+    rights.read.length > 0 ||
+    rights.delete.length > 0 ||
+    (takesNew(collection) && isTaken('create')) ||
+    isTaken('patch') ||
+    isTaken('replace')
+  )
+}
 
 function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[] {
   const rights = scope.rights(collection)

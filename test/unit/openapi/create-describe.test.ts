@@ -1,9 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compileConfig } from '../../../src/config/compile-config.js'
+import { runWithDeadline } from '../../../src/http/deadline.js'
 import { createDescribe } from '../../../src/openapi/create-describe.js'
+import { describeService, writeDescription } from '../../../src/openapi/describe-service.js'
 import type { Call } from '../../../src/service/call.js'
+import { SLICE } from '../../../src/slices.js'
 
-// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size; §6, "Fairness".
+// CONTRACT.md §8, "OpenAPI": documents are kept for callers of the same rights, within a size; §6, "Deadlines", "Fairness".
 
 /** A long value makes a document large: a few are more than may be kept. */
 const LARGE = { kind: { type: 'string', enum: ['x'.repeat(400_000)] } }
@@ -33,7 +36,7 @@ const asking =
     describe(
       {
         caller: roles && { id: 'ann', roles, fields: { _id: 'ann' } },
-        deadline: { signal: new AbortController().signal },
+        deadline: { signal: new AbortController().signal, enter() {} },
       } as unknown as Call,
       { prefix, hasAccountRoutes: false },
     )
@@ -105,7 +108,7 @@ function createStage() {
   const describe = createDescribe(service)
   const start = begun
   const ask = async (signal: AbortSignal, ...roles: string[]) =>
-    describe({ caller: { id: 'ann', roles }, deadline: { signal } } as unknown as Call, {
+    describe({ caller: { id: 'ann', roles }, deadline: { signal, enter() {} } } as unknown as Call, {
       prefix: '',
       hasAccountRoutes: false,
     })
@@ -135,4 +138,80 @@ describe('descriptions', () => {
     expect((await staying).bytes.length).toBeGreaterThan(1000)
     expect(begun()).toBe(2)
   })
+})
+
+/** A service of so many collections, in which everybody may do everything. */
+const serviceOf = (collections: number) => ({
+  plan: compileConfig(
+    {
+      collections: Object.fromEntries(
+        Array.from({ length: collections }, (_, i) => [
+          `c${i}`,
+          { schema: { text: { type: 'string' } }, permissions: { '*': true } },
+        ]),
+      ),
+    },
+    { production: false, hasAuthenticate: true },
+  ),
+  ...{ accounts: null, deliver: undefined, page: undefined, hasHost: true, hasHooks: false },
+})
+
+/** Writes a description in slices: how many there are, and the most steps that one of them took. */
+function writeSliced(collections: number) {
+  const slice = { left: SLICE }
+  const own = { ...serviceOf(collections), hasAccountRoutes: false }
+  const work = writeDescription(own, null, '', slice)
+  let [slices, most] = [1, 0]
+  for (;;) {
+    const { done, value } = work.next()
+    most = Math.max(most, SLICE - slice.left)
+    if (done) return { slices, most, own, pieces: value }
+    slices += 1
+    slice.left = SLICE
+  }
+}
+
+describe('a description of many collections', () => {
+  test('takes slices in proportion to its collections, none of which is much longer for it', () => {
+    const few = writeSliced(50)
+    const many = writeSliced(400)
+    expect(many.slices / few.slices).toBeGreaterThan(6)
+    expect(many.slices / few.slices).toBeLessThan(10)
+    expect(many.most).toBeLessThan(SLICE * 1.5)
+  })
+
+  test('has its bytes in few pieces, which are the description as a whole', () => {
+    const { own, pieces } = writeSliced(50)
+    const bytes = Buffer.concat([...pieces])
+    expect(JSON.parse(bytes.toString())).toEqual(structuredClone(describeService(own, null)))
+    expect(pieces.length).toBeLessThan(20 + bytes.length / 32_000)
+  })
+})
+
+describe('a deadline that ends', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test.each(['while the description is made', 'while it waits for another'])(
+    '%s is overload, which has nothing to do with storage',
+    async (when) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const describeTo = createDescribe(serviceOf(100))
+      const found = { prefix: '', hasAccountRoutes: false }
+      const other = when.includes('another')
+        ? describeTo({ caller: null, deadline: { signal: forever, enter() {} } } as unknown as Call, {
+            ...found,
+            prefix: '/other',
+          })
+        : undefined
+      const asked = runWithDeadline(
+        async (deadline) => describeTo({ caller: null, deadline } as unknown as Call, found),
+        () => ({ seconds: 1, onGone: () => () => {}, onSettled() {}, discard() {} }),
+      )
+      vi.advanceTimersByTime(1000)
+      await expect(asked).rejects.toMatchObject({ code: 'overloaded' })
+      await other
+    },
+  )
 })

@@ -67,7 +67,10 @@ const referToProblem = (scope: Scope, status: number, codes: readonly ErrorCode[
           schema: {
             allOf: [
               scope.components.refer('schemas', 'service.problem', () => PROBLEM),
-              { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+              {
+                type: 'object',
+                properties: { status: { type: 'integer', const: status }, code: { ...TEXT, enum: codes } },
+              },
             ],
           },
         },

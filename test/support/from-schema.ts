@@ -120,12 +120,12 @@ export function createFromSchema(
         return textOf(schema)
     }
   }
-  const textOf = ({ format, pattern, anyOf }: Schema): fc.Arbitrary<string> => {
+  const textOf = ({ format, pattern, maxLength }: Schema): fc.Arbitrary<string> => {
     const [, prefix] = /^\^(\/[\w-]+\/)/.exec(String(pattern ?? '')) ?? []
     if (prefix) return fc.constantFrom(...ids.map((id) => prefix + id))
     if (String(pattern).includes('[!#-~]')) return fc.constantFrom('*', '"a"', '"a", "b"')
     if (typeof format === 'string') return BY_FORMAT[format] ?? text
-    return anyOf ? fc.oneof(text, longText) : text
+    return Number(maxLength) > 256 ? fc.oneof(text, longText) : text
   }
   const objectOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> => {
     const { properties = {}, required = [], additionalProperties, patternProperties } = schema

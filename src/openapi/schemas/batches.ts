@@ -14,7 +14,11 @@ const operation = (properties: { readonly method: string; readonly [name: string
   const { method, ifMatch, ...needed } = properties
   return {
     type: 'object',
-    properties: { method: { const: method }, ...needed, ...(ifMatch ? { ifMatch, ifNoneMatch: TAGS } : {}) },
+    properties: {
+      method: { type: 'string', const: method },
+      ...needed,
+      ...(ifMatch ? { ifMatch, ifNoneMatch: TAGS } : {}),
+    },
     required: ['method', ...Object.keys(needed)],
     additionalProperties: false,
   }
@@ -58,13 +62,13 @@ function describeOwn(scope: Scope, collection: Collection): readonly JsonSchema[
   const replace = referToPlainBody(scope, collection, 'replace')
   return [
     ...(rights.read.length > 0 ? [operation({ method: 'GET', path, ifMatch })] : []),
-    ...(create ? [operation({ method: 'POST', path: { const: at }, body: create })] : []),
+    ...(create ? [operation({ method: 'POST', path: { type: 'string', const: at }, body: create })] : []),
     ...(create && collection.name !== USERS
       ? [
           operation({
             method: 'PUT',
             path: { ...path, pattern: `^${at}/${UUID}$` },
-            ifNoneMatch: { const: '*' },
+            ifNoneMatch: { type: 'string', const: '*' },
             body: create,
           }),
         ]

@@ -149,6 +149,9 @@ export function referToPlainBody(scope: Scope, collection: Collection, use: Body
   )
   if (!body || secrets.length === 0) return body
   return {
-    allOf: [body, { properties: Object.fromEntries(secrets.map(({ name }) => [name, { type: 'null' }])) }],
+    allOf: [
+      body,
+      { type: 'object', properties: Object.fromEntries(secrets.map(({ name }) => [name, { type: 'null' }])) },
+    ],
   }
 }

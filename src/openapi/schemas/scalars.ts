@@ -50,49 +50,54 @@ interface Normalised {
   readonly lowercase?: boolean | undefined
 }
 
-/** Text as a client may give it: what is judged after it was normalised is described as it is before. */
+/**
+ * Text as a client may give it: what is judged after it was normalised is described as it is before. All that holds of it
+ * is in one pattern beside the type: generators lose what they find in `allOf`, or in branches without a type.
+ */
 export function describeText(
   { maxBytes, ...keywords }: JsonSchema,
   own: string | undefined,
   { trim, lowercase }: Normalised,
 ): JsonSchema {
-  const { minLength, maxLength, format } = keywords
-  const isLimited = maxLength !== undefined || maxBytes !== undefined
-  const patterns = [
-    // What has a format, or is one of several, is without NUL.
-    ...(format === undefined && !('enum' in keywords) ? [domainOf(lowercase === true && isLimited)] : []),
+  // Each of its values is one of the field.
+  if ('enum' in keywords) return keywords
+  const { minLength, maxLength = Number.POSITIVE_INFINITY, format } = keywords
+  const isLong = maxBytes !== undefined && Number(maxLength) > MAX_INDEXED_BYTES / 4
+  const isLimited = Number.isFinite(maxLength) || isLong
+  // In lower case, U+0130 alone becomes longer.
+  const character = lowercase && isLimited ? '[^\\x00\\u0130]' : '[^\\x00]'
+  const heads = [
     ...(trim && typeof minLength === 'number' && minLength > 0 ? [trimmedFrom(minLength)] : []),
-    ...(own === undefined ? [] : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), own]),
-  ]
-  const [first, ...others] = patterns
+    ...(own === undefined
+      ? []
+      : [...(lowercase ? [LOWERED] : []), ...(trim ? [TRIMMED] : []), `[\\s\\S]*?(?:${own})`]),
+  ].map((head) => `(?=${head})`)
+  // What has a format is without NUL.
+  const tail = isLong ? fewBytes(character) : format === undefined ? `${character}*$` : ''
+  const pattern = heads.join('') + tail
   return {
     ...keywords,
-    ...(maxBytes === undefined ? {} : fewBytes(Number(maxLength ?? Number.POSITIVE_INFINITY))),
-    ...(first === undefined ? {} : { pattern: first }),
-    ...(others.length > 0 ? { allOf: others.map((pattern) => ({ pattern })) } : {}),
+    ...(isLong ? { maxLength: Math.min(Number(maxLength), MAX_INDEXED_BYTES) } : {}),
+    ...(pattern === '' ? {} : { pattern: `^${pattern}` }),
   }
 }
-
-/** In lower case, U+0130 alone becomes longer. */
-const domainOf = (mayGrow: boolean): string => (mayGrow ? '^[^\\x00\\u0130]*$' : '^[^\\x00]*$')
 
 /**
  * Text whose lower case a pattern can be told of: that of U+0130 is two characters, that of U+03A3 depends on what is
  * around it, and that of U+212A is a letter of ASCII, beside which a word has its edge.
  */
-const LOWERED = '^[^\\u0130\\u03a3\\u212a]*$'
+const LOWERED = '[^\\u0130\\u03a3\\u212a]*$'
 
 /** Text without white space around it: what a pattern would find there is removed. */
-const TRIMMED = '^(?:\\S(?:[\\s\\S]*\\S)?)?$'
+const TRIMMED = '(?:\\S(?:[\\s\\S]*\\S)?)?$'
 
 /** Text that keeps so many characters once the white space around it is gone. */
-const trimmedFrom = (length: number): string => (length === 1 ? '\\S' : `\\S[\\s\\S]{${length - 2},}\\S`)
+const trimmedFrom = (length: number): string =>
+  length === 1 ? '\\s*\\S' : `\\s*\\S[\\s\\S]{${length - 2},}\\S`
 
 /** JSON Schema counts characters, and an index bytes: up to four for each, and one in ASCII. */
-const fewBytes = (maxLength: number): JsonSchema =>
-  maxLength <= MAX_INDEXED_BYTES / 4
-    ? {}
-    : { anyOf: [{ maxLength: MAX_INDEXED_BYTES / 4 }, { maxLength: MAX_INDEXED_BYTES, pattern: '^[ -~]*$' }] }
+const fewBytes = (character: string): string =>
+  `(?:${character}{0,${MAX_INDEXED_BYTES / 4}}|[ -~]{0,${MAX_INDEXED_BYTES}})$`
 
 /** A secret, which is nowhere shown. */
 export const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchema => ({

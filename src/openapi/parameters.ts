@@ -36,12 +36,14 @@ interface Parameter extends JsonSchema {
 
 /**
  * `articles.q.title.regex`, and `service.q.createdAt.gte`, which is that of all collections: only letters, digits and
- * `._-` may stand in the name of a component.
+ * `._-` may stand in the name of a component. `service.q.gte` is that of `_id`: generators drop the `_`, and there may be a
+ * field `id`.
  */
 function keyOf({ name: collection }: Collection, { name }: Parameter): string {
   const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
   const isOwn = path === undefined ? OWN.has(parameter) : !isSystemField(path)
-  return [isOwn ? collection : 'service', ...[parameter, path ?? [], others].flat()].join('.')
+  const parts = [parameter, path ?? [], others].flat().filter((part) => part !== '_id')
+  return [isOwn ? collection : 'service', ...parts].join('.')
 }
 
 /** The parameters without a path that collections have of their own. */

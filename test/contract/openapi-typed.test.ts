@@ -11,7 +11,7 @@ const OF_ONE_TYPE = [
   ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum'],
   ...['items', 'minItems', 'maxItems', 'properties', 'required', 'additionalProperties', 'const', 'enum'],
 ]
-const SCHEMAS_IN = ['anyOf', 'allOf', 'items', 'additionalProperties', 'schema']
+const SCHEMAS_IN = ['anyOf', 'allOf', 'not', 'contains', 'items', 'additionalProperties', 'schema']
 const BY_NAME_IN = ['properties', 'schemas']
 
 const isObject = (value: unknown): value is Json =>
@@ -69,7 +69,7 @@ test('what holds of one type alone is beside the type, in every branch', async (
   expect(untypedIn(document)).toEqual([])
   const places = [...findSchemas(document, '', false)].map(([at]) => at)
   expect(places).toContain('/components/schemas/things.create/properties/text4')
-  expect(places).toContain('/components/schemas/service.json/anyOf/3/items')
+  expect(places).toContain('/components/schemas/service.json/anyOf/3/not/contains/not')
 })
 
 test('a text has no branches but that of null', () => {
@@ -79,4 +79,33 @@ test('a text has no branches but that of null', () => {
     const types = (anyOf as Json[]).map((one) => one.type)
     expect([name, types.filter((one) => one !== 'null'), allOf]).toEqual([name, ['string'], undefined])
   }
+})
+
+const components = (config: object): Json => describeApi(config as never).components as Json
+
+test('no schema is an array of itself, but inside an object', () => {
+  const { schemas } = components(ofEveryText)
+  /** What a type of TypeScript is made of at once: the properties of objects are looked at later. */
+  const findAtOnce = (schema: Json): readonly unknown[] => [
+    ...(schema.$ref === undefined ? [] : [schema.$ref]),
+    ...[schema.items, schema.anyOf, schema.allOf]
+      .flat()
+      .flatMap((one) => (isObject(one) ? findAtOnce(one) : [])),
+  ]
+  for (const [name, schema] of Object.entries(schemas as { readonly [name: string]: Json }))
+    expect([name, findAtOnce(schema)]).not.toEqual([
+      name,
+      expect.arrayContaining([`#/components/schemas/${name}`]),
+    ])
+})
+
+test('parameters have names that generators can tell apart', () => {
+  const things = {
+    schema: { id: { type: 'string' }, in: { type: 'string' }, n: { type: 'number' } },
+    permissions: { '*': { read: true } },
+  }
+  const names = Object.keys(components({ collections: { things } }).parameters as Json)
+  expect(names.length).toBeGreaterThan(20)
+  const pascal = names.map((name) => name.replaceAll(/(?:^|[._-]+)(\w)/g, (_, first) => first.toUpperCase()))
+  expect([...new Set(pascal)]).toEqual(pascal)
 })

@@ -112,7 +112,9 @@ export function createFromSchema(
       case 'array': {
         const { minItems = 0, maxItems = 4 } = schema as { minItems?: number; maxItems?: number }
         const length = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 4)) }
-        return fc.array(valuesOf(schema.items as Schema, depth + 1), length)
+        // The elements of any JSON are such JSON.
+        const { contains } = (schema.not ?? {}) as { contains?: { not: Schema } }
+        return fc.array(valuesOf(contains?.not ?? (schema.items as Schema), depth + 1), length)
       }
       case 'object':
         return objectOf(schema, depth)

@@ -107,14 +107,17 @@ export const describeSecret = ({ maxBytes, ...keywords }: JsonSchema): JsonSchem
   writeOnly: true,
 })
 
-/** Any JSON that can be stored, by a reference to itself; 32 levels at most, which no schema can say. */
+/**
+ * Any JSON that can be stored, by a reference to itself; 32 levels at most, which no schema can say. That all elements of
+ * an array are such JSON is said without `items`: TypeScript takes no property whose type is an array of that very type.
+ */
 export const describeAny = (self: JsonSchema): JsonSchema => ({
   description: 'Any JSON, nested at most 32 levels deep.',
   anyOf: [
     { type: ['null', 'boolean'] },
     TEXT,
     describeNumber({ type: 'number' }),
-    { type: 'array', items: self },
+    { type: 'array', items: {}, not: { contains: { not: self } } },
     {
       type: 'object',
       propertyNames: { pattern: '^(?!__proto__$)[^\\x00]*$' },

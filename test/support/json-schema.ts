@@ -120,6 +120,10 @@ export function createJudge(find: (ref: string) => Schema): Judge {
         }
         return undefined
       }
+      case 'contains':
+        return !Array.isArray(value) || value.some((one) => judge(wanted as Schema, one) === undefined)
+          ? undefined
+          : ': contains'
       case 'required':
         return kindOf(value) !== 'object'
           ? undefined

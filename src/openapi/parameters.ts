@@ -58,6 +58,13 @@ const asJson = (name: string, schema: JsonSchema, description: string): Paramete
   content: { 'application/json': { schema } },
 })
 
+/** A value that is the same as JSON and in a form, as numbers and times are. */
+const asItIs = (name: string, schema: JsonSchema, description: string): Parameter => ({
+  name,
+  description,
+  schema,
+})
+
 /** A list, written as the parameter once for each value: without values nothing would be written. */
 const asRepeated = (parameter: Parameter, schema: JsonSchema): Parameter => ({
   ...parameter,
@@ -188,11 +195,10 @@ function findExpandable(scope: Scope, collection: Collection): readonly string[]
 function describeConditions({ service }: Scope, field: Field): readonly Parameter[] {
   const { fieldType, definition } = elementOf(field)
   const { limits } = service.plan
-  const exists: JsonSchema = { type: 'boolean' }
   const own =
     fieldType.valueType === null || !fieldType.isScalar ? undefined : describeOperand(fieldType.valueType)
   const choices = 'enum' in definition ? definition.enum : undefined
-  const scalar = own && choices ? { ...own, ...chosen(choices) } : own
+  const scalar = own && choices ? { type: own.type, enum: choices } : own
   return OPERATOR_NAMES.flatMap((operator): readonly Parameter[] => {
     const name = `q[${field.path}][${operator}]`
     if (!isOperator(operator)) return []
@@ -201,7 +207,8 @@ function describeConditions({ service }: Scope, field: Field): readonly Paramete
       case 'scalar':
         return scalar ? [asJson(name, orNull(scalar), MEANINGS[operator])] : []
       case 'ordered':
-        return own && fieldType.isOrdered ? [asJson(name, own, MEANINGS[operator])] : []
+        if (!own || !fieldType.isOrdered) return []
+        return [own === TEXT ? asJson(name, own, MEANINGS[operator]) : asItIs(name, own, MEANINGS[operator])]
       case 'list':
         return scalar ? [describeList({ name, description: MEANINGS[operator] }, scalar, limits.values)] : []
       case 'pattern':
@@ -216,7 +223,7 @@ function describeConditions({ service }: Scope, field: Field): readonly Paramete
             ]
           : []
       case 'flag':
-        return [asJson(name, exists, MEANINGS[operator])]
+        return [asItIs(name, { type: 'boolean' }, MEANINGS[operator])]
       default:
         return operand satisfies never
     }
@@ -249,8 +256,6 @@ const MEANINGS = {
   $regex: 'contains a match of this pattern.',
   $exists: 'is there, or is not.',
 } as const
-
-const chosen = (values: readonly Scalar[]): JsonSchema => ({ enum: values })
 
 function describeOperand(type: ValueType): JsonSchema | undefined {
   switch (type) {

@@ -11,7 +11,8 @@ const OF_ONE_TYPE = [
   ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum'],
   ...['items', 'minItems', 'maxItems', 'properties', 'required', 'additionalProperties', 'const', 'enum'],
 ]
-const SCHEMAS_IN = ['anyOf', 'allOf', 'not', 'contains', 'items', 'additionalProperties', 'schema']
+/** Generators pass over `not`. */
+const SCHEMAS_IN = ['anyOf', 'allOf', 'contains', 'items', 'additionalProperties', 'schema']
 const BY_NAME_IN = ['properties', 'schemas']
 
 const isObject = (value: unknown): value is Json =>
@@ -69,7 +70,14 @@ test('what holds of one type alone is beside the type, in every branch', async (
   expect(untypedIn(document)).toEqual([])
   const places = [...findSchemas(document, '', false)].map(([at]) => at)
   expect(places).toContain('/components/schemas/things.create/properties/text4')
-  expect(places).toContain('/components/schemas/service.json/anyOf/3/not/contains/not')
+  expect(places).toContain('/components/schemas/service.json/anyOf/3/not/contains')
+})
+
+test('values of an enum have no pattern beside them', () => {
+  const document = describeApi(ofEveryText as never)
+  const chosen = [...findSchemas(document, '', false)].filter(([, schema]) => 'enum' in schema)
+  expect(chosen.length).toBeGreaterThan(5)
+  expect(chosen.filter(([, schema]) => 'pattern' in schema)).toEqual([])
 })
 
 test('a text has no branches but that of null', () => {

@@ -152,9 +152,16 @@ describe('the description', () => {
     expect(names).toEqual(
       expect.arrayContaining(['sort[title]', 'project', 'expand', 'skip', 'limit', 'total']),
     )
-    expect(components.parameters?.['articles.q.views.gte']).toMatchObject({
-      in: 'query',
-      content: { 'application/json': { schema: { type: 'integer' } } },
+    expect(components.parameters).toMatchObject({
+      'articles.q.views.eq': {
+        in: 'query',
+        content: { 'application/json': { schema: { anyOf: [{ type: 'integer' }, { type: 'null' }] } } },
+      },
+      'articles.q.title.gte': { content: { 'application/json': { schema: { type: 'string' } } } },
+      // The same as JSON and in a form.
+      'articles.q.views.gte': { in: 'query', schema: { type: 'integer' } },
+      'articles.q.createdAt.gte': { schema: { anyOf: [{ type: 'string' }, { type: 'string' }] } },
+      'articles.q.title.exists': { schema: { type: 'boolean' } },
     })
   })
 

@@ -59,8 +59,6 @@ export function describeText(
   own: string | undefined,
   { trim, lowercase }: Normalised,
 ): JsonSchema {
-  // Each of its values is one of the field.
-  if ('enum' in keywords) return keywords
   const { minLength, maxLength = Number.POSITIVE_INFINITY, format } = keywords
   const isLong = maxBytes !== undefined && Number(maxLength) > MAX_INDEXED_BYTES / 4
   const isLimited = Number.isFinite(maxLength) || isLong

@@ -61,6 +61,8 @@ function describeType(field: Field, options: ValueOptions): JsonSchema {
       return describeSecret(keywords)
     case 'string': {
       if (definition.type === 'reference') return describeReference(field)
+      // Each of its values has the form of the field.
+      if ('enum' in keywords) return keywords
       const source = fieldType.patternOf?.(definition)
       const isLowered = !isAnswer && 'lowercase' in definition && definition.lowercase
       const own =

@@ -4,25 +4,20 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPort, untilListening } from '../cluster/start-pgbouncer.mjs'
+import { throughProxy } from './proxies/through-proxy.mjs'
 
 const PROGRAM = '/usr/sbin/nginx'
 
-/** What has to be installed. */
-export const packages = ['nginx-light']
-
 /** The name and the version. */
-export const readVersion = () => {
+const readVersion = () => {
   // It is printed to stderr.
   const [, version] =
     /nginx\/(\S+)/.exec(execFileSync('sh', ['-c', `${PROGRAM} -v 2>&1`], { encoding: 'utf8' })) ?? []
   return `nginx ${version}`
 }
 
-/** What the results are about. */
-export const about = '`gzip on` for JSON and event streams, HTTP/1.1 to the service, default buffers'
-
 /** Starts nginx before a service. */
-export async function start(upstream) {
+async function start(upstream) {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-nginx-'))
   await chmod(folder, 0o755)
   const port = await findPort()
@@ -62,3 +57,10 @@ export async function start(upstream) {
     },
   }
 }
+
+export const operate = throughProxy({
+  packages: ['nginx-light'],
+  readVersion,
+  about: '`gzip on` for JSON and event streams, HTTP/1.1 to the service, default buffers',
+  start,
+})

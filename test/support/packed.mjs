@@ -71,10 +71,10 @@ export async function createProject(folder, { tarball, packages = [], type = 'mo
   return folder
 }
 
-/** The folder of a package that is installed once for all runs. Two runs at once do not disturb each other. */
-export async function installOnce(spec) {
+/** The folder of packages that are installed once for all runs. Two runs at once do not disturb each other. */
+export async function installOnce(...specs) {
   const cache = join(tmpdir(), 'collection-service-runtimes')
-  const folder = join(cache, spec.replaceAll('/', '+'))
+  const folder = join(cache, specs.join('+').replaceAll('/', '+'))
   const isThere = () =>
     access(folder).then(
       () => true,
@@ -84,7 +84,7 @@ export async function installOnce(spec) {
   await mkdir(cache, { recursive: true })
   const made = await mkdtemp(join(cache, 'new-'))
   await writeFile(join(made, 'package.json'), '{ "private": true }\n')
-  await install(made, [spec])
+  await install(made, specs)
   await rename(made, folder).catch(async (error) => {
     await rm(made, { recursive: true, force: true })
     if (!(await isThere())) throw error

@@ -160,7 +160,7 @@ describe('the description', () => {
       'articles.q.title.gte': { content: { 'application/json': { schema: { type: 'string' } } } },
       // The same as JSON and in a form.
       'articles.q.views.gte': { in: 'query', schema: { type: 'integer' } },
-      'articles.q.createdAt.gte': { schema: { anyOf: [{ type: 'string' }, { type: 'string' }] } },
+      'service.q.createdAt.gte': { schema: { anyOf: [{ type: 'string' }, { type: 'string' }] } },
       'articles.q.title.exists': { schema: { type: 'boolean' } },
     })
   })

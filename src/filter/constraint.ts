@@ -1,0 +1,200 @@
+import { canHold, compare, isComparable } from './compare.js'
+import { type FieldRef, type Filter, type Leaf, not, nothing, or, type Scalar } from './filter.js'
+import { prefixOf } from './pattern/prefix.js'
+
+/** A comparison that bounds a field on one side. */
+interface Bound {
+  readonly kind: 'lt' | 'lte' | 'gt' | 'gte'
+  readonly field: FieldRef
+  readonly value: Scalar
+}
+
+/** What conditions that all hold say about one field. */
+export interface Constraint {
+  readonly field: FieldRef
+  /** The values that are allowed; `undefined` for all. */
+  readonly values: ReadonlySet<Scalar> | undefined
+  readonly excluded: ReadonlySet<Scalar>
+  readonly lower: Bound | undefined
+  readonly upper: Bound | undefined
+  readonly isPresent: boolean
+  readonly isMissing: boolean
+}
+
+/** What a condition says about one field; `isWhole`: it says nothing else. */
+export interface Reading {
+  readonly constraint: Constraint
+  readonly isWhole: boolean
+}
+
+const NO_VALUES: ReadonlySet<Scalar> = new Set()
+
+const nothingSaid = (field: FieldRef): Constraint => ({
+  field,
+  values: undefined,
+  excluded: NO_VALUES,
+  lower: undefined,
+  upper: undefined,
+  isPresent: false,
+  isMissing: false,
+})
+
+/** Names a field among all. */
+export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
+
+/** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
+export function readConstraint(filter: Filter): Reading | undefined {
+  switch (filter.kind) {
+    case 'and':
+      return undefined
+    case 'or': {
+      const equal = readEqualities(filter)
+      return equal && whole(equal.field, { values: equal.values })
+    }
+    case 'not':
+      return readNegation(filter.filter)
+    default:
+      return isPlain(filter.field) ? readLeaf(filter) : undefined
+  }
+}
+
+const whole = (field: FieldRef, said: Partial<Constraint>): Reading => ({
+  constraint: { ...nothingSaid(field), ...said },
+  isWhole: true,
+})
+
+function readNegation(filter: Filter): Reading | undefined {
+  if (filter.kind === 'present')
+    return isPlain(filter.field) ? whole(filter.field, { isMissing: true }) : undefined
+  const equal = readEqualities(filter)
+  return equal && whole(equal.field, { excluded: equal.values })
+}
+
+function readLeaf(leaf: Leaf): Reading | undefined {
+  const { kind, field } = leaf
+  switch (kind) {
+    case 'present':
+      return whole(field, { isPresent: true })
+    case 'match': {
+      const prefix = field.type === 'string' ? prefixOf(leaf.pattern) : undefined
+      if (!prefix) return undefined
+      const { from, below, isAll } = prefix
+      const lower: Bound = { kind: 'gte', field, value: from }
+      const upper: Bound | undefined = below === undefined ? undefined : { kind: 'lt', field, value: below }
+      return { constraint: { ...nothingSaid(field), lower, upper }, isWhole: isAll }
+    }
+    case 'eq':
+      return whole(field, { values: new Set(canHold(field.type, leaf.value) ? [leaf.value] : []) })
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte': {
+      const bound: Bound = { kind, field, value: leaf.value }
+      if (!canHold(field.type, leaf.value)) return whole(field, { values: NO_VALUES })
+      return whole(field, kind === 'gt' || kind === 'gte' ? { lower: bound } : { upper: bound })
+    }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Whether conditions on a field compare one value that has an order. */
+const isPlain = ({ each, type }: FieldRef): boolean => !each && isComparable(type)
+
+/** The field and the values of equalities of which any may hold, where all are on one field. */
+function readEqualities(
+  filter: Filter,
+): { readonly field: FieldRef; readonly values: ReadonlySet<Scalar> } | undefined {
+  const parts = filter.kind === 'or' ? filter.filters : [filter]
+  const [first] = parts
+  if (first?.kind !== 'eq' || !isPlain(first.field)) return undefined
+  const { field } = first
+  const values = new Set<Scalar>()
+  for (const part of parts) {
+    if (part.kind !== 'eq' || (part.field !== field && !isSame(part.field, field))) return undefined
+    if (canHold(field.type, part.value)) values.add(part.value)
+  }
+  return { field, values }
+}
+
+const isSame = (a: FieldRef, b: FieldRef): boolean =>
+  a.path === b.path && a.type === b.type && a.each === b.each
+
+/** What both say together. */
+export function join(a: Constraint, b: Constraint): Constraint {
+  const joined: Constraint = {
+    field: a.field,
+    values: a.values && b.values ? intersect(a.values, b.values) : (a.values ?? b.values),
+    excluded:
+      a.excluded.size === 0
+        ? b.excluded
+        : b.excluded.size === 0
+          ? a.excluded
+          : new Set([...a.excluded, ...b.excluded]),
+    lower: stronger(a.lower, b.lower, 1),
+    upper: stronger(a.upper, b.upper, -1),
+    isPresent: a.isPresent || b.isPresent,
+    isMissing: a.isMissing || b.isMissing,
+  }
+  const { values } = joined
+  if (!values) return joined
+  const left = [...values].filter((value) => allows(joined, value))
+  return left.length === values.size ? joined : { ...joined, values: new Set(left) }
+}
+
+const intersect = (a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<Scalar> =>
+  new Set([...a].filter((value) => b.has(value)))
+
+/** The bound that leaves less. `direction`: 1 for lower bounds, -1 for upper ones. */
+function stronger(a: Bound | undefined, b: Bound | undefined, direction: 1 | -1): Bound | undefined {
+  if (!a || !b) return a ?? b
+  const order = compare(a.value, b.value) * direction
+  if (order !== 0) return order > 0 ? a : b
+  return isStrict(b) && !isStrict(a) ? b : a
+}
+
+const isStrict = ({ kind }: Bound): boolean => kind === 'gt' || kind === 'lt'
+
+/** Whether bounds and excluded values leave a value. */
+function allows({ excluded, lower, upper }: Constraint, value: Scalar): boolean {
+  if (excluded.has(value)) return false
+  if (lower) {
+    const order = compare(value, lower.value)
+    if (order < 0 || (order === 0 && isStrict(lower))) return false
+  }
+  if (upper) {
+    const order = compare(value, upper.value)
+    if (order > 0 || (order === 0 && isStrict(upper))) return false
+  }
+  return true
+}
+
+/** Whether no value of the field meets a constraint. */
+export function isImpossible({ values, lower, upper, isPresent, isMissing }: Constraint): boolean {
+  if (values?.size === 0) return true
+  if (isMissing) return values !== undefined || lower !== undefined || upper !== undefined || isPresent
+  if (!lower || !upper) return false
+  const order = compare(lower.value, upper.value)
+  return order > 0 || (order === 0 && (isStrict(lower) || isStrict(upper)))
+}
+
+/** The conditions that add to `given` what `constraint` says: none where `given` says as much. */
+export function writeConditions(constraint: Constraint, given: Constraint | undefined): readonly Filter[] {
+  const { field, values, excluded, lower, upper } = constraint
+  if (isImpossible(constraint)) return [nothing]
+  if (values) {
+    if (given?.values?.size === values.size) return []
+    return [or([...values].map((value) => ({ kind: 'eq', field, value })))]
+  }
+  if (constraint.isMissing) return given?.isMissing ? [] : [not({ kind: 'present', field })]
+  const conditions: Filter[] = []
+  if (lower && lower !== given?.lower) conditions.push(lower)
+  if (upper && upper !== given?.upper) conditions.push(upper)
+  if (constraint.isPresent && !lower && !upper && !given?.isPresent)
+    conditions.push({ kind: 'present', field })
+  const others = [...excluded].filter(
+    (value) => !given?.excluded.has(value) && allows({ ...constraint, excluded: NO_VALUES }, value),
+  )
+  if (others.length > 0) conditions.push(not(or(others.map((value) => ({ kind: 'eq', field, value })))))
+  return conditions
+}

@@ -1,0 +1,132 @@
+import {
+  type Constraint,
+  isImpossible,
+  join,
+  nameOf,
+  type Reading,
+  readConstraint,
+  writeConditions,
+} from './constraint.js'
+import { and, everything, type Filter, isEverything, isNothing, not, nothing, or } from './filter.js'
+import { conditionsOf } from './index-order.js'
+import { joinEqualities } from './join-equalities.js'
+
+/**
+ * Simplifies a filter: the result matches the same documents (`matches`). Equalities, lists and bounds on one field become one
+ * condition; an alternative that other conditions grant or exclude disappears; a pattern that begins with a literal text gets
+ * the range of texts that do. Conditions keep their order, so those of a rule stay before those of a query.
+ *
+ * @example
+ * ```ts
+ * const [a, b] = ['a', 'b'].map((value): Filter => ({ kind: 'eq', field: team, value }))
+ * simplify(and([or([a, b]), b])) // b
+ * simplify(and([or([a, isMine]), b])) // b and isMine
+ * ```
+ */
+export const simplify = (filter: Filter): Filter => within(filter, NONE)
+
+/** What holds anyway, by the name of the field. */
+type Context = ReadonlyMap<string, Constraint>
+
+const NONE: Context = new Map()
+
+/** The same filter where all that `given` says holds. */
+function within(filter: Filter, given: Context): Filter {
+  const flat =
+    filter.kind === 'and' && filter.filters.some(({ kind }) => kind === 'and') ? and(filter.filters) : filter
+  const parts = conditionsOf(flat)
+  const simplified = simplifyAll(parts, given)
+  return simplified === parts ? flat : and(simplified)
+}
+
+/** What several conditions say about one field, and whether more than one of them does. */
+interface Gathered {
+  readonly name: string
+  readonly constraint: Constraint
+  readonly count: number
+}
+
+/** Simplifies conditions that must all hold; gives the same list where nothing is left to simplify. */
+function simplifyAll(parts: readonly Filter[], given: Context): readonly Filter[] {
+  const readings = parts.map(readConstraint)
+  const own = gather(readings)
+  const context = new Map(given)
+  for (const [name, { constraint }] of own) {
+    const before = given.get(name)
+    const now = before ? join(before, constraint) : constraint
+    if (isImpossible(now)) return [nothing]
+    context.set(name, now)
+  }
+  const done = new Set<string>()
+  let hasNew = false
+  const simplified = parts.flatMap((part, i): Filter | readonly Filter[] => {
+    const reading = readings[i]
+    if (!reading) {
+      const other = simplifyOther(part, context)
+      // One alternative that is left is a condition like the others.
+      hasNew ||= part.kind === 'or' && other.kind !== 'or'
+      return other
+    }
+    const name = nameOf(reading.constraint.field)
+    const left = reading.isWhole ? [] : [part]
+    if (done.has(name)) return left
+    done.add(name)
+    const before = given.get(name)
+    if (!before && own.get(name)?.count === 1 && part.kind !== 'match') return keepWhole(part, reading)
+    const constraint = context.get(name) ?? reading.constraint
+    return [...writeConditions(constraint, before), ...left]
+  })
+  if (hasNew) return conditionsOf(within(and(simplified), given))
+  const isSame = simplified.length === parts.length && simplified.every((part, i) => part === parts[i])
+  return isSame ? parts : simplified
+}
+
+/** What is said once stays as it is; a list with a value twice, or with one that cannot be, is written again. */
+function keepWhole(part: Filter, { constraint }: Reading): Filter {
+  const isShorter = part.kind === 'or' && constraint.values && constraint.values.size < part.filters.length
+  return isShorter ? and(writeConditions(constraint, undefined)) : part
+}
+
+function gather(readings: readonly (Reading | undefined)[]): ReadonlyMap<string, Gathered> {
+  const own = new Map<string, Gathered>()
+  for (const reading of readings) {
+    if (!reading) continue
+    const name = nameOf(reading.constraint.field)
+    const before = own.get(name)
+    own.set(name, {
+      name,
+      constraint: before ? join(before.constraint, reading.constraint) : reading.constraint,
+      count: (before?.count ?? 0) + 1,
+    })
+  }
+  return own
+}
+
+function simplifyOther(filter: Filter, context: Context): Filter {
+  switch (filter.kind) {
+    case 'or':
+      return simplifyAny(filter.filters, context, filter)
+    case 'not': {
+      const inner = within(filter.filter, context)
+      return isEverything(inner) || isNothing(inner) ? not(inner) : filter
+    }
+    default:
+      return filter
+  }
+}
+
+function simplifyAny(filters: readonly Filter[], context: Context, filter: Filter): Filter {
+  const parts: Filter[] = []
+  let isSame = true
+  for (const group of joinEqualities(filters)) {
+    const part: Filter =
+      group.kind === 'one of'
+        ? or(group.values.map((value) => ({ kind: 'eq', field: group.field, value })))
+        : group
+    const left = group.kind === 'one of' && group.field.each ? part : within(part, context)
+    if (isEverything(left)) return everything
+    isSame &&= left === part
+    parts.push(left)
+  }
+  return isSame && parts.length > 0 ? filter : or(parts)
+}

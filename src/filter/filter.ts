@@ -71,6 +71,10 @@ export function or(filters: readonly Filter[]): Filter {
   return (parts.length === 1 && parts[0]) || { kind: 'or', filters: parts }
 }
 
+/** The conditions of a filter that must all hold. */
+export const conditionsOf = (filter: Filter): readonly Filter[] =>
+  filter.kind === 'and' ? filter.filters : [filter]
+
 /** Matches where `filter` does not. */
 export function not(filter: Filter): Filter {
   if (isEverything(filter)) return nothing

@@ -1,6 +1,8 @@
 import { canHold } from './compare.js'
-import { type FieldRef, type Filter, ID } from './filter.js'
+import { and, conditionsOf, type FieldRef, type Filter, ID, isNothing, or } from './filter.js'
+import { type Equalities, joinEqualities } from './join-equalities.js'
 import type { OrderKey } from './order.js'
+import { simplify } from './simplify.js'
 
 /** How an index, sorted by its columns, serves a read. */
 export interface IndexUse {
@@ -11,11 +13,12 @@ export interface IndexUse {
   readonly upper: Filter | undefined
   /** The sort keys that the index provides, all in one direction; `undefined` where it does not. */
   readonly order: readonly OrderKey[] | undefined
+  /**
+   * The sort keys that the index provides for one value of each column of `fixing`: those of `order`, or what each of the
+   * ranges of `splitRanges` has, so that they can be merged.
+   */
+  readonly rangeOrder: readonly OrderKey[] | undefined
 }
-
-/** The conditions of a filter that must all hold. */
-export const conditionsOf = (filter: Filter): readonly Filter[] =>
-  filter.kind === 'and' ? filter.filters : [filter]
 
 /** Whether a field is that of a column; a field of array elements is not. */
 export const isOn = (field: FieldRef, column: FieldRef): boolean =>
@@ -29,7 +32,9 @@ export function useIndex(
 ): IndexUse {
   const fixing: Filter[] = []
   for (const column of columns) {
-    const found = conditions.find((condition) => fixes(condition, column) || leavesFew(condition, column))
+    const found =
+      conditions.find((condition) => fixes(condition, column)) ??
+      conditions.find((condition) => leavesFew(condition, column))
     if (!found) break
     fixing.push(found)
   }
@@ -39,31 +44,89 @@ export function useIndex(
     conditions.find((condition) => next && kinds.includes(condition.kind) && bounds(condition, next))
   // A field with one value does not affect the order.
   const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
-  const isGiven =
-    fixing.every(({ kind }) => kind !== 'or') &&
+  const provide = (keys: readonly OrderKey[]): readonly OrderKey[] | undefined =>
     keys.every(({ field, descending }, i) => {
       const column = given[i]
       return column !== undefined && isOn(field, column) && descending === keys[0]?.descending
     })
+      ? keys
+      : undefined
+  const fixed = columns.slice(0, fixing.length)
+  const isOneRange = fixing.every(({ kind }) => kind !== 'or')
   return {
     fixing,
     lower: find(['gt', 'gte']) ?? find(['present']),
     upper: find(['lt', 'lte']),
-    order: isGiven || keys.length === 0 ? keys : undefined,
+    order: isOneRange || keys.length === 0 ? provide(keys) : undefined,
+    rangeOrder: provide(keys.filter(({ field }) => !fixed.some((column) => isOn(field, column)))),
   }
 }
 
-/** Whether one of the indexes provides an order, also behind fields that the filter fixes. */
-export function isOrderIndexed(
-  indexes: readonly { readonly fields: readonly FieldRef[] }[],
-  filter: Filter,
-  sort: readonly OrderKey[],
-): boolean {
-  // PostgreSQL sorts behind a missing value, so only equalities count.
-  const equalities = conditionsOf(filter).filter(({ kind }) => kind === 'eq')
-  return [{ fields: [] }, ...indexes].some(
-    ({ fields }) => useIndex([...fields, ID], equalities, sort).order !== undefined,
+/** The most ranges that are merged: beyond, each costs more than it saves. */
+export const MAX_RANGES = 64
+
+/**
+ * The ranges of a use, each with one value of every column of `fixing`, in no order; `undefined` where there are more than
+ * `most`. No document is in two of them.
+ */
+export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
+  const count = use.fixing.reduce((total, fix) => total * (fix.kind === 'or' ? fix.filters.length : 1), 1)
+  if (count > most) return undefined
+  const fixings = use.fixing.reduce<readonly (readonly Filter[])[]>(
+    (known, fix) =>
+      known.flatMap((prefix) => (fix.kind === 'or' ? fix.filters : [fix]).map((one) => [...prefix, one])),
+    [[]],
   )
+  return fixings.map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
+}
+
+/**
+ * The ways to take a filter apart: for each condition with alternatives on several fields, the whole filter for each of them.
+ * A document may match several. Equalities on one field are one alternative.
+ *
+ * @example
+ * ```ts
+ * // due > 5 and (state = 'public' or team = 'a' or team = 'b')
+ * splitAlternatives(filter) // [[due > 5 and state = 'public', due > 5 and (team = 'a' or team = 'b')]]
+ * ```
+ */
+export const splitAlternatives = (filter: Filter): readonly (readonly Filter[])[] => {
+  const conditions = conditionsOf(filter)
+  return conditions.flatMap((condition) => {
+    if (condition.kind !== 'or') return []
+    const parts = joinEqualities(condition.filters)
+    if (parts.length < 2 || parts.length > MAX_RANGES) return []
+    // Each alternative has the place of all: what a rule asks stays before what a query asks.
+    const replace = (part: Filter): Filter =>
+      simplify(and(conditions.map((other) => (other === condition ? part : other))))
+    return [parts.map((part) => replace(toFilter(part))).filter((filter) => !isNothing(filter))]
+  })
+}
+
+const toFilter = (part: Filter | Equalities): Filter =>
+  part.kind === 'one of' ? or(part.values.map((value) => ({ kind: 'eq', field: part.field, value }))) : part
+
+interface Indexed {
+  readonly fields: readonly FieldRef[]
+}
+
+/** Whether indexes provide an order, also behind fields that the filter fixes, by a merge of at most `MAX_RANGES` ranges. */
+export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: readonly OrderKey[]): boolean {
+  const indexes = [{ fields: [] }, ...some]
+  const count = (part: Filter): number =>
+    Math.min(...indexes.map(({ fields }) => countRanges([...fields, ID], part, sort)))
+  return [[filter], ...splitAlternatives(filter)].some(
+    (parts) => parts.reduce((total, part) => total + count(part), 0) <= MAX_RANGES,
+  )
+}
+
+/** The ranges of an index that have all matches in order. */
+function countRanges(columns: readonly FieldRef[], filter: Filter, sort: readonly OrderKey[]): number {
+  // PostgreSQL sorts behind a missing value, so only equalities count.
+  const equalities = conditionsOf(filter).filter(({ kind }) => kind === 'eq' || kind === 'or')
+  const use = useIndex(columns, equalities, sort)
+  const ranges = use.rangeOrder && splitRanges(use)
+  return use.order ? 1 : (ranges?.length ?? Number.POSITIVE_INFINITY)
 }
 
 /** Whether the matches of a condition are adjacent in an index whose next column this is. */

@@ -7,8 +7,17 @@ import {
   readConstraint,
   writeConditions,
 } from './constraint.js'
-import { and, everything, type Filter, isEverything, isNothing, not, nothing, or } from './filter.js'
-import { conditionsOf } from './index-order.js'
+import {
+  and,
+  conditionsOf,
+  everything,
+  type Filter,
+  isEverything,
+  isNothing,
+  not,
+  nothing,
+  or,
+} from './filter.js'
 import { joinEqualities } from './join-equalities.js'
 
 /**

@@ -1,4 +1,5 @@
-import { and, type Filter, hasPattern, isEverything } from '../filter/filter.js'
+import { and, type Filter, hasPattern } from '../filter/filter.js'
+import { simplify } from '../filter/simplify.js'
 import { freezeDeep } from '../json/freeze-deep.js'
 
 /** Restricts what is asked for to what is allowed. */
@@ -12,11 +13,9 @@ export function createRestriction(allowed: Filter): Restrict {
   // Compiled queries are kept and come again.
   const known = new WeakMap<Filter, Filter>()
   return (asked) => {
-    // Alone, a condition has no order.
-    if (asked.kind !== 'and' && isEverything(allowed)) return asked
     const kept = known.get(asked)
     if (kept) return kept
-    const restricted = and([allowed, putPatternsLast(asked)])
+    const restricted = simplify(and([allowed, putPatternsLast(asked)]))
     if (Object.isFrozen(asked)) known.set(asked, freezeDeep(restricted))
     return restricted
   }

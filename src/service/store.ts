@@ -1,5 +1,6 @@
 import { and, everything, type Filter, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
+import { simplify } from '../filter/simplify.js'
 import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { whenReady } from '../promises.js'
@@ -200,7 +201,7 @@ class StoreReader implements Reader {
   /** The bound of a page by key leads, so that an index can seek. */
   #narrow({ range, filter = everything }: StoreQuery): Filter {
     const mine = this.#allowed.restrict(filter)
-    return range ? and([range, mine]) : mine
+    return range ? simplify(and([range, mine])) : mine
   }
 
   #ask(query: StoreQuery, filter: Filter): MaybePromise<Listed> {

@@ -3,7 +3,8 @@ import { compileJudge } from '../../src/filter/matches.js'
 import { createMemoryAdapter, type Filter, type StorageAdapter } from '../../src/index.js'
 import { idOf, openStored } from '../support/stored.js'
 
-// CONTRACT.md §5, "No leak": what a hidden document costs to pass over does not depend on what is asked of it.
+// CONTRACT.md §5, "No leak": what a hidden document costs to pass over does not depend on what it holds. A query may make it
+// cheaper, where it excludes what a rule would grant.
 
 const text = { type: 'string', maxLength: 100_000 }
 const schema = { title: text, body: text, isHidden: { type: 'boolean' }, team: text }
@@ -65,17 +66,29 @@ describe.each(RULES)('what is hidden %s', (_, permissions) => {
   const config = { collections: { notes: { schema, permissions } } }
   const caller = { id: 'me', team: 'a' }
 
-  test.each(QUERIES)('costs the same whatever is asked of it: %s', async (query) => {
-    const { adapter, asked } = record()
-    const { send } = await openStored(config, { notes: documents }, { adapter, authenticate: () => caller })
-    const costsOf = async (line: string): Promise<readonly number[]> => {
-      asked.length = 0
-      const answer = await send(line)
-      expect([answer.status, answer.body]).toEqual([200, line.includes('count') ? { total: 0 } : []])
-      expect(asked).not.toEqual([])
-      return asked.flatMap((filter) => documents.map((document) => countSteps(filter, document)))
-    }
-    expect(await costsOf(`GET /notes?${query}`)).toEqual(await costsOf('GET /notes'))
-    expect(await costsOf(`GET /notes/count?${query}`)).toEqual(await costsOf('GET /notes/count'))
-  })
+  test.each(QUERIES)(
+    'costs the same whatever it holds, and no more for what is asked of it: %s',
+    async (query) => {
+      const { adapter, asked } = record()
+      const { send } = await openStored(config, { notes: documents }, { adapter, authenticate: () => caller })
+      /** The cost of each hidden document, in each reading of the storage: the same for all of them. */
+      const costsOf = async (line: string): Promise<readonly number[]> => {
+        asked.length = 0
+        const answer = await send(line)
+        expect([answer.status, answer.body]).toEqual([200, line.includes('count') ? { total: 0 } : []])
+        expect(asked).not.toEqual([])
+        return asked.map((filter) => {
+          const costs = new Set(documents.map((document) => countSteps(filter, document)))
+          expect([...costs]).toHaveLength(1)
+          return Math.max(...costs)
+        })
+      }
+      for (const path of ['/notes', '/notes/count']) {
+        const costs = await costsOf(`GET ${path}?${query}`)
+        const plain = await costsOf(`GET ${path}`)
+        expect(costs).toHaveLength(plain.length)
+        for (const [i, cost] of costs.entries()) expect(cost).toBeLessThanOrEqual(plain[i] ?? 0)
+      }
+    },
+  )
 })

@@ -9,12 +9,17 @@ import {
   or,
   type Scalar,
 } from '../../../src/filter/filter.js'
-import { isOrderIndexed, useIndex } from '../../../src/filter/index-order.js'
+import { isOrderIndexed, splitAlternatives, splitRanges, useIndex } from '../../../src/filter/index-order.js'
 import type { OrderKey } from '../../../src/filter/order.js'
 
 const ref = (path: string, each = false): FieldRef => ({ path, type: 'string', each })
 const [group, n, other] = [ref('group'), ref('n'), ref('other')]
-const indexes = [{ fields: [n] }, { fields: [group, n] }]
+const indexes = [
+  { fields: [n] },
+  { fields: [group, n] },
+  { fields: [ref('third'), n] },
+  { fields: [group, ref('last')] },
+]
 
 const is = (field: FieldRef, value: Scalar = 'x'): Filter => ({ kind: 'eq', field, value })
 const isMissing = (field: FieldRef): Filter => not({ kind: 'present', field })
@@ -35,6 +40,9 @@ const indexed: readonly Case[] = [
   ['by what an equality fixes', is(other), up(other, n, ID)],
   ['by what an equality fixes, in another direction', is(group), [...up(group), ...down(n, ID)]],
   ['of one document', is(ID), up(ID)],
+  ['behind one of several values', or([is(group, 'a'), is(group, 'b')]), up(n, ID)],
+  ['by several values, then behind each', or([is(group, 'a'), is(group, 'b')]), up(group, n, ID)],
+  ['behind either of two equalities', or([is(group), is(ref('third'))]), up(n, ID)],
   ['of missing values, among the others', isMissing(group), up(group, n, ID)],
 ]
 
@@ -44,6 +52,12 @@ const sorted: readonly Case[] = [
   ['by the second of two fields, then the first', everything, up(n, group, ID)],
   ['in both directions', everything, [...up(n), ...down(ID)]],
   ['behind one of several values', or([is(group, 'a'), is(group, 'b')]), up(n, other, ID)],
+  [
+    'behind one of too many values',
+    or(Array.from({ length: 65 }, (_, i) => is(group, `${i}`))),
+    up(ref('last'), ID),
+  ],
+  ['behind either of two equalities, one without an index', or([is(group), is(other)]), up(n, other, ID)],
   ['behind missing values', isMissing(other), up(other, n, ID)],
   ['behind an element', is(ref('group', true)), up(other, n, ID)],
   ['behind a value of another type', is(other, 5), up(other, n, ID)],
@@ -65,7 +79,7 @@ describe('a part of an index', () => {
 
   test('is bounded by the first condition of each side', () => {
     const use = useIndex(columns, [present, is(group), atLeast, above, below], [])
-    expect(use).toEqual({ fixing: [is(group)], lower: atLeast, upper: below, order: [] })
+    expect(use).toEqual({ fixing: [is(group)], lower: atLeast, upper: below, order: [], rangeOrder: [] })
   })
 
   test('begins where values are present', () => {
@@ -75,6 +89,7 @@ describe('a part of an index', () => {
       lower: present,
       upper: undefined,
       order: down(n, ID),
+      rangeOrder: down(n, ID),
     })
   })
 
@@ -83,4 +98,35 @@ describe('a part of an index', () => {
     expect(useIndex(columns, [few], up(n, ID))).toMatchObject({ fixing: [few], order: undefined })
     expect(useIndex(columns, [few, is(ID)], up(ID))).toMatchObject({ fixing: [few], order: [] })
   })
+
+  test('is that of an equality, wherever it is asked for', () => {
+    const few = or([is(group, 'a'), is(group, 'b')])
+    expect(useIndex(columns, [few, is(group, 'a')], up(n, ID))).toMatchObject({
+      fixing: [is(group, 'a')],
+      order: up(n, ID),
+    })
+  })
+
+  test('is a range for each of several values, all in the order behind them', () => {
+    const few = or([is(group, 'a'), is(group, 'b')])
+    const use = useIndex(columns, [few, atLeast], up(group, n, ID))
+    expect(use).toMatchObject({ order: undefined, rangeOrder: up(n, ID) })
+    expect(splitRanges(use)).toEqual(
+      ['a', 'b'].map((value) => ({ ...use, fixing: [is(group, value)], order: up(n, ID) })),
+    )
+    expect(splitRanges(use, 1)).toBe(undefined)
+  })
+})
+
+describe('alternatives', () => {
+  test('are a filter each, with all else that must hold', () => {
+    const either = or([is(group, 'a'), is(n), is(group, 'b')])
+    expect(splitAlternatives(and([is(other), either]))).toEqual([
+      [and([is(other), or([is(group, 'a'), is(group, 'b')])]), and([is(other), is(n)])],
+    ])
+  })
+
+  test.each([everything, is(group), or([is(group, 'a'), is(group, 'b')])])('are absent in %j', (filter) =>
+    expect(splitAlternatives(filter)).toEqual([]),
+  )
 })

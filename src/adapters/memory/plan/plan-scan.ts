@@ -1,5 +1,13 @@
-import { and, everything, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
-import { conditionsOf, isOn } from '../../../filter/index-order.js'
+import {
+  and,
+  conditionsOf,
+  everything,
+  type FieldRef,
+  type Filter,
+  ID,
+  type Scalar,
+} from '../../../filter/filter.js'
+import { isOn } from '../../../filter/index-order.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 import type { Rows } from '../rows.js'
 import type { Range } from '../sorted-list.js'

@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
-import type { Filter, Scalar } from '../../../filter/filter.js'
-import { conditionsOf } from '../../../filter/index-order.js'
+import { conditionsOf, type Filter, type Scalar } from '../../../filter/filter.js'
+
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
 import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'

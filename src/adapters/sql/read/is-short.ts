@@ -1,5 +1,5 @@
-import { type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
-import { conditionsOf, isOn, isRange, useIndex } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
+import { isOn, isRange, useIndex } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 
 /** The most documents that a short read looks at. */

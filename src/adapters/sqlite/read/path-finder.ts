@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
-import type { FieldRef, Filter } from '../../../filter/filter.js'
-import { conditionsOf } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter } from '../../../filter/filter.js'
+
 import { choosePath, type PathQuery, type ReadIndex, type ReadPath } from './read-path.js'
 
 /** Chooses the path of a query. */

@@ -1,5 +1,5 @@
-import { type FieldRef, type Filter, ID } from '../../../filter/filter.js'
-import { conditionsOf, useIndex } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
+import { useIndex } from '../../../filter/index-order.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
 import { structuresOf } from '../../sql/structures.js'
 import { sqliteDialect } from '../sqlite-dialect.js'

@@ -37,12 +37,13 @@ async function start(way) {
   return { way, port, readTime, stop: () => child.kill() }
 }
 
-const client = new Worker(new URL('./requests/load.mjs', import.meta.url))
+const client = new Worker(new URL('./load.mjs', import.meta.url))
 
 async function load({ port, readTime }, name) {
   const before = await readTime()
   const done = once(client, 'message')
-  client.postMessage({ port, name, size: SIZE, milliseconds: MILLISECONDS, connections: CONNECTIONS })
+  const module = './requests/workloads.mjs'
+  client.postMessage({ port, module, name, size: SIZE, milliseconds: MILLISECONDS, connections: CONNECTIONS })
   const [{ count, refused, tail }] = await done
   const after = await readTime()
   if (refused > 0) throw new Error(`${refused} requests of ${name} were refused`)

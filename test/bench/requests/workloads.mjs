@@ -61,7 +61,7 @@ function createBody() {
   created += 1
   const n = created % MAX_N
   const email = `new${process.pid}x${created}@example.com`
-  return JSON.stringify({ title: `new ${created}`, n, group: n % 100, email, body: 'x'.repeat(200) })
+  return { title: `new ${created}`, n, group: n % 100, email, body: 'x'.repeat(200) }
 }
 
 /** By name: what it is, and the requests, one after another. */
@@ -85,4 +85,13 @@ export const workloads = {
   e: { what: 'read one', ask: (i, size) => `/docs/${idOf((i * 7919) % size)}` },
   f: { what: 'list of 1,000', ask: () => '/small' },
   g: { what: 'the 20 newest', ask: () => '/docs?sort[createdAt]=-1&limit=20' },
+}
+
+/** Gives the requests of a workload by their number. */
+export function createRequest(name, size) {
+  const { ask, body } = workloads[name]
+  return (number) => {
+    const path = encodeURI(ask(number, size)).replaceAll('%25', '%')
+    return body ? { method: 'POST', path, body: body() } : { method: 'GET', path }
+  }
 }

@@ -1,7 +1,10 @@
-/** A client of plain sockets, as a thread: it costs little, and each connection waits for its answer before it asks again. */
+/**
+ * A client of plain sockets, as a thread: it costs little, and each connection waits for its answer before it asks again. It
+ * sends requests one after another, from `from` on: `{ method, path, body?, token? }`, as a list, or as a module that exports
+ * `createRequest(name, size)`, a function of their number.
+ */
 import { connect } from 'node:net'
 import { parentPort } from 'node:worker_threads'
-import { workloads } from './workloads.mjs'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const STREAM_END = Buffer.from('\r\n0\r\n\r\n')
@@ -20,18 +23,23 @@ function readAnswer(bytes) {
   return isWhole ? status : undefined
 }
 
-function run({ port, name, size, milliseconds, connections }) {
-  const { ask, body } = workloads[name]
+function write({ method, path, body, token }) {
+  const content = body === undefined ? '' : JSON.stringify(body)
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'host: localhost',
+    ...(token ? [`authorization: Bearer ${token}`] : []),
+    ...(content ? ['content-type: application/json', `content-length: ${Buffer.byteLength(content)}`] : []),
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n${content}`
+}
+
+function run({ port, requests, from = 0, milliseconds, connections }) {
   const until = performance.now() + milliseconds
   const waits = []
-  let asked = 0
+  let asked = from
   let refused = 0
-  const request = () => {
-    const path = encodeURI(ask(asked++, size)).replaceAll('%25', '%')
-    const content = body?.()
-    if (content === undefined) return `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
-    return `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(content)}\r\n\r\n${content}`
-  }
+  const request = () => write(requests(asked++))
   const one = () =>
     new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1')
@@ -58,9 +66,16 @@ function run({ port, name, size, milliseconds, connections }) {
   return Promise.all(Array.from({ length: connections }, one)).then(() => ({ waits, refused }))
 }
 
-parentPort.on('message', async (task) => {
-  const { waits, refused } = await run(task)
+const lists = new Map()
+
+parentPort.on('message', async ({ list, name, module, size, ...task }) => {
+  if (list) lists.set(name, list)
+  const known = lists.get(name)
+  const requests = known
+    ? (number) => known[number % known.length]
+    : (await import(module)).createRequest(name, size)
+  const { waits, refused } = await run({ ...task, requests })
   waits.sort((x, y) => x - y)
   const at = (share) => waits[Math.floor(waits.length * share)] ?? 0
-  parentPort.postMessage({ count: waits.length, refused, tail: at(0.99) / at(0.5) })
+  parentPort.postMessage({ count: waits.length, refused, tail: at(0.99) / at(0.5), slow: at(0.99) })
 })

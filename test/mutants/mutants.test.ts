@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type * as Constraints from '../../src/filter/constraint.js'
 import { encodeText } from '../../src/json/base64url.js'
 import { isEqualJson } from '../../src/json/equality.js'
 import type * as Uuid from '../../src/json/uuid.js'
@@ -29,6 +30,7 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
  * that guard the real one have to notice each of them.
  */
 
+const CONSTRAINT = '../../src/filter/constraint.js'
 const READ_GATE = '../../src/permissions/read-gate.js'
 const COMPILE_QUERY = '../../src/query/compile-query.js'
 const CONDITION = '../../src/query/condition.js'
@@ -135,6 +137,33 @@ const readMutants: readonly Mutant[] = [
     'an id in upper case is compared as it is',
     UUID,
     async (original) => ({ ...((await original()) as typeof Uuid), lowerUuid: String }),
+  ],
+  [
+    'a value that a query asks for takes the place of those that a rule allows',
+    CONSTRAINT,
+    async (original) => {
+      const real = (await original()) as typeof Constraints
+      return {
+        ...real,
+        join: (a: Constraints.Constraint, b: Constraints.Constraint) => ({
+          ...real.join(a, b),
+          values: b.values ?? a.values,
+          excluded: b.excluded,
+        }),
+      }
+    },
+  ],
+  [
+    'a field that a query asks for counts as granted',
+    CONSTRAINT,
+    async (original) => {
+      const real = (await original()) as typeof Constraints
+      return {
+        ...real,
+        writeConditions: (...[constraint, given]: Parameters<typeof real.writeConditions>) =>
+          given ? [] : real.writeConditions(constraint, given),
+      }
+    },
   ],
   [
     'a count is that of all documents that match, readable or not',

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createPostgresDialect } from '../../src/adapters/postgres/postgres-dialect.js'
+import { mergeRanges } from '../../src/adapters/postgres/read/merge-ranges.js'
 import {
   writeAll,
   writeFirst,
@@ -329,6 +330,48 @@ describe('PostgreSQL', () => {
       expect(plan).not.toMatch(/Sort|Seq Scan/)
       if (filter !== everything) expect(plan).toMatch(/Index Cond/)
     }
+  })
+
+  /** The entries of indexes that a page looks at. */
+  async function countEntries({ text, values }: Statement): Promise<number> {
+    const { rows } = await client.query({
+      text: `EXPLAIN (ANALYZE, FORMAT JSON, COSTS OFF, TIMING OFF) ${writeFirst(text, '65536')}`,
+      values: [...values],
+    })
+    const plan = JSON.stringify(rows[0]?.['QUERY PLAN'])
+    expect(plan).not.toMatch(/Seq Scan|Bitmap/)
+    const scans = plan.matchAll(
+      /"Node Type":"Index (?:Only )?Scan"[^{}[\]]*?"Actual Rows":([\d.]+),"Actual Loops":(\d+)/g,
+    )
+    return [...scans].reduce((total, [, entries, loops]) => total + Number(entries) * Number(loops), 0)
+  }
+
+  test.each([2, 3, 64])(
+    'a page of %i values in an order takes as much of each as fits on it',
+    async (size) => {
+      const filter: Filter = {
+        kind: 'or',
+        filters: Array.from({ length: size }, (_, i) => is('eq', fields.group, i)),
+      }
+      const query = { filter, sort: by([fields.n, -1], [fields._id, -1]), skip: 10, limit: 11 }
+      const page = mergeRanges(dialect, plan.indexes, 'things', query)
+      if (!page) throw new Error('the ranges are not merged')
+      expect(await countEntries(page)).toBe(size * 21)
+    },
+  )
+
+  test('the text of a page of several values does not name them', () => {
+    const [few, many] = [2, 60].map((size) => {
+      const filters = Array.from({ length: size }, (_, i) => is('eq', fields.group, i))
+      const sort = by([fields.n, 1], [fields._id, 1])
+      return mergeRanges(dialect, plan.indexes, 'things', {
+        filter: { kind: 'or', filters },
+        sort,
+        skip: 0,
+        limit: 21,
+      })
+    })
+    expect(many?.text).toBe(few?.text)
   })
 
   test('what lies beyond a page is never written as text', async () => {

@@ -1,10 +1,11 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
 import { conditionsOf, type Filter, type Scalar } from '../../../filter/filter.js'
-
+import { MAX_RANGES } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
 import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
+import { readList } from './merge-ranges.js'
 
 /** A query whose plan is looked for. */
 export type Query = Omit<ListQuery, 'signal'>
@@ -54,8 +55,19 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
 function findShape(collection: string, { filter, sort, skip, limit, bytes }: Query) {
   if (skip !== 0) return undefined
   const values: Value[] = []
+  let ranges = 1
   let key = `${collection} ${limit} ${bytes}`
   for (const condition of conditionsOf(filter)) {
+    const list = readList(condition)
+    if (list) {
+      const { field, values: some } = list
+      if (field.each || !some.every((one) => canHold(field.type, one))) return undefined
+      key += `\nin ${field.type} ${field.path}`
+      const distinct = [...new Set(some)]
+      ranges *= distinct.length
+      values.push(distinct)
+      continue
+    }
     const value = findValue(condition)
     if (value === undefined || !('field' in condition)) return undefined
     const { kind, field } = condition
@@ -68,7 +80,8 @@ function findShape(collection: string, { filter, sort, skip, limit, bytes }: Que
     key += `\n${descending ? 'descending' : 'ascending'} ${field.type} ${field.path}`
   }
   if (limit !== null) values.push(limit)
-  return { key, values }
+  // The number of ranges decides whether they are merged, and whether the read is short.
+  return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
 
 /** The value of a comparison. A pattern that is plain text is bound like one. */

@@ -10,6 +10,7 @@ import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
 import { type CountSource, createCountReader } from './count-reader.js'
 import { createKeptDocuments } from './kept-lists.js'
+import { mergeRanges } from './merge-ranges.js'
 import { pageOfIds, writeFirst } from './page.js'
 import { createPageReader, readFirst } from './page-reader.js'
 import { parseListed, type Texts } from './parse-documents.js'
@@ -40,12 +41,16 @@ export function createReads({
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
   const planPage = createPlans({
     indexesOf,
-    compile: statements.page,
+    compile: (collection, query, options) =>
+      mergeRanges(dialect, indexesOf(collection), collection, query) ??
+      statements.page(collection, query, options),
     plan({ text, values, isExact }, collection, query, isSimple) {
       const { filter, limit, bytes } = query
       const most = Math.min(countNamed(indexesOf(collection), filter), limit ?? Number.POSITIVE_INFINITY)
       const mayBeLong = isLong(collection, query)
-      const join = isSimple ? () => joined.page(collection, query).text : undefined
+      // A list of values cannot be a column of what is asked for together.
+      const isJoinable = isSimple && !values.some((value) => typeof value === 'object')
+      const join = isJoinable ? () => joined.page(collection, query).text : undefined
       const readPage = createPageReader(use, watch, {
         text,
         values,

@@ -1,5 +1,5 @@
 import { conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
-import { isOn, isRange, useIndex } from '../../../filter/index-order.js'
+import { isOn, isRange, splitRanges, useIndex } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 
 /** The most documents that a short read looks at. */
@@ -33,16 +33,18 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
     .reduce((least, part) => Math.min(least, countNamed(indexes, part)), Number.POSITIVE_INFINITY)
 }
 
-/** Whether an index with these columns has all matches in one range, in order. */
+/** Whether an index with these columns has all matches in few ranges, in order. */
 function gives(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],
   sort: ListQuery['sort'],
 ): boolean {
-  const { fixing, order } = useIndex(columns, conditions, sort)
-  const ranged = columns.slice(0, fixing.length + 1)
+  const use = useIndex(columns, conditions, sort)
+  const ranged = columns.slice(0, use.fixing.length + 1)
   return (
-    order !== undefined &&
-    conditions.every((condition) => ranged.some((column) => isRange(condition, column)))
+    (use.order ?? (splitRanges(use) && use.rangeOrder)) !== undefined &&
+    conditions.every(
+      (condition) => use.fixing.includes(condition) || ranged.some((column) => isRange(condition, column)),
+    )
   )
 }

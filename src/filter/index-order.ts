@@ -134,7 +134,7 @@ export const isRange = (condition: Filter, column: FieldRef): boolean =>
   fixes(condition, column) || bounds(condition, column)
 
 /** Whether a condition allows only one value of a column, or only a missing one. No `_id` is missing. */
-function fixes(condition: Filter, column: FieldRef): boolean {
+export function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)
   return (
     condition.kind === 'not' &&

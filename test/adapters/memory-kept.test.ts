@@ -23,6 +23,13 @@ const FILTERS: readonly Filter[] = [
   { kind: 'lte', field: N, value: 4 },
   { kind: 'eq', field: N, value: 3 },
   { kind: 'or', filters: [1, 5].map((value) => ({ kind: 'eq', field: N, value })) },
+  {
+    kind: 'or',
+    filters: [
+      { kind: 'eq', field: N, value: 3 },
+      { kind: 'gt', field: N, value: 6 },
+    ],
+  },
   isId(idOf(3)),
 ].map((filter) => Object.freeze(filter) as Filter)
 

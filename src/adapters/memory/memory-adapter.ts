@@ -1,12 +1,10 @@
-import { type Filter, isEverything } from '../../filter/filter.js'
-import { compileJudge } from '../../filter/matches.js'
+import type { Filter } from '../../filter/filter.js'
 import { compileDocumentOrder, createSorter } from '../../filter/order.js'
 import { ANY, requireOptions } from '../../options.js'
 import { runSliced, type Slice, type Sliced } from '../../slices.js'
 import type { ListQuery, MaybePromise, StorageAdapter, StoredDocument } from '../../storage.js'
 import { createLogPlans } from '../log/log-plans.js'
 import { createChangeLog } from './log/change-log.js'
-import type { Candidates } from './plan/candidates.js'
 import { createPlanner, type Scan } from './plan/plan-scan.js'
 import { walk } from './plan/walk.js'
 import { createDatabase, createRows } from './rows.js'
@@ -91,7 +89,7 @@ function listDocuments({ plan }: Held, query: ListQuery): MaybePromise<readonly 
   const scan = plan(filter, sort)
   const { length } = scan.candidates
   const count = Math.min(length - skip, limit ?? length)
-  if (scan.isSorted && isEverything(scan.rest) && count <= AT_ONCE) return takeFirst(scan, skip, count)
+  if (scan.isSorted && scan.isExact && count <= AT_ONCE) return takeFirst(scan, skip, count)
   return runSliced(
     (slice) => searchDocuments(scan, query, slice),
     () => query.signal,
@@ -109,17 +107,16 @@ function takeFirst(scan: Scan, skip: number, count: number): readonly StoredDocu
 }
 
 function* searchDocuments(
-  { candidates, rest, isSorted }: Scan,
+  scan: Scan,
   { sort, skip, limit }: ListQuery,
   slice: Slice,
 ): Sliced<readonly StoredDocument[]> {
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
-  const judge = compileJudge(rest)
-  if (isSorted) {
+  if (scan.isSorted) {
     const taken: StoredDocument[] = []
     let passed = 0
     if (end === 0) return taken
-    yield* walk(candidates, judge, slice, (document) => {
+    yield* walk(scan, slice, (document) => {
       if (passed >= skip) taken.push(document)
       passed += 1
       return passed < end
@@ -127,7 +124,7 @@ function* searchDocuments(
     return taken
   }
   const sorter = createSorter<StoredDocument>(compileDocumentOrder(sort), end)
-  yield* walk(candidates, judge, slice, (document) => {
+  yield* walk(scan, slice, (document) => {
     sorter.add(document, slice)
     return true
   })
@@ -140,17 +137,15 @@ function countDocuments(
   filter: Filter,
   signal: () => AbortSignal | undefined,
 ): MaybePromise<number> {
-  const { candidates, rest } = plan(filter, UNSORTED)
-  return isEverything(rest)
-    ? candidates.length
-    : runSliced((slice) => countMatches(candidates, rest, slice), signal)
+  const scan = plan(filter, UNSORTED)
+  return scan.isExact ? scan.candidates.length : runSliced((slice) => countMatches(scan, slice), signal)
 }
 
 const UNSORTED: ListQuery['sort'] = Object.freeze([])
 
-function* countMatches(candidates: Candidates, rest: Filter, slice: Slice): Sliced<number> {
+function* countMatches(scan: Scan, slice: Slice): Sliced<number> {
   let total = 0
-  yield* walk(candidates, compileJudge(rest), slice, () => {
+  yield* walk(scan, slice, () => {
     total += 1
     return true
   })

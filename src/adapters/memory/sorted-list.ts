@@ -46,6 +46,8 @@ export interface SortedList<T> {
   rank(values: readonly Ordered[], isBehind: boolean): Rank
   /** Gives the elements of a part to `visit` until it returns false. */
   walk(range: Range, visit: (element: T) => boolean): void
+  /** Gives the elements of a part one by one, until the list changes. */
+  read(range: Range): () => T | undefined
   /** The results of `read` for all elements, in order. */
   map<U>(read: (element: T) => U): U[]
 }
@@ -188,6 +190,29 @@ export function createSortedList<T>(
     if (chunk.elements.length === 0) chunks.splice(chunks.indexOf(chunk), 1)
   }
 
+  const readRange = ({ first, end, isBackwards }: Range): (() => T | undefined) => {
+    if (first >= end) return () => undefined
+    settle()
+    starts ??= findStarts()
+    const step = isBackwards ? -1 : 1
+    const start = isBackwards ? end - 1 : first
+    let left = end - first
+    let index = findLast(starts, start)
+    let place = start - (starts[index] ?? 0)
+    let elements = chunks[index]?.elements ?? []
+    return () => {
+      if (left === 0) return undefined
+      left -= 1
+      const element = elements[place]
+      place += step
+      if (place >= 0 && place < elements.length) return element
+      index += step
+      elements = chunks[index]?.elements ?? []
+      place = isBackwards ? elements.length - 1 : 0
+      return element
+    }
+  }
+
   return {
     get length() {
       return length
@@ -222,24 +247,11 @@ export function createSortedList<T>(
       starts ??= findStarts()
       return (starts[index] ?? 0) + findInside(chunk, bound)
     },
-    walk({ first: from, end, isBackwards }, visit) {
-      if (from >= end) return
-      settle()
-      starts ??= findStarts()
-      const step = isBackwards ? -1 : 1
-      const start = isBackwards ? end - 1 : from
-      let index = findLast(starts, start)
-      let place = start - (starts[index] ?? 0)
-      let elements = chunks[index]?.elements ?? []
-      for (let left = end - from; left > 0; left--) {
-        if (!visit(elements[place] as T)) return
-        place += step
-        if (place >= 0 && place < elements.length) continue
-        index += step
-        elements = chunks[index]?.elements ?? []
-        place = isBackwards ? elements.length - 1 : 0
-      }
+    walk(range, visit) {
+      const next = readRange(range)
+      for (let element = next(); element !== undefined && visit(element); ) element = next()
     },
+    read: readRange,
     map(read) {
       settle()
       const all: ReturnType<typeof read>[] = []

@@ -1,9 +1,11 @@
 import type { Filter } from '../../filter/filter.js'
 import { compileFilter } from '../../filter/matches.js'
 import { freezeCopy, freezeNext } from '../../json/freeze-deep.js'
+import { runAtOnce } from '../../slices.js'
 import type { LogPlan, StoredDocument, WriteResult, WriteStep } from '../../storage.js'
 import type { ChangeLog, Touched } from './log/change-log.js'
 import type { Planner } from './plan/plan-scan.js'
+import { walk } from './plan/walk.js'
 import type { Rows } from './rows.js'
 
 type Refusal = Extract<WriteResult, { readonly ok: false }>
@@ -101,13 +103,9 @@ function applyStep(
 }
 
 function findMatching(plan: Planner, filter: Filter): readonly StoredDocument[] {
-  const { candidates, rest } = plan(filter, [])
-  const matches = compileFilter(rest)
   const found: StoredDocument[] = []
-  candidates.walk(0, (document) => {
-    if (matches(document)) found.push(document)
-    return true
-  })
+  const scan = plan(filter, [])
+  runAtOnce((slice) => walk(scan, slice, (document) => found.push(document) > 0))
   return found
 }
 

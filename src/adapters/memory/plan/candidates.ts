@@ -1,99 +1,146 @@
-import type { StoredDocument } from '../../../storage.js'
+import type { SortKey, StoredDocument } from '../../../storage.js'
 import type { Row } from '../row.js'
 import type { SortedIndex } from '../sorted-index.js'
 import type { Range } from '../sorted-list.js'
+import { type Cursor, mergeCursors, sortCursor } from './merge.js'
 
 /** The rows that may match a filter, in some order. They change with the next write. */
 export interface Candidates {
   readonly length: number
+  /** The steps that it takes to find one of them. */
+  readonly steps: number
   /** Gives the documents behind the first `skip` to `visit` until it returns false. */
-  walk(skip: number, visit: (document: StoredDocument) => boolean): void
+  walk(skip: number, visit: (document: StoredDocument, way: number) => boolean): void
   /** The current documents from a place on: later writes do not change them. */
-  copyFrom(place: number): Iterator<StoredDocument>
+  copyFrom(place: number): Cursor
 }
+
+/** A part of an index that holds documents of one way. */
+export interface Part {
+  readonly index: SortedIndex
+  readonly range: Range
+  readonly way: number
+  /** Whether its documents are in the order that is asked for. */
+  readonly isOrdered: boolean
+}
+
+const lengthOf = ({ first, end }: Range): number => Math.max(0, end - first)
 
 /** A few rows. */
 export const candidatesOf = (rows: readonly Row[]): Candidates => ({
   length: rows.length,
+  steps: 1,
   walk(skip, visit) {
-    for (const { document } of rows.slice(skip)) if (!visit(document)) return
+    for (const { document } of rows.slice(skip)) if (!visit(document, 0)) return
   },
-  copyFrom: (place) =>
-    rows
-      .slice(place)
-      .map(({ document }) => document)
-      [Symbol.iterator](),
+  copyFrom(place) {
+    const documents = rows.slice(place).map(({ document }) => document)
+    return readCopy(documents, { first: 0, end: documents.length, isBackwards: false }, 0)
+  },
 })
 
 /** The rows of a set. */
 export const candidatesOfSet = (rows: ReadonlySet<Row>): Candidates => ({
   length: rows.size,
+  steps: 1,
   walk(skip, visit) {
     let left = skip
     for (const { document } of rows) {
       if (left > 0) left -= 1
-      else if (!visit(document)) return
+      else if (!visit(document, 0)) return
     }
   },
   copyFrom: (place) => candidatesOf([...rows]).copyFrom(place),
 })
 
-/** The rows of several parts of an index that have none in common, part by part. */
-export const candidatesInAll = (index: SortedIndex, ranges: readonly Range[]): Candidates => {
-  const parts = ranges.map((range) => candidatesIn(index, range))
-  return {
-    length: parts.reduce((total, { length }) => total + length, 0),
-    walk(skip, visit) {
-      let left = skip
-      let isOver = false
-      for (const part of parts) {
-        if (left >= part.length) left -= part.length
-        else {
-          part.walk(left, (document) => {
-            isOver = !visit(document)
-            return !isOver
-          })
-          left = 0
-        }
-        if (isOver) return
-      }
-    },
-    copyFrom: (place) => walkCopies(index.copyDocuments(), ranges, place),
-  }
-}
-
-function* walkCopies(
-  documents: readonly StoredDocument[],
-  ranges: readonly Range[],
-  place: number,
-): Generator<StoredDocument, void, void> {
-  let left = place
-  for (const range of ranges) {
-    const length = Math.max(0, range.end - range.first)
-    if (left < length) yield* walkCopy(documents, range, left)
-    left = Math.max(0, left - length)
-  }
-}
-
 /** The rows in a part of an index. */
-export const candidatesIn = (index: SortedIndex, { first, end, isBackwards }: Range): Candidates => ({
-  length: Math.max(0, end - first),
-  walk(skip, visit) {
-    const rest = isBackwards
-      ? { first, end: end - skip, isBackwards }
-      : { first: first + skip, end, isBackwards }
-    index.documents.walk(rest, visit)
-  },
-  copyFrom: (place) => walkCopy(index.copyDocuments(), { first, end, isBackwards }, place),
+export const candidatesIn = (index: SortedIndex, range: Range): Candidates => ({
+  length: lengthOf(range),
+  steps: 1,
+  walk: (skip, visit) => index.documents.walk(behind(range, skip), (document) => visit(document, 0)),
+  copyFrom: (place) => readCopy(index.copyDocuments(), behind(range, place), 0),
 })
 
-function* walkCopy(
+/** The rows of several parts of indexes, part by part. */
+export const candidatesInAll = (parts: readonly Part[]): Candidates => ({
+  length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
+  steps: 1,
+  walk: (skip, visit) => visitAll(readInTurn(partsBehind(parts, skip).map(readPart)), visit),
+  copyFrom: (place) => readInTurn(partsBehind(parts, place).map(readPartCopy)),
+})
+
+/** The rows of several parts of indexes in one order. They are merged as far as they are asked for. */
+export const candidatesMerged = (parts: readonly Part[], sort: readonly SortKey[]): Candidates => {
+  const merge = (read: (part: Part) => Cursor, skip: number): Cursor => {
+    const merged = mergeCursors(
+      parts.map((part) => (part.isOrdered ? read(part) : sortCursor(read(part), sort))),
+      sort,
+    )
+    for (let left = skip; left > 0 && merged.next(); ) left -= 1
+    return merged
+  }
+  return {
+    length: parts.reduce((total, { range }) => total + lengthOf(range), 0),
+    steps: 1 + Math.ceil(2 * Math.log2(1 + parts.length)),
+    walk: (skip, visit) => visitAll(merge(readPart, skip), visit),
+    copyFrom: (place) => merge(readPartCopy, place),
+  }
+}
+
+function visitAll(cursor: Cursor, visit: (document: StoredDocument, way: number) => boolean): void {
+  for (let document = cursor.next(); document && visit(document, cursor.way); ) document = cursor.next()
+}
+
+/** What is left of a range behind its first documents. */
+const behind = ({ first, end, isBackwards }: Range, skip: number): Range =>
+  isBackwards ? { first, end: end - skip, isBackwards } : { first: first + skip, end, isBackwards }
+
+function partsBehind(parts: readonly Part[], skip: number): readonly Part[] {
+  let left = skip
+  return parts.flatMap((part) => {
+    const length = lengthOf(part.range)
+    const passed = Math.min(left, length)
+    left -= passed
+    return passed === length ? [] : [{ ...part, range: behind(part.range, passed) }]
+  })
+}
+
+const readPart = ({ index, range, way }: Part): Cursor => ({ way, next: index.documents.read(range) })
+
+const readPartCopy = ({ index, range, way }: Part): Cursor => readCopy(index.copyDocuments(), range, way)
+
+function readCopy(
   documents: readonly StoredDocument[],
   { first, end, isBackwards }: Range,
-  place: number,
-): Generator<StoredDocument, void, void> {
-  for (let i = first + place; i < end; i++) {
-    const document = documents[isBackwards ? first + end - 1 - i : i]
-    if (document) yield document
+  way: number,
+): Cursor {
+  let place = isBackwards ? end - 1 : first
+  const step = isBackwards ? -1 : 1
+  return {
+    way,
+    next() {
+      if (place < first || place >= end) return undefined
+      const document = documents[place]
+      place += step
+      return document
+    },
   }
+}
+
+function readInTurn(cursors: readonly Cursor[]): Cursor {
+  let place = 0
+  const all: Cursor = {
+    way: 0,
+    next() {
+      for (; place < cursors.length; place++) {
+        const cursor = cursors[place]
+        const document = cursor?.next()
+        if (!cursor || !document) continue
+        all.way = cursor.way
+        return document
+      }
+      return undefined
+    },
+  }
+  return all
 }

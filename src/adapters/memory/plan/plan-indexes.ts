@@ -1,6 +1,6 @@
 import type { Ordered } from '../../../filter/compare.js'
-import { and, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
-import { type IndexUse, useIndex } from '../../../filter/index-order.js'
+import { and, type FieldRef, type Filter, ID, isEverything, type Scalar } from '../../../filter/filter.js'
+import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import type { SortKey } from '../../../storage.js'
 import type { Row } from '../row.js'
 import type { Rows } from '../rows.js'
@@ -11,24 +11,46 @@ import { type Candidates, candidatesOfSet } from './candidates.js'
 /** How one index serves a read. */
 export interface IndexPlan {
   readonly index: SortedIndex
-  /** Whether the documents are in the requested order. */
-  readonly isSorted: boolean
+  /** Whether the documents of each part are in the requested order: that of several parts then comes from a merge. */
+  readonly isOrdered: boolean
   /** The conditions that a document still has to meet, and whether there are none. */
   readonly rest: Filter
   readonly isExact: boolean
+  /** The conditions that all documents of the parts meet. */
+  readonly used: ReadonlySet<Filter>
+  readonly isOnePart: boolean
   /** The parts of the index that hold all matches; no two have a row in common. */
   readonly find: () => readonly Range[]
 }
 
 /** More parts of an index than this cost more to find than they save. */
-const MAX_RANGES = 2000
+const MAX_PARTS = 2000
+
+/**
+ * The ways in which indexes serve a read. A way is left out where another one meets the same conditions and more, and gives
+ * the order if this one does.
+ */
+export function planIndexes(
+  indexes: readonly SortedIndex[],
+  conditions: readonly Filter[],
+  sort: readonly SortKey[],
+): readonly IndexPlan[] {
+  const all = indexes.flatMap((index) => planIndex(index, conditions, sort))
+  const isWorse = (plan: IndexPlan, other: IndexPlan): boolean =>
+    (other.isOrdered || !plan.isOrdered) &&
+    plan.used.size <= other.used.size &&
+    [...plan.used].every((condition) => other.used.has(condition))
+  // Of two that are worth the same, the first one stays.
+  return all.filter(
+    (plan, i) => !all.some((other, k) => i !== k && isWorse(plan, other) && (k < i || !isWorse(other, plan))),
+  )
+}
 
 /**
  * The parts of an index that follow from equalities on its first fields and bounds on the next one. Where a
- * condition names several values, one plan has a part for each, and another leaves the condition over, for
- * only a single range can be in order.
+ * condition names several values, one plan has a part for each, and another leaves the condition over.
  */
-export function planIndex(
+function planIndex(
   index: SortedIndex,
   conditions: readonly Filter[],
   sort: readonly SortKey[],
@@ -38,23 +60,47 @@ export function planIndex(
   const { fixing, lower, upper, order = [] } = several
   // All of it, in no order that was asked for: the index of ids gives the same.
   if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
-  if (!fixing.some(({ kind }) => kind === 'or')) return [useIndexFor(index, several, conditions)]
+  if (!fixing.some(({ kind }) => kind === 'or'))
+    return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
   const leaves = conditions.filter(({ kind }) => kind !== 'or')
-  const single = useIndexFor(index, useIndex(columns, leaves, sort), conditions)
+  const use = useIndex(columns, leaves, sort)
+  const single = useIndexFor(index, { use, conditions, isOrdered: isMergeable(columns, use, sort) })
   const parts = fixing.reduce((total, condition) => total * countValues(condition), 1)
-  return parts <= MAX_RANGES ? [useIndexFor(index, several, conditions), single] : [single]
+  if (parts > MAX_PARTS) return [single]
+  const isOrdered = (sort.length === 0 || parts <= MAX_RANGES) && isMergeable(columns, several, sort)
+  return [useIndexFor(index, { use: several, conditions, isOrdered }), single]
 }
+
+/** Whether each part is in an order: each of its keys has one value there, or is a key of the order that the index provides. */
+const isMergeable = (
+  columns: readonly FieldRef[],
+  { fixing, rangeOrder }: IndexUse,
+  sort: readonly SortKey[],
+): boolean =>
+  rangeOrder !== undefined &&
+  sort.every(
+    (key) =>
+      rangeOrder.includes(key) || columns.slice(0, fixing.length).some((column) => isOn(key.field, column)),
+  )
 
 const countValues = (fixing: Filter): number => (fixing.kind === 'or' ? fixing.filters.length : 1)
 
-function useIndexFor(index: SortedIndex, use: IndexUse, conditions: readonly Filter[]): IndexPlan {
-  const used = new Set([...use.fixing, use.lower, use.upper])
+interface Use {
+  readonly use: IndexUse
+  readonly conditions: readonly Filter[]
+  readonly isOrdered: boolean
+}
+
+function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: Use): IndexPlan {
+  const used = new Set([...use.fixing, use.lower, use.upper].filter((condition) => condition !== undefined))
   const left = conditions.filter((condition) => !used.has(condition))
   return {
     index,
-    isSorted: use.order !== undefined,
+    isOrdered,
     isExact: left.length === 0,
     rest: and(left),
+    used,
+    isOnePart: use.fixing.every(({ kind }) => kind !== 'or'),
     find: compileRanges(index, use),
   }
 }
@@ -67,9 +113,9 @@ const boundOf = (condition: Filter): Ordered => ('value' in condition ? conditio
 
 function compileRanges(
   { documents }: SortedIndex,
-  { fixing, lower, upper, order }: IndexUse,
+  { fixing, lower, upper, rangeOrder }: IndexUse,
 ): () => readonly Range[] {
-  const isBackwards = order?.[0]?.descending === true
+  const isBackwards = rangeOrder?.[0]?.descending === true
   const prefixes = fixing.reduce<readonly (readonly Ordered[])[]>(
     (known, condition) =>
       known.flatMap((prefix) => operandsOf(condition).map((operand) => [...prefix, operand])),
@@ -99,7 +145,8 @@ function equalitiesOf(condition: Filter): readonly Scalar[] {
 /** Rows that may match, and the conditions that each still has to meet. */
 interface Found {
   readonly candidates: Candidates
-  readonly rest: Filter
+  readonly rests: readonly Filter[]
+  readonly isExact: boolean
 }
 
 /** Finds the documents whose array holds one of the values that a condition names. */
@@ -109,7 +156,7 @@ export function planElements(conditions: readonly Filter[], { elements }: Rows):
     if (!index) continue
     const values = equalitiesOf(condition)
     const rest = and(conditions.filter((other) => other !== condition))
-    return () => ({ candidates: gather(values.map(index.find)), rest })
+    return () => ({ candidates: gather(values.map(index.find)), rests: [rest], isExact: isEverything(rest) })
   }
   return undefined
 }

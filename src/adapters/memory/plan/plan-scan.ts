@@ -5,23 +5,34 @@ import {
   type FieldRef,
   type Filter,
   ID,
+  isEverything,
+  isNothing,
   type Scalar,
 } from '../../../filter/filter.js'
-import { isOn } from '../../../filter/index-order.js'
+import { fixes, isOn, splitAlternatives } from '../../../filter/index-order.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
+import type { Row } from '../row.js'
 import type { Rows } from '../rows.js'
 import type { Range } from '../sorted-list.js'
-import { type Candidates, candidatesIn, candidatesInAll, candidatesOf } from './candidates.js'
+import {
+  type Candidates,
+  candidatesIn,
+  candidatesInAll,
+  candidatesMerged,
+  candidatesOf,
+} from './candidates.js'
 import { createKeptScans } from './kept-scans.js'
-import { type IndexPlan, planElements, planIndex } from './plan-indexes.js'
+import { type IndexPlan, planElements, planIndexes } from './plan-indexes.js'
 
 /** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
   readonly candidates: Candidates
   /** Whether they are in the requested order. */
   readonly isSorted: boolean
-  /** The conditions that a candidate still has to meet. */
-  readonly rest: Filter
+  /** The conditions that a candidate still has to meet, by the way in which it was found. In several ways it may be found twice. */
+  readonly rests: readonly Filter[]
+  /** Whether each candidate is a match, and is there once. */
+  readonly isExact: boolean
   /** The documents that were last taken from it, as long as it holds. */
   taken?: { readonly skip: number; readonly count: number; readonly documents: readonly StoredDocument[] }
 }
@@ -54,49 +65,112 @@ export function createPlanner(rows: Rows): Planner {
 
 /**
  * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
- * range.
+ * ranges, of one index or of one for each alternative.
  */
 function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows, keep = (plan: Plan) => plan): Plan {
   const conditions = conditionsOf(filter)
+  if (conditions.some(isNothing)) return () => scanRows([])
   const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
-  const plans = rows.sorted.flatMap((index) => planIndex(index, conditions, sort))
-  // A range in order in which each document matches is never beaten.
-  const best = plans.find(({ isSorted, isExact }) => isSorted && isExact)
+  // A field with one value does not affect the order.
+  const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
+  const plans = planIndexes(rows.sorted, conditions, keys)
+  const exact = plans.filter(({ isOrdered, isExact }) => isOrdered && isExact)
+  // Ranges in order in which each document matches are never beaten.
+  const best = exact.find(({ isOnePart }) => isOnePart) ?? exact[0]
+  if (best) return keep(() => scanWays([findWay(best)], keys))
   const findElements = planElements(conditions, rows)
-  if (best || !findElements) return keep(() => choose(best ? [best] : plans))
-  return () => {
-    const scan = choose(plans)
-    const { candidates, rest } = findElements()
-    return candidates.length * SORTING < costOf(scan)
-      ? { candidates, isSorted: sort.length === 0, rest }
-      : scan
-  }
+  const findUnion = planUnion(filter, keys, rows)
+  return keep(() => {
+    const way = choose(plans)
+    const elements = findElements?.()
+    if (elements && elements.candidates.length * SORTING < way.cost)
+      return { ...elements, isSorted: sort.length === 0 }
+    return (way.cost > FEW && findUnion(way.cost)) || scanWays([way], keys)
+  })
 }
 
-/** A range in order can stop early, so only a much shorter range is worth sorting instead. */
-function choose(plans: readonly IndexPlan[]): Scan {
-  let best: { readonly plan: IndexPlan; readonly ranges: readonly Range[]; readonly cost: number } | undefined
-  for (const plan of plans) {
-    const ranges = plan.find()
-    const length = ranges.reduce((total, { first, end }) => total + Math.max(0, end - first), 0)
-    const cost = plan.isSorted ? length : length * SORTING
-    const isBetter = !best || cost < best.cost || (cost === best.cost && plan.isExact && !best.plan.isExact)
-    if (isBetter) best = { plan, ranges, cost }
-  }
-  if (!best) throw new Error('every collection has an index of its ids')
-  const { plan, ranges } = best
-  const [only] = ranges
-  const candidates =
-    only && ranges.length === 1 ? candidatesIn(plan.index, only) : candidatesInAll(plan.index, ranges)
-  return { candidates, isSorted: plan.isSorted, rest: plan.rest }
+/** The ranges that a plan has found, and what it costs to read them. */
+interface Way {
+  readonly plan: IndexPlan
+  readonly ranges: readonly Range[]
+  readonly length: number
+  readonly cost: number
 }
-
-const costOf = ({ candidates, isSorted }: Scan): number =>
-  isSorted ? candidates.length : candidates.length * SORTING
 
 /** The number of documents of a range in order that cost as much as one of a range that must be sorted. */
 const SORTING = 8
+
+/** What is read of ranges in order, most often, if each of their documents matches. */
+const PAGE = 100
+
+/** Up to this cost, a search for something better costs more than it saves. */
+const FEW = 50
+
+/** Up to this many documents are sorted at once, so that they can be merged with others that are in order. */
+const MAX_SORTED = 500
+
+function findWay(plan: IndexPlan): Way {
+  const ranges = plan.find()
+  const length = ranges.reduce((total, { first, end }) => total + Math.max(0, end - first), 0)
+  if (!plan.isOrdered) return { plan, ranges, length, cost: length * SORTING }
+  return { plan, ranges, length, cost: plan.isExact ? Math.min(length, PAGE + ranges.length) : length }
+}
+
+/** Ranges in order can stop early, so only much shorter ranges are worth sorting instead. */
+function choose(plans: readonly IndexPlan[]): Way {
+  let best: Way | undefined
+  for (const plan of plans) {
+    const way = findWay(plan)
+    if (!best || way.cost < best.cost || (way.cost === best.cost && plan.isExact && !best.plan.isExact))
+      best = way
+  }
+  if (!best) throw new Error('every collection has an index of its ids')
+  return best
+}
+
+function scanWays(ways: readonly Way[], sort: readonly SortKey[]): Scan {
+  const [way] = ways
+  const [range] = way?.ranges ?? []
+  const rests = ways.map(({ plan }) => plan.rest)
+  const isExact = ways.length === 1 && way?.plan.isExact === true
+  if (way && range && ways.length === 1 && way.ranges.length === 1)
+    return { candidates: candidatesIn(way.plan.index, range), isSorted: way.plan.isOrdered, rests, isExact }
+  const parts = ways.flatMap(({ plan: { index, isOrdered }, ranges }, way) =>
+    ranges.map((range) => ({ index, range, way, isOrdered })),
+  )
+  const isSorted = ways.every(
+    ({ plan, length }) => plan.isOrdered || (ways.length > 1 && length <= MAX_SORTED),
+  )
+  const candidates = sort.length > 0 && isSorted ? candidatesMerged(parts, sort) : candidatesInAll(parts)
+  return { candidates, isSorted, rests, isExact }
+}
+
+/** Plans a union of ranges: for each alternative of a condition those that it has, with the other conditions. */
+function planUnion(filter: Filter, sort: readonly SortKey[], rows: Rows): (most: number) => Scan | undefined {
+  let planned: readonly (readonly (readonly IndexPlan[])[])[] | undefined
+  const plan = (): typeof planned =>
+    splitAlternatives(filter).map((parts) =>
+      parts.map((part) => planIndexes(rows.sorted, conditionsOf(part), sort)),
+    )
+  return (most) => {
+    planned ??= plan()
+    let best: { readonly ways: readonly Way[]; readonly cost: number } = { ways: [], cost: most }
+    for (const parts of planned ?? []) {
+      const ways = parts.map(choose)
+      const cost = ways.reduce((total, way) => total + way.cost, 0)
+      if (cost < best.cost) best = { ways, cost }
+    }
+    return best.cost < most ? scanWays(best.ways, sort) : undefined
+  }
+}
+
+const scanRows = (found: readonly Row[], rest = everything, isSorted = true): Scan => ({
+  candidates: candidatesOf(found),
+  isSorted,
+  rests: [rest],
+  isExact: isEverything(rest),
+})
 
 /** The one document with a given `_id` or unique value, if a condition names one. */
 function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Plan | undefined {
@@ -108,7 +182,7 @@ function planOne(conditions: readonly Filter[], filter: Filter, rows: Rows): Pla
     return () => {
       const id = findId(field, value, rows)
       const row = id === undefined ? undefined : rows.get(id)
-      return { candidates: candidatesOf(row ? [row] : []), isSorted: true, rest }
+      return scanRows(row ? [row] : [], rest)
     }
   }
   return undefined
@@ -124,11 +198,13 @@ function planMany(conditions: readonly Filter[], sort: readonly SortKey[], rows:
     if (ids.length === 0 || ids.includes(undefined)) continue
     const named = [...new Set(ids)]
     const isExact = conditions.length === 1 && ids.every((id) => typeof id === 'string')
-    return () => ({
-      candidates: candidatesOf(named.flatMap((id) => rows.get(String(id)) ?? [])),
-      isSorted: sort.length === 0,
-      rest: isExact ? everything : and(conditions),
-    })
+    const rest = isExact ? everything : and(conditions)
+    return () =>
+      scanRows(
+        named.flatMap((id) => rows.get(String(id)) ?? []),
+        rest,
+        sort.length === 0,
+      )
   }
   return undefined
 }

@@ -1,41 +1,53 @@
-import type { Judge } from '../../../filter/matches.js'
+import { compileJudge, type Judge } from '../../../filter/matches.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
-import type { Candidates } from './candidates.js'
+import type { Cursor } from './merge.js'
+import type { Scan } from './plan-scan.js'
+
+/** Takes a match; returns whether it wants more. */
+type Take = (document: StoredDocument) => boolean
 
 /**
- * Gives the matches to `take`, in the order of the candidates, until it has enough. At the first pause the
+ * Gives the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause the
  * remaining documents are copied, so that an answer shows one moment.
  */
-export function* walk(
-  candidates: Candidates,
-  judge: Judge,
-  slice: Slice,
-  take: (document: StoredDocument) => boolean,
-): Sliced<void> {
+export function* walk({ candidates, rests }: Scan, slice: Slice, take: Take): Sliced<void> {
+  const judges = rests.map(compileJudge)
+  const takeOnce = rests.length === 1 ? take : once(take)
+  const { steps } = candidates
   let place = 0
   let isPaused = false
-  candidates.walk(0, (document) => {
-    slice.left -= 1
-    const verdict = judge(document, slice)
+  candidates.walk(0, (document, way) => {
+    slice.left -= steps
+    const verdict = (judges[way] as Judge)(document, slice)
     if (verdict !== undefined) place += 1
-    if (verdict && !take(document)) return false
+    if (verdict && !takeOnce(document)) return false
     isPaused = verdict === undefined || slice.left <= 0
     return !isPaused
   })
-  if (isPaused) yield* walkCopy(candidates.copyFrom(place), judge, slice, take)
+  if (isPaused) yield* walkCopy(candidates.copyFrom(place), { judges, steps }, slice, takeOnce)
+}
+
+/** A document that several alternatives have is the same object in all of them, as long as nothing is written. */
+function once(take: Take): Take {
+  const taken = new Set<StoredDocument>()
+  return (document) => {
+    if (taken.has(document)) return true
+    taken.add(document)
+    return take(document)
+  }
 }
 
 function* walkCopy(
-  documents: Iterator<StoredDocument>,
-  judge: Judge,
+  cursor: Cursor,
+  { judges, steps }: { readonly judges: readonly Judge[]; readonly steps: number },
   slice: Slice,
-  take: (document: StoredDocument) => boolean,
+  take: Take,
 ): Sliced<void> {
   yield
-  for (let next = documents.next(); !next.done; next = documents.next()) {
-    const document = next.value
-    slice.left -= 1
+  for (let document = cursor.next(); document; document = cursor.next()) {
+    const judge = judges[cursor.way] as Judge
+    slice.left -= steps
     let verdict = judge(document, slice)
     while (verdict === undefined) {
       yield

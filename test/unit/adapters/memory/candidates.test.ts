@@ -3,12 +3,16 @@ import {
   type Candidates,
   candidatesIn,
   candidatesInAll,
+  candidatesMerged,
   candidatesOfSet,
 } from '../../../../src/adapters/memory/plan/candidates.js'
+import type { Cursor } from '../../../../src/adapters/memory/plan/merge.js'
 import { createPlanner } from '../../../../src/adapters/memory/plan/plan-scan.js'
 import { createDatabase, createRows } from '../../../../src/adapters/memory/rows.js'
 import { createSortedIndex } from '../../../../src/adapters/memory/sorted-index.js'
-import { and, type FieldRef, type Filter, or, type Scalar } from '../../../../src/filter/filter.js'
+import { compare } from '../../../../src/filter/compare.js'
+import { and, type FieldRef, type Filter, ID, or, type Scalar } from '../../../../src/filter/filter.js'
+import type { StoredDocument } from '../../../../src/index.js'
 import fc from '../../../support/fast-check.js'
 
 // CONTRACT.md §6, "Fairness": a read looks at few documents where an index answers, and one that pauses goes on
@@ -27,9 +31,9 @@ const walkAll = (candidates: Candidates, skip: number, most: number): readonly s
   return seen
 }
 
-const drain = (documents: Iterator<{ readonly _id: string }>): readonly string[] => {
+const drain = (cursor: Cursor): readonly string[] => {
   const ids: string[] = []
-  for (let next = documents.next(); !next.done; next = documents.next()) ids.push(next.value._id)
+  for (let document = cursor.next(); document; document = cursor.next()) ids.push(document._id)
   return ids
 }
 
@@ -42,7 +46,7 @@ const parts = fc.tuple(fc.array(cut, { maxLength: 6 }), fc.boolean()).map(([cuts
 test('parts of an index are walked, from any place, as one after another', () => {
   fc.assert(
     fc.property(parts, cut, fc.integer({ min: 1, max: 30 }), (ranges, skip, most) => {
-      const candidates = candidatesInAll(index, ranges)
+      const candidates = candidatesInAll(ranges.map((range) => ({ index, range, way: 0, isOrdered: true })))
       const expected = ranges.flatMap((range) => walkAll(candidatesIn(index, range), 0, 30))
       expect(candidates.length).toBe(expected.length)
       expect(walkAll(candidates, skip, most)).toEqual(expected.slice(skip, skip + most))
@@ -50,6 +54,41 @@ test('parts of an index are walked, from any place, as one after another', () =>
     }),
   )
 })
+
+test('parts of indexes are merged, from any place, each with its way', () => {
+  const N: FieldRef = { path: 'n', type: 'integer', each: false }
+  const ranges = fc.array(fc.tuple(cut, cut, fc.boolean()), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(ranges, fc.boolean(), cut, (drawn, descending, skip) => {
+      const sort = [N, ID].map((field) => ({ field, descending }))
+      const parts = drawn.map(([a, b, isOrdered], way) => {
+        const held = createSortedIndex([N])
+        for (let i = 0; i < 30; i++)
+          held.documents.insert({ _id: `${way}-${String(i).padStart(2, '0')}`, _version: 1, n: i % 7 })
+        // What is in no order must be sorted.
+        const range = { first: Math.min(a, b), end: Math.max(a, b), isBackwards: descending === isOrdered }
+        return { index: held, range, way, isOrdered }
+      })
+      const expected = parts
+        .flatMap(({ index, range }) => index.copyDocuments().slice(range.first, range.end))
+        .sort((a, b) => compareDocuments(a, b) * (descending ? -1 : 1))
+        .map(({ _id }) => _id)
+      const candidates = candidatesMerged(parts, sort)
+      const seen: string[] = []
+      candidates.walk(skip, ({ _id }, way) => {
+        expect(_id.startsWith(`${way}-`)).toBe(true)
+        return seen.push(_id) > 0
+      })
+      expect(candidates.length).toBe(expected.length)
+      expect(seen).toEqual(expected.slice(skip))
+      expect(walkAll(candidates, skip, 3)).toEqual(expected.slice(skip, skip + 3))
+      expect(drain(candidates.copyFrom(skip))).toEqual(expected.slice(skip))
+    }),
+  )
+})
+
+const compareDocuments = (a: StoredDocument, b: StoredDocument): number =>
+  compare(a.n as number, b.n as number) || compare(a._id, b._id)
 
 test('the rows of a set are walked from any place', () => {
   const candidates = candidatesOfSet(new Set(rows))

@@ -10,7 +10,7 @@ import fc from '../../../support/fast-check.js'
 type Element = readonly [key: Ordered, id: string]
 
 const createList = () => createSortedList<Element>([([key]) => key], ([, id]) => id)
-const all = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
+const elementsOf = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
 const compareElements = (a: Element, b: Element): number => compare(a[0], b[0]) || compare(a[1], b[1])
 
 const keys: fc.Arbitrary<Ordered> = fc.oneof(
@@ -65,8 +65,8 @@ describe('a sorted list', () => {
             }
             const array = [...present.values()].sort(compareElements)
             expect(list.length).toBe(array.length)
-            expect(all(list)).toEqual(array)
-            expect(all(list).every((element, i) => element === array[i])).toBe(true)
+            expect(elementsOf(list)).toEqual(array)
+            expect(elementsOf(list).every((element, i) => element === array[i])).toBe(true)
             const isBefore = ([key]: Element): boolean => compare(key, bound) < (isBehind ? 1 : 0)
             const rank = list.rank([bound], isBehind)
             expect(rank).toBe(array.filter(isBefore).length)
@@ -98,7 +98,7 @@ describe('a sorted list', () => {
     for (const element of elements.slice(20_000)) list.insert(element)
     list.tidy()
     const before = reads
-    expect(all(list)).toEqual(elements.sort(compareElements))
+    expect(elementsOf(list)).toEqual(elements.sort(compareElements))
     expect(reads).toBe(before)
   })
 
@@ -158,7 +158,7 @@ describe('a sorted list', () => {
     list.insert([2, 'x'])
     list.remove([1, 'x'])
     list.remove([3, 'x'])
-    expect(all(list)).toEqual([[2, 'x']])
+    expect(elementsOf(list)).toEqual([[2, 'x']])
   })
 
   test('ends a walk when it is told to', () => {
@@ -226,10 +226,15 @@ const element = fc.oneof(
   equals(links, fc.constantFrom<Scalar>('a', 'b')),
 )
 const condition = fc.oneof({ weight: 3, arbitrary: leaf }, oneOf, element)
+const all = fc.array(condition, { maxLength: 4 }).map((filters): Filter => ({ kind: 'and', filters }))
+const any = fc
+  .array(fc.oneof(leaf, all), { minLength: 2, maxLength: 4 })
+  .map((filters): Filter => ({ kind: 'or', filters }))
 const filter: fc.Arbitrary<Filter> = fc.oneof(
   condition,
-  fc.array(condition, { maxLength: 4 }).map((filters): Filter => ({ kind: 'and', filters })),
-  fc.tuple(leaf, leaf).map((filters): Filter => ({ kind: 'or', filters })),
+  all,
+  any,
+  fc.tuple(any, condition).map((filters): Filter => ({ kind: 'and', filters })),
 )
 const sort: fc.Arbitrary<readonly SortKey[]> = fc
   .tuple(

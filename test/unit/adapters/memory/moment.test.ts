@@ -1,14 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { everything, type FieldRef, type Filter, ID, isId } from '../../../../src/filter/filter.js'
+import { and, everything, type FieldRef, type Filter, ID, isId, or } from '../../../../src/filter/filter.js'
 import { createMemoryAdapter, type StorageAdapter } from '../../../../src/index.js'
 import type { SortKey } from '../../../../src/storage.js'
 
 const COUNT = 20_000
 const N: FieldRef = { path: 'n', type: 'integer', each: false }
+const GROUP: FieldRef = { path: 'group', type: 'integer', each: false }
 const FREE: FieldRef = { path: 'free', type: 'integer', each: false }
 
 const idOf = (i: number): string => `d${String(i).padStart(6, '0')}`
-const insert = (i: number) => ({ in: 'things', insert: { _id: idOf(i), _version: 1, n: i, free: i } })
+const insert = (i: number) => ({
+  in: 'things',
+  insert: { _id: idOf(i), _version: 1, n: i, free: i, group: i % 4 },
+})
+const inGroup = (value: number): Filter => ({ kind: 'eq', field: GROUP, value })
 
 const long: Filter = {
   kind: 'or',
@@ -24,6 +29,17 @@ const WAYS: readonly (readonly [name: string, filter: Filter, sort: readonly Sor
     { kind: 'and', filters: [{ kind: 'gt', field: N, value: 100 }, long] },
     [{ field: N, descending: false }],
   ],
+  [
+    'merged from ranges',
+    and([or([inGroup(0), inGroup(2)]), long]),
+    [N, ID].map((field) => ({ field, descending: true })),
+  ],
+  [
+    'merged from alternatives that share documents',
+    and([or([inGroup(1), { kind: 'lt', field: N, value: 5000 }]), long]),
+    [N, ID].map((field) => ({ field, descending: false })),
+  ],
+  ['of alternatives, in no order', and([or([inGroup(1), { kind: 'lt', field: N, value: 5000 }]), long]), []],
   ['in an order without an index', long, [{ field: FREE, descending: true }]],
   ['of everything', everything, [{ field: FREE, descending: false }]],
 ]
@@ -32,7 +48,9 @@ describe('a long answer is what one moment held', () => {
   let adapter: StorageAdapter
   beforeAll(async () => {
     adapter = createMemoryAdapter()
-    await adapter.open([{ name: 'things', indexes: [{ fields: [N], unique: false }] }])
+    await adapter.open([
+      { name: 'things', indexes: [[N], [GROUP, N]].map((fields) => ({ fields, unique: false })) },
+    ])
     await adapter.write(
       Array.from({ length: COUNT }, (_, i) => insert(i)),
       {},

@@ -1,0 +1,84 @@
+import { compare, compileField, type Ordered } from '../../../filter/compare.js'
+import type { SortKey, StoredDocument } from '../../../storage.js'
+
+/** Gives documents one by one; `way` says which alternative of the filter the last one was found by. */
+export interface Cursor {
+  way: number
+  next(): StoredDocument | undefined
+}
+
+/** A document with its values in an order. */
+interface Placed {
+  readonly document: StoredDocument
+  readonly values: readonly Ordered[]
+}
+
+/** The next document of a cursor. */
+interface Head extends Placed {
+  readonly cursor: Cursor
+}
+
+type Place = (document: StoredDocument) => readonly Ordered[]
+
+/** Each document is read once: a merge compares its values several times. */
+function compileValues(sort: readonly SortKey[]): Place {
+  const readers = sort.map(({ field }) => compileField(field))
+  return (document) => readers.map((read) => read(document))
+}
+
+function compileComparison(sort: readonly SortKey[]): (a: Placed, b: Placed) => number {
+  const signs = sort.map(({ descending }) => (descending ? -1 : 1))
+  return (a, b) => {
+    for (let i = 0; i < signs.length; i++) {
+      const order = compare(a.values[i], b.values[i])
+      if (order !== 0) return order * (signs[i] ?? 1)
+    }
+    return 0
+  }
+}
+
+/** Merges documents that are in an order, and reads of each cursor one more than it gives. */
+export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[]): Cursor {
+  const [only] = cursors
+  if (only && cursors.length === 1) return only
+  const valuesOf = compileValues(sort)
+  const compareHeads = compileComparison(sort)
+  /** In descending order: the next one is the last. */
+  const heads: Head[] = []
+  const advance = (cursor: Cursor): void => {
+    const document = cursor.next()
+    if (!document) return
+    const head = { document, values: valuesOf(document), cursor }
+    let low = 0
+    let high = heads.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compareHeads(heads[middle] as Head, head) > 0) low = middle + 1
+      else high = middle
+    }
+    heads.splice(low, 0, head)
+  }
+  for (const cursor of cursors) advance(cursor)
+  const merged: Cursor = {
+    way: 0,
+    next() {
+      const head = heads.pop()
+      if (!head) return undefined
+      merged.way = head.cursor.way
+      advance(head.cursor)
+      return head.document
+    },
+  }
+  return merged
+}
+
+/** Sorts the documents of a cursor: they should be few, for it takes no pauses. */
+export function sortCursor(cursor: Cursor, sort: readonly SortKey[]): Cursor {
+  const valuesOf = compileValues(sort)
+  const all: Placed[] = []
+  for (let document = cursor.next(); document; document = cursor.next())
+    all.push({ document, values: valuesOf(document) })
+  all.sort(compileComparison(sort))
+  let place = 0
+  return { way: cursor.way, next: () => all[place++]?.document }
+}

@@ -29,7 +29,11 @@ export interface MemoryAdapterOptions {
  * const service = createCollectionService(config, adapter)
  * ```
  */
-export function createMemoryAdapter(options: MemoryAdapterOptions = {}): StorageAdapter {
+export const createMemoryAdapter = (options: MemoryAdapterOptions = {}): StorageAdapter =>
+  createMemoryStorage(options)
+
+/** The same over rows that `makeRows` creates: tests count which of them are looked at. */
+export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = createRows): StorageAdapter {
   requireOptions(options, { documents: ANY })
   const database = createDatabase()
   const collections = new Map<string, Held>()
@@ -49,7 +53,7 @@ export function createMemoryAdapter(options: MemoryAdapterOptions = {}): Storage
       logPlans.add(plans)
       const inForce: (() => void)[] = []
       for (const { name, indexes, elements = [] } of plans) {
-        const rows = collections.get(name)?.rows ?? createRows(database, name)
+        const rows = collections.get(name)?.rows ?? makeRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
         // The structures that another service has asked for stay.

@@ -28,7 +28,7 @@ const MAX_PARTS = 2000
 
 /**
  * The ways in which indexes serve a read. A way is left out where another one meets the same conditions and more, and gives
- * the order if this one does.
+ * the order if this one does. Those with one part come first.
  */
 export function planIndexes(
   indexes: readonly SortedIndex[],
@@ -41,9 +41,11 @@ export function planIndexes(
     plan.used.size <= other.used.size &&
     [...plan.used].every((condition) => other.used.has(condition))
   // Of two that are worth the same, the first one stays.
-  return all.filter(
+  const left = all.filter(
     (plan, i) => !all.some((other, k) => i !== k && isWorse(plan, other) && (k < i || !isWorse(other, plan))),
   )
+  // One part is found sooner than several.
+  return [...left.filter(({ isOnePart }) => isOnePart), ...left.filter(({ isOnePart }) => !isOnePart)]
 }
 
 /**

@@ -105,7 +105,7 @@ const SORTING = 8
 const PAGE = 100
 
 /** Up to this cost, a search for something better costs more than it saves. */
-const FEW = 50
+const FEW = 100
 
 /** Up to this many documents are sorted at once, so that they can be merged with others that are in order. */
 const MAX_SORTED = 500
@@ -121,6 +121,7 @@ function findWay(plan: IndexPlan): Way {
 function choose(plans: readonly IndexPlan[]): Way {
   let best: Way | undefined
   for (const plan of plans) {
+    if (best && best.cost <= FEW) break
     const way = findWay(plan)
     if (!best || way.cost < best.cost || (way.cost === best.cost && plan.isExact && !best.plan.isExact))
       best = way

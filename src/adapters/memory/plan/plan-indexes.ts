@@ -1,5 +1,14 @@
-import type { Ordered } from '../../../filter/compare.js'
-import { and, type FieldRef, type Filter, ID, isEverything, type Scalar } from '../../../filter/filter.js'
+import { createBoundedMap } from '../../../filter/bounded-map.js'
+import { canHold, type Ordered } from '../../../filter/compare.js'
+import {
+  and,
+  type FieldRef,
+  type Filter,
+  ID,
+  isEverything,
+  nothing,
+  type Scalar,
+} from '../../../filter/filter.js'
 import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import type { SortKey } from '../../../storage.js'
 import type { Row } from '../row.js'
@@ -16,8 +25,6 @@ export interface IndexPlan {
   /** The conditions that a document still has to meet, and whether there are none. */
   readonly rest: Filter
   readonly isExact: boolean
-  /** The conditions that all documents of the parts meet. */
-  readonly used: ReadonlySet<Filter>
   readonly isOnePart: boolean
   /** The parts of the index that hold all matches; no two have a row in common. */
   readonly find: () => readonly Range[]
@@ -26,26 +33,109 @@ export interface IndexPlan {
 /** More parts of an index than this cost more to find than they save. */
 const MAX_PARTS = 2000
 
+/** How an index serves all reads of one shape. Conditions are named by their places. */
+interface IndexShape extends Omit<IndexPlan, 'rest' | 'find'> {
+  /** The conditions that all documents of the parts meet. */
+  readonly used: ReadonlySet<number>
+  readonly left: readonly number[]
+  readonly compile: (conditions: readonly Filter[]) => () => readonly Range[]
+}
+
+/** Finds the ways in which indexes serve a read. */
+export type IndexPlanner = (conditions: readonly Filter[], sort: readonly SortKey[]) => readonly IndexPlan[]
+
+/** The shapes that are kept, in characters. */
+const MAX_KEPT = 256 * 1024
+
 /**
- * The ways in which indexes serve a read. A way is left out where another one meets the same conditions and more, and gives
- * the order if this one does. Those with one part come first.
+ * Creates the planner of the present indexes. Reads that differ in values alone are planned once: to ask each index costs
+ * more than most reads.
  */
-export function planIndexes(
+export function createIndexPlanner({ sorted }: Rows): IndexPlanner {
+  const kept = createBoundedMap<string, Kept>(MAX_KEPT, ({ size }) => size)
+  return (conditions, sort) => {
+    const name = `${sort.map(nameKey).join()}:${conditions.map(nameShape).join()}`
+    const known = kept.get(name)
+    const shapes = known?.shapes ?? planShape(sorted, conditions, sort)
+    if (!known) kept.set(name, { shapes, size: name.length })
+    return shapes.map((shape) => ({
+      ...shape,
+      rest: and(shape.left.map((place) => conditions[place] ?? nothing)),
+      find: shape.compile(conditions),
+    }))
+  }
+}
+
+interface Kept {
+  readonly shapes: readonly IndexShape[]
+  readonly size: number
+}
+
+const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`
+
+/** With its length, for a path may hold any character. */
+const nameField = ({ path, type, each }: FieldRef): string =>
+  `${each ? '*' : ''}${type} ${path.length} ${path}`
+
+/** The name of a condition that serves no index. */
+const OTHER = '?'
+
+/** Names all that an index asks of a condition: equal names, equal plans, whatever the values are. */
+function nameShape(condition: Filter): string {
+  switch (condition.kind) {
+    case 'and':
+    case 'match':
+      return OTHER
+    case 'not':
+      return condition.filter.kind === 'present' ? `not ${nameField(condition.filter.field)}` : OTHER
+    case 'or':
+      return nameValues(condition.filters)
+    case 'present':
+      return `present ${nameField(condition.field)}`
+    default: {
+      const { kind, field, value } = condition
+      return `${kind} ${nameField(field)}${canHold(field.type, value) ? '' : '!'}`
+    }
+  }
+}
+
+/** The name of alternatives that are values of one field; others serve no index. */
+function nameValues(filters: readonly Filter[]): string {
+  const [first] = filters
+  if (first?.kind !== 'eq') return OTHER
+  const { field } = first
+  const isOneField = filters.every((part) => part.kind === 'eq' && isSameField(part.field, field))
+  if (!isOneField) return OTHER
+  const isHeld = filters.every((part) => part.kind === 'eq' && canHold(field.type, part.value))
+  return `${filters.length} ${nameField(field)}${isHeld ? '' : '!'}`
+}
+
+const isSameField = (a: FieldRef, b: FieldRef): boolean =>
+  a === b || (a.path === b.path && a.type === b.type && a.each === b.each)
+
+/**
+ * A way is left out where another one meets the same conditions and more, and gives the order if this one does. Those with
+ * one part come first, for each part takes two searches.
+ */
+function planShape(
   indexes: readonly SortedIndex[],
   conditions: readonly Filter[],
   sort: readonly SortKey[],
-): readonly IndexPlan[] {
+): readonly IndexShape[] {
   const all = indexes.flatMap((index) => planIndex(index, conditions, sort))
-  const isWorse = (plan: IndexPlan, other: IndexPlan): boolean =>
-    (other.isOrdered || !plan.isOrdered) &&
-    plan.used.size <= other.used.size &&
-    [...plan.used].every((condition) => other.used.has(condition))
+  const isWorse = (shape: IndexShape, other: IndexShape): boolean =>
+    (other.isOrdered || !shape.isOrdered) &&
+    shape.used.size <= other.used.size &&
+    [...shape.used].every((place) => other.used.has(place))
   // Of two that are worth the same, the first one stays.
   const left = all.filter(
-    (plan, i) => !all.some((other, k) => i !== k && isWorse(plan, other) && (k < i || !isWorse(other, plan))),
+    (shape, i) =>
+      !all.some((other, k) => i !== k && isWorse(shape, other) && (k < i || !isWorse(other, shape))),
   )
-  // One part is found sooner than several.
-  return [...left.filter(({ isOnePart }) => isOnePart), ...left.filter(({ isOnePart }) => !isOnePart)]
+  const shapes = [...left.filter(({ isOnePart }) => isOnePart), ...left.filter(({ isOnePart }) => !isOnePart)]
+  // Ranges in order in which each document matches are never beaten.
+  const best = shapes.find(({ isOrdered, isExact }) => isOrdered && isExact)
+  return best ? [best] : shapes
 }
 
 /**
@@ -56,7 +146,7 @@ function planIndex(
   index: SortedIndex,
   conditions: readonly Filter[],
   sort: readonly SortKey[],
-): readonly IndexPlan[] {
+): readonly IndexShape[] {
   const columns = [...index.fields, ID]
   const several = useIndex(columns, conditions, sort)
   const { fixing, lower, upper, order = [] } = several
@@ -93,17 +183,24 @@ interface Use {
   readonly isOrdered: boolean
 }
 
-function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: Use): IndexPlan {
-  const used = new Set([...use.fixing, use.lower, use.upper].filter((condition) => condition !== undefined))
-  const left = conditions.filter((condition) => !used.has(condition))
+function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: Use): IndexShape {
+  const places = [...use.fixing, use.lower, use.upper].map((condition) =>
+    condition ? conditions.indexOf(condition) : -1,
+  )
+  const used = new Set(places.filter((place) => place >= 0))
+  const left = [...conditions.keys()].filter((place) => !used.has(place))
   return {
     index,
     isOrdered,
     isExact: left.length === 0,
-    rest: and(left),
     used,
+    left,
     isOnePart: use.fixing.every(({ kind }) => kind !== 'or'),
-    find: compileRanges(index, use),
+    compile: (conditions) => {
+      const [lower, upper] = places.slice(-2).map((place) => conditions[place])
+      const fixing = places.slice(0, -2).map((place) => conditions[place] ?? nothing)
+      return compileRanges(index, { ...use, fixing, lower, upper })
+    },
   }
 }
 

@@ -22,7 +22,7 @@ import {
   candidatesOf,
 } from './candidates.js'
 import { createKeptScans } from './kept-scans.js'
-import { type IndexPlan, planElements, planIndexes } from './plan-indexes.js'
+import { createIndexPlanner, type IndexPlan, type IndexPlanner, planElements } from './plan-indexes.js'
 
 /** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
@@ -43,20 +43,30 @@ type Plan = () => Scan
 /** Plans where to look for the matches of a filter, in an order. */
 export type Planner = (filter: Filter, sort: readonly SortKey[]) => Scan
 
+/** The rows of a collection, and who plans what their indexes do. */
+interface Where {
+  readonly rows: Rows
+  readonly planIndexes: IndexPlanner
+}
+
 /** Creates the planner of a collection. It keeps its plans for filters and orders that are frozen. */
 export function createPlanner(rows: Rows): Planner {
   let plans = new WeakMap<readonly SortKey[], WeakMap<Filter, Plan>>()
   let planned = 0
+  let where: Where = { rows, planIndexes: createIndexPlanner(rows) }
   const keep = createKeptScans<Scan>(rows)
   return (filter, sort) => {
-    // What is not frozen may be another one next time.
-    if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, rows)()
     const indexes = rows.sorted.length + rows.unique.length
     // A plan holds until there is another index.
-    if (indexes !== planned) plans = new WeakMap()
+    if (indexes !== planned) {
+      plans = new WeakMap()
+      where = { rows, planIndexes: createIndexPlanner(rows) }
+    }
     planned = indexes
+    // What is not frozen may be another one next time.
+    if (!Object.isFrozen(filter) || !Object.isFrozen(sort)) return planScan(filter, sort, where)()
     const ofOrder = plans.get(sort) ?? new WeakMap<Filter, Plan>()
-    const plan = ofOrder.get(filter) ?? planScan(filter, sort, rows, keep)
+    const plan = ofOrder.get(filter) ?? planScan(filter, sort, where, keep)
     ofOrder.set(filter, plan)
     plans.set(sort, ofOrder)
     return plan()
@@ -67,20 +77,23 @@ export function createPlanner(rows: Rows): Planner {
  * Plans the narrowest scan: an id or a unique value, then an index that provides the order, then the shortest
  * ranges, of one index or of one for each alternative.
  */
-function planScan(filter: Filter, sort: readonly SortKey[], rows: Rows, keep = (plan: Plan) => plan): Plan {
+function planScan(
+  filter: Filter,
+  sort: readonly SortKey[],
+  { rows, planIndexes }: Where,
+  keep = (plan: Plan) => plan,
+): Plan {
   const conditions = conditionsOf(filter)
   if (conditions.some(isNothing)) return () => scanRows([])
   const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
   // A field with one value does not affect the order.
   const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
-  const plans = planIndexes(rows.sorted, conditions, keys)
-  const exact = plans.filter(({ isOrdered, isExact }) => isOrdered && isExact)
-  // Ranges in order in which each document matches are never beaten.
-  const best = exact.find(({ isOnePart }) => isOnePart) ?? exact[0]
+  const plans = planIndexes(conditions, keys)
+  const best = plans.find(({ isOrdered, isExact }) => isOrdered && isExact)
   if (best) return keep(() => scanWays([findWay(best)], keys))
   const findElements = planElements(conditions, rows)
-  const findUnion = planUnion(filter, keys, rows)
+  const findUnion = planUnion(filter, keys, planIndexes)
   return keep(() => {
     const way = choose(plans)
     const elements = findElements?.()
@@ -148,12 +161,14 @@ function scanWays(ways: readonly Way[], sort: readonly SortKey[]): Scan {
 }
 
 /** Plans a union of ranges: for each alternative of a condition those that it has, with the other conditions. */
-function planUnion(filter: Filter, sort: readonly SortKey[], rows: Rows): (most: number) => Scan | undefined {
+function planUnion(
+  filter: Filter,
+  sort: readonly SortKey[],
+  planIndexes: IndexPlanner,
+): (most: number) => Scan | undefined {
   let planned: readonly (readonly (readonly IndexPlan[])[])[] | undefined
   const plan = (): typeof planned =>
-    splitAlternatives(filter).map((parts) =>
-      parts.map((part) => planIndexes(rows.sorted, conditionsOf(part), sort)),
-    )
+    splitAlternatives(filter).map((parts) => parts.map((part) => planIndexes(conditionsOf(part), sort)))
   return (most) => {
     planned ??= plan()
     let best: { readonly ways: readonly Way[]; readonly cost: number } = { ways: [], cost: most }

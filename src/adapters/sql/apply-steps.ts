@@ -76,7 +76,7 @@ function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Ask
     return changed === 1 ? 0 : { reason: 'changed' }
   }
   if ('remove' in step) {
-    const removed = yield* remove(statements, recorder, step)
+    const removed = isNothing(step.remove) ? 0 : yield* remove(statements, recorder, step)
     return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
   }
   if ('require' in step) {

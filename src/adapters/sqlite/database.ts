@@ -1,4 +1,4 @@
-import type { Filter } from '../../filter/filter.js'
+import { type Filter, isNothing } from '../../filter/filter.js'
 import { runSliced, SLICE } from '../../slices.js'
 import type {
   ChangePage,
@@ -159,6 +159,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   }
 
   const list = (collection: string, query: ListQuery): MaybePromise<Listed> => {
+    if (isNothing(query.filter)) return []
     const plan = { collection, query, path: choose(collection, query) }
     const reading: Reading<Listed> = (connection, slice) => listInSlices(connection, plan, slice)
     // Of what is being written, nothing is shown.
@@ -205,18 +206,21 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
         (slice) => readBatch(shortConnection, rest, slice),
         () => query.signal,
       ),
-    count: (collection, filter, query) =>
-      counts.count(collection, filter, () => {
+    count: (collection, filter, query) => {
+      if (isNothing(filter)) return 0
+      return counts.count(collection, filter, () => {
         const path = choose(collection, { filter, sort: [], limit: null })
         const plan = { collection, path }
         const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
         return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
-      }),
+      })
+    },
     write: (steps, options) =>
       writeSurveyed(
         {
           queue,
           isLong(collection, filter) {
+            if (isNothing(filter)) return false
             const { rest, most } = choose(collection, { filter, sort: [], limit: 1 })
             return rest.length > 0 && most > MAX_BOUNDED
           },

@@ -1,4 +1,5 @@
 import type { Filter } from '../../../filter/filter.js'
+import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
 import type { Slice } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { Connection } from '../connection/connection.js'
@@ -24,15 +25,17 @@ const KILOBYTE = 80
 const MAX_CONDITIONS = 8
 
 /** The cost of a condition in a statement, relative to a condition on one field; the core does patterns. */
-function weigh(filter: Filter): number {
+function weigh(filter: Filter | Equalities): number {
   switch (filter.kind) {
     case 'and':
+      return weighAll(filter.filters)
     case 'or':
-      return filter.filters.reduce((sum, part) => sum + weigh(part), 0)
+      return weighAll(joinEqualities(filter.filters))
     case 'not':
       return weigh(filter.filter)
     case 'match':
       return Number.POSITIVE_INFINITY
+    case 'one of':
     case 'present':
     case 'eq':
     case 'lt':
@@ -44,6 +47,9 @@ function weigh(filter: Filter): number {
       return filter satisfies never
   }
 }
+
+const weighAll = (filters: readonly (Filter | Equalities)[]): number =>
+  filters.reduce((sum, part) => sum + weigh(part), 0)
 
 /** Conditions, divided into those for a statement and those for the core. */
 interface Division {

@@ -8,6 +8,10 @@ const eq = (path: string): Filter => ({
   field: { path, type: 'string', each: false },
   value: 'a',
 })
+const list: Filter = {
+  kind: 'or',
+  filters: Array.from({ length: 100 }, (_, i) => ({ ...eq('a'), value: `${i}` }) as Filter),
+}
 const pattern: Filter = {
   kind: 'match',
   field: { path: 'body', type: 'string', each: false },
@@ -16,6 +20,7 @@ const pattern: Filter = {
 
 test.each<[string, readonly Filter[], number]>([
   ['what is short is for the statement', [eq('a'), eq('b')], 2],
+  ['a list of values is one condition', [list, eq('b')], 2],
   ['a pattern is for the core', [eq('a'), pattern], 1],
   ['the core judges all behind a pattern: it may be a rule that hides', [eq('a'), pattern, eq('b')], 1],
   [

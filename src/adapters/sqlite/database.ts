@@ -71,10 +71,14 @@ const IN_MEMORY = ':memory:'
  * Opens a database file. `isAgain`: the file exists and takes the place of one that was open; positions that were told of the
  * other one are a gap.
  */
-export async function openDatabase(file: string, isAgain = false): Promise<Database> {
+export async function openDatabase(
+  file: string,
+  { cache, isAgain = false }: { readonly cache: number; readonly isAgain?: boolean },
+): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
   try {
     return await open(temporary?.file ?? file, {
+      cache,
       isAgain,
       isLasting: temporary === undefined,
       remove: () => temporary?.remove(),
@@ -86,20 +90,22 @@ export async function openDatabase(file: string, isAgain = false): Promise<Datab
 }
 
 interface Opening {
+  /** The MiB of pages that each connection keeps. */
+  readonly cache: number
   readonly isAgain: boolean
   /** Whether it outlasts the process. */
   readonly isLasting: boolean
   remove(): void
 }
 
-async function open(file: string, { isAgain, isLasting, remove }: Opening): Promise<Database> {
-  const writer = await openWriter(file, { isLasting, mustExist: isAgain })
+async function open(file: string, { cache, isAgain, isLasting, remove }: Opening): Promise<Database> {
+  const writer = await openWriter(file, { isLasting, mustExist: isAgain, cache })
   const opened: { close(): unknown }[] = [writer]
   try {
     if (writer.file === '') throw new Error(`${file} is not a file; ${IN_MEMORY} makes a temporary one`)
-    const reserve = await openReader(writer.file)
+    const reserve = await openReader(writer.file, cache)
     opened.push(reserve)
-    const readers = await openReaders(writer.file)
+    const readers = await openReaders(writer.file, cache)
     const files = isLasting ? noteOpenFiles(writer.file) : UNWATCHED
     return createDatabase({ writer, reserve, readers, files, isAgain, remove })
   } catch (thrown) {

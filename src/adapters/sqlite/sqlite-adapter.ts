@@ -1,8 +1,9 @@
 import { isServiceError } from '../../errors.js'
 import { isObject, isPlainObject } from '../../json/own-properties.js'
-import { type Expectation, requireOptions } from '../../options.js'
+import { type Expectation, requireOptions, wholeNumber } from '../../options.js'
 import { whenReady } from '../../promises.js'
 import type { CollectionPlan, MaybePromise, StorageAdapter } from '../../storage.js'
+import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
 import { explain, explainOpening, unavailable } from './faults.js'
 import { BATCH, BATCH_BYTES } from './read/read-batch.js'
@@ -14,6 +15,11 @@ export interface SqliteAdapterOptions {
    * adapter closes.
    */
   readonly file: string
+  /**
+   * The most MiB of pages of the file that each of its six connections keeps in memory, by default 64: the one that writes, one
+   * beside it, and four for long reads. A connection takes it as it reads.
+   */
+  readonly cache?: number
 }
 
 /**
@@ -28,7 +34,7 @@ export interface SqliteAdapterOptions {
  * ```
  */
 export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapter {
-  const { file } = checkOptions(options)
+  const { file, cache } = checkOptions(options)
   let opened: Database | undefined
   let opening: Promise<void> | undefined
   let reopening: Promise<Database> | undefined
@@ -36,13 +42,13 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
   const asked = new Map<string, readonly CollectionPlan[]>()
 
   const connect = async (): Promise<void> => {
-    opened = await openDatabase(file)
+    opened = await openDatabase(file, { cache })
   }
   /** Opens what lies at the path of a database whose files are gone. */
   const reopen = async (lost: Database): Promise<Database> => {
     if (!lost.isThere()) throw unavailable(new Error(`there is no file ${lost.file}`))
     await lost.abandon()
-    const next = await openDatabase(lost.file, true)
+    const next = await openDatabase(lost.file, { cache, isAgain: true })
     try {
       for (const plans of asked.values()) await next.create(plans)
     } catch (thrown) {
@@ -136,10 +142,16 @@ function explained<T>(work: () => MaybePromise<T>, database?: Database): MaybePr
   }
 }
 
-function checkOptions(options: unknown): SqliteAdapterOptions {
-  const { file = '' } = isObject(options) ? options : {}
-  requireOptions(isPlainObject(options) ? { ...options, file } : options, { file: FILE })
-  return { file: String(file) }
+function checkOptions(options: unknown): Required<SqliteAdapterOptions> {
+  const { file = '', cache = CACHE } = isObject(options) ? options : {}
+  requireOptions(isPlainObject(options) ? { ...options, file } : options, {
+    file: FILE,
+    cache: wholeNumber(1, MAX_CACHE),
+  })
+  return { file: String(file), cache: Number(cache) }
 }
+
+/** The most MiB of a cache; SQLite counts its KiB in 32 bits. */
+const MAX_CACHE = 2 ** 20
 
 const FILE: Expectation = [(value) => typeof value === 'string' && value !== '', 'the path of a file']

@@ -36,9 +36,14 @@ const PATIENCE = 20
 /** The most statements that a connection keeps prepared. */
 const MAX_PREPARED = 256
 
-/** The caches of connections, in KiB: short reads go to the writer; the operating system has a cache as well. */
-const WRITER_CACHE = 32 * 1024
-const READER_CACHE = 2000
+/** The MiB of pages that a connection keeps. A file that is mapped would end the process where another one cuts it off. */
+export const CACHE = 64
+
+/** The MiB of a connection that reads a file of another process once. */
+const SMALL_CACHE = 2
+
+const setCache = (database: BetterSqlite3.Database, cache: number): void =>
+  void database.pragma(`cache_size = -${cache * 1024}`)
 
 /**
  * Opens a file for writing. An acknowledged write is on disk (WAL, `synchronous=FULL`), and other processes
@@ -46,12 +51,12 @@ const READER_CACHE = 2000
  */
 export async function openWriter(
   file: string,
-  options: { readonly isLasting?: boolean; readonly mustExist?: boolean } = {},
+  options: { readonly isLasting?: boolean; readonly mustExist?: boolean; readonly cache?: number } = {},
 ): Promise<Connection> {
   return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
     // SQLite does not wait here by itself, and processes that open a new file block each other.
     await whileBusy(() => database.pragma('journal_mode = WAL'))
-    database.pragma(`cache_size = -${WRITER_CACHE}`)
+    setCache(database, options.cache ?? CACHE)
     database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
     if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
       throw new UnusableStorage(
@@ -62,9 +67,9 @@ export async function openWriter(
 }
 
 /** Opens a file that `openWriter` has opened, for reading only. */
-export const openReader = (file: string): Promise<Connection> =>
+export const openReader = (file: string, cache: number): Promise<Connection> =>
   open(file, { readonly: true }, async (database) => {
-    database.pragma(`cache_size = -${READER_CACHE}`)
+    setCache(database, cache)
     // Opens the log files now, before they can be renamed.
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
@@ -76,7 +81,7 @@ export const openReader = (file: string): Promise<Connection> =>
 export const openExisting = (file: string, hasLog: boolean): Promise<Connection> =>
   open(file, hasLog ? { readonly: true } : { fileMustExist: true }, async (database) => {
     database.pragma('query_only = ON')
-    database.pragma(`cache_size = -${READER_CACHE}`)
+    setCache(database, SMALL_CACHE)
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
 

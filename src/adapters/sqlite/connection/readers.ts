@@ -29,10 +29,10 @@ const CONNECTIONS = 4
 const MAX_WAITING = 1000
 
 /** Opens the connections for reading. */
-export async function openReaders(file: string): Promise<Readers> {
+export async function openReaders(file: string, cache: number): Promise<Readers> {
   const all: Connection[] = []
   try {
-    for (let i = 0; i < CONNECTIONS; i++) all.push(await openReader(file))
+    for (let i = 0; i < CONNECTIONS; i++) all.push(await openReader(file, cache))
   } catch (thrown) {
     for (const connection of all) connection.close()
     throw thrown

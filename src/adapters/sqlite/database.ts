@@ -114,7 +114,7 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   }
 }
 
-const isBounded = ({ most }: ReadPath): boolean => most <= MAX_BOUNDED
+const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
 
 interface Parts {
   readonly writer: Connection

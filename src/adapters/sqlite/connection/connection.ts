@@ -14,6 +14,8 @@ export interface Connection {
   iterate(text: string, values: readonly Value[]): IterableIterator<unknown>
   /** The first column of the first row. */
   first(text: string, values: readonly Value[]): unknown
+  /** All columns of every row. */
+  rows(text: string, values: readonly Value[]): readonly (readonly unknown[])[]
   /** All columns of the first row. */
   row(text: string, values: readonly Value[]): readonly unknown[]
   /** The first column of every row, and the number of changed rows. */
@@ -116,6 +118,10 @@ function createConnection(database: BetterSqlite3.Database): Connection {
     all: (text, values) => prepare(text).all(...values.map(toStored)),
     iterate: (text, values) => prepare(text).iterate(...values.map(toStored)),
     first: (text, values) => prepare(text).get(...values.map(toStored)),
+    rows: (text, values) =>
+      prepare(text)
+        .raw()
+        .all(...values.map(toStored)) as readonly (readonly unknown[])[],
     row: (text, values) =>
       prepare(text)
         .raw()

@@ -3,8 +3,15 @@ import { type Equalities, joinEqualities } from '../../../filter/join-equalities
 import type { Slice } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
 import type { Connection } from '../connection/connection.js'
-import type { Way } from './read-path.js'
-import { type Column, rangeStatement, scanStatement, walkStatement } from './read-statements.js'
+import type { ReadPath, Way } from './read-path.js'
+import {
+  type Asked,
+  type Column,
+  type Literal,
+  rangeStatement,
+  scanStatement,
+  walkStatement,
+} from './read-statements.js'
 
 /** Documents that may match, one after another. */
 export interface Candidates {
@@ -76,18 +83,39 @@ export function divide(conditions: readonly Filter[]): Division {
   return { asked, judged, weight }
 }
 
-/** Finds the documents on a path that meet the conditions of the statement. */
+/**
+ * Finds the documents on a path that meet the conditions of the statement. Each range has its own; one that may be in several
+ * ranges can come several times.
+ */
 export function findCandidates(
   connection: Connection,
   { collection, path }: Way,
-  { asked, judged, weight }: Division,
   { isCounting }: { readonly isCounting: boolean },
 ): Candidates {
-  const column: Column = isCounting && judged.length === 0 ? 'match' : 'document'
+  const ranges = path.ranges ?? [path]
+  const divisions = new Map(ranges.map((range) => [range, divide(range.rest)]))
+  const column: Column = isCounting ? 'match' : 'document'
+  const weight = Math.max(...[...divisions.values()].map(({ weight }) => weight))
   const cost = ROW + weight * CONDITION
+  const askedOf = (range: ReadPath): Asked => {
+    const { asked, judged } = divisions.get(range) ?? divide(range.rest)
+    return { conditions: asked, literal: literalOf(judged[0]) }
+  }
   return path.index === null
-    ? scan(connection, collection, scanStatement(collection, asked, column), cost)
-    : walk(connection, walkStatement(collection, path, asked, column), cost)
+    ? scan(connection, collection, scanStatement(collection, divide(path.rest).asked, column), cost)
+    : walk(connection, walkStatement(collection, path, askedOf, column), cost)
+}
+
+/** The text that a pattern requires on a field; a core that judges it afterwards decides. */
+function literalOf(filter: Filter | undefined): Literal | undefined {
+  if (filter?.kind !== 'match' || filter.field.each || filter.field.type !== 'string') return undefined
+  const parts = filter.pattern.kind === 'sequence' ? filter.pattern.parts : [filter.pattern]
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? part.text : []))
+  const [longest] = texts.toSorted((a, b) => b.length - a.length)
+  // Half a character is another one in UTF-8.
+  return longest === undefined || /[\p{Surrogate}\0]/u.test(longest) || longest === ''
+    ? undefined
+    : { field: filter.field, text: longest }
 }
 
 /** The steps of reading so many bytes of documents. */

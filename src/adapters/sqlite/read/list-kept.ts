@@ -1,4 +1,4 @@
-import { and, ID } from '../../../filter/filter.js'
+import { and, hasPattern, ID } from '../../../filter/filter.js'
 import { isOn } from '../../../filter/index-order.js'
 import { compileJudge } from '../../../filter/matches.js'
 import { freezeDeep } from '../../../json/freeze-deep.js'
@@ -8,7 +8,7 @@ import { type Kept, measure } from '../../sql/read/generations.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { KeptDocuments } from './kept-documents.js'
-import { type ListPlan, limitOf, PAGE_BYTES, type Page, readPage } from './read-list.js'
+import { capOf, type ListPlan, limitOf, PAGE_BYTES, type Page, readNamed, readPage } from './read-list.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
 import { idsStatement } from './read-statements.js'
 
@@ -24,10 +24,9 @@ const STEPS = 10_000
 /** The steps of one document. */
 const DOCUMENT = 4
 
-/** The documents that are looked through at a time where not all match, their bytes, and the most. */
+/** The documents that are looked through at a time where not all match, and their bytes. */
 const SOME = 64
 const SOME_BYTES = 2 ** 18
-const MOST = 1024
 
 /**
  * Lists the first documents of a path by their ids, which an index has in order, where their documents are kept; others
@@ -49,7 +48,7 @@ export function listKept(source: KeptSource, plan: ListPlan): Listed | undefined
   return size > bytes && found.length > 1 ? undefined : found.map(({ document }) => freezeDeep(document))
 }
 
-/** Finds the first matches, some documents at a time. */
+/** Finds the first matches, some documents at a time; `undefined` where they are not among the first documents. */
 function findFirst(
   source: KeptSource,
   plan: ListPlan,
@@ -59,8 +58,10 @@ function findFirst(
   const judge = compileJudge(and(plan.path.rest))
   const found: Kept[] = []
   if (count === 0) return found
-  for (let skip = 0; skip < MOST; skip += SOME) {
-    const some = readSome(source, plan, { skip, limit: SOME, bytes: SOME_BYTES }, slice)
+  // Documents that a statement can pass over by a text are not worth reading.
+  const read = hasPattern(and(plan.path.rest)) ? findSome : readSome
+  for (let skip = 0; skip < count + SOME; skip += SOME) {
+    const some = read(source, plan, { skip, limit: SOME, bytes: SOME_BYTES }, slice)
     if (!some) return undefined
     for (const one of some) {
       const verdict = slice.left > 0 ? judge(one.document, slice) : undefined
@@ -72,8 +73,8 @@ function findFirst(
   return undefined
 }
 
-/** Reads some documents of a path; all of them, where one is not kept. */
-function readSome(
+/** Finds some documents of a path, where all of them are kept. */
+function findSome(
   { connection, kept }: KeptSource,
   { collection, path }: Way,
   page: Page,
@@ -81,13 +82,37 @@ function readSome(
 ): readonly Kept[] | undefined {
   const ids = readIds(connection, { collection, path }, page)
   slice.left -= ids.length * DOCUMENT
+  return kept.find(collection, ids)
+}
+
+/** Reads some documents of a path; all of them, where one is not kept. */
+function readSome(
+  source: KeptSource,
+  { collection, path }: Way,
+  page: Page,
+  slice: Slice,
+): readonly Kept[] | undefined {
+  const { connection, kept } = source
+  const ids = readIds(connection, { collection, path }, page)
+  slice.left -= ids.length * DOCUMENT
   return (
     kept.find(collection, ids) ??
-    readPage(connection, { collection, path }, page)?.map((text) => {
+    readTexts(connection, { collection, path }, page, ids)?.map((text) => {
       const document = parseDocument(text, slice)
       return kept.put(collection, { document, size: Buffer.byteLength(text), held: measure(document) })
     })
   )
+}
+
+/** Reads the texts of documents on a path; of several ranges, by their ids. */
+function readTexts(
+  connection: Connection,
+  way: Way,
+  page: Page,
+  ids: readonly unknown[],
+): readonly string[] | undefined {
+  if (!way.path.ranges) return readPage(connection, way, page)
+  return readNamed(connection, way.collection, ids, capOf(page))
 }
 
 /** The ids on a path; those that a query names may be of no document. */

@@ -5,7 +5,7 @@ import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import { divide, findCandidates } from './candidates.js'
-import type { Way } from './read-path.js'
+import type { ReadPath, Way } from './read-path.js'
 
 /** A matching document, and its text. */
 export interface Match {
@@ -26,9 +26,14 @@ export function findMatches(
   way: Way,
   options: { readonly isCounting: boolean },
 ): Matches {
-  const division = divide(way.path.rest)
-  const candidates = findCandidates(connection, way, division, options)
-  const judge = division.judged.length > 0 ? compileJudge(and(division.judged)) : () => true
+  const { path } = way
+  const ranges = path.ranges ?? [path]
+  const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
+  // What is counted without a look at it must not be counted twice.
+  const isCounting = options.isCounting && isAsked && !path.isOverlapping
+  const candidates = findCandidates(connection, way, { isCounting })
+  const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
+  const isNew = path.isOverlapping ? createIsNew(path) : () => true
   let judged: Match | undefined
   return {
     next(slice) {
@@ -42,10 +47,21 @@ export function findMatches(
         const verdict = judge(match.document, slice)
         if (verdict === undefined) return 0
         judged = undefined
-        if (verdict) return match
+        if (verdict && isNew(match.document)) return match
       }
       return 0
     },
     close: () => candidates.close(),
+  }
+}
+
+/** Tells a document that came before: in an order it came just before, otherwise at any time. */
+function createIsNew({ order }: ReadPath): (document: StoredDocument) => boolean {
+  const known = new Set<string>()
+  return ({ _id }) => {
+    if (known.has(_id)) return false
+    if (order.length > 0) known.clear()
+    known.add(_id)
+    return true
   }
 }

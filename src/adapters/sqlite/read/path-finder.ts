@@ -1,72 +1,103 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
-import { conditionsOf, type FieldRef, type Filter } from '../../../filter/filter.js'
-
-import { choosePath, type PathQuery, type ReadIndex, type ReadPath } from './read-path.js'
+import { conditionsOf, type FieldRef, type Filter, type Scalar } from '../../../filter/filter.js'
+import { MAX_RANGES } from '../../../filter/index-order.js'
+import {
+  type Choice,
+  type CountUpTo,
+  decide,
+  findChoice,
+  isList,
+  type PathQuery,
+  type ReadIndex,
+  type ReadPath,
+} from './read-path.js'
 
 /** Chooses the path of a query. */
 export type FindPath = (query: PathQuery) => ReadPath
 
-/** A path without values: `bounds` and `rest` are places among the conditions of a query. */
+/** The paths of a filter, and the place of each of its parts, with which those of another one are found. */
 interface Kept {
-  readonly path: ReadPath
-  readonly bounds: readonly number[]
-  readonly rest: readonly number[]
+  readonly choice: Choice
+  readonly places: ReadonlyMap<Filter, number>
 }
 
-/** The most paths that are kept for a collection. */
+/** The most choices that are kept for a collection. */
 const MAX_KEPT = 256
 
 /**
- * Creates what chooses paths among indexes. Queries that differ in values alone have one path, which is chosen once, and
- * with it the texts of its statements.
+ * Creates what chooses paths among indexes. Queries that differ in values alone have one choice of paths, which is found once,
+ * and with it the texts of its statements; what is stored decides for each query.
  */
-export function createPathFinder(
-  indexes: readonly ReadIndex[],
-  countUpTo: (path: ReadPath, most: number) => number,
-): FindPath {
+export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: CountUpTo): FindPath {
   const known = createBoundedMap<string, Kept>(MAX_KEPT)
   return (query) => {
     const conditions = conditionsOf(query.filter)
     const shape = shapeOf(conditions, query)
+    const parts = shape === undefined ? [] : conditions.flatMap(partsOf)
     const kept = shape === undefined ? undefined : known.get(shape)
-    const pick = (places: readonly number[]): readonly Filter[] =>
-      places.flatMap((place) => conditions[place] ?? [])
-    if (kept) return { ...kept.path, bounds: pick(kept.bounds), rest: pick(kept.rest) }
-    let isLasting = shape !== undefined
-    const path = choosePath(indexes, query, (some, most) => {
-      // What is stored decides, and may decide otherwise later.
-      isLasting = false
-      return countUpTo(some, most)
-    })
-    if (shape === undefined || !isLasting) return path
-    const placesOf = (some: readonly Filter[]): readonly number[] =>
-      some.map((one) => conditions.indexOf(one))
-    const lasting = { ...path, texts: new Map() }
-    known.set(shape, { path: lasting, bounds: placesOf(path.bounds), rest: placesOf(path.rest) })
-    return lasting
+    if (kept) {
+      const { compared, otherwise } = kept.choice
+      const replace = (path: ReadPath): ReadPath =>
+        mapConditions(path, (filter) => parts[kept.places.get(filter) ?? 0] ?? filter)
+      return decide({ compared: compared.map(replace), otherwise: replace(otherwise) }, countUpTo)
+    }
+    const found = findChoice(indexes, query)
+    const places = new Map(parts.map((part, i) => [part, i]))
+    // A part that is there twice is one value now, and may be two.
+    if (shape === undefined || places.size < parts.length) return decide(found, countUpTo)
+    const choice = { compared: found.compared.map(keepTexts), otherwise: keepTexts(found.otherwise) }
+    known.set(shape, { choice, places })
+    return decide(choice, countUpTo)
   }
 }
 
-/** What a path depends on; `undefined` where that is more than leaves and an order. */
+const keepTexts = (path: ReadPath): ReadPath => ({ ...path, texts: new Map() })
+
+/** A filter and all its parts, in order. */
+function partsOf(filter: Filter): readonly Filter[] {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return [filter, ...filter.filters.flatMap(partsOf)]
+    case 'not':
+      return [filter, ...partsOf(filter.filter)]
+    default:
+      return [filter]
+  }
+}
+
+const mapConditions = (path: ReadPath, replace: (filter: Filter) => Filter): ReadPath => ({
+  ...path,
+  bounds: path.bounds.map(replace),
+  rest: path.rest.map(replace),
+  ...(path.ranges ? { ranges: path.ranges.map((range) => mapConditions(range, replace)) } : {}),
+})
+
+/** What a choice depends on; `undefined` where a value that no field of its type can hold, or one that is there twice, is. */
 function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): string | undefined {
   let shape = limit === null ? '' : '#'
   for (const condition of conditions) {
-    const leaf = shapeOfLeaf(condition)
-    if (leaf === undefined) return undefined
-    shape += leaf
+    const part = shapeOfPart(condition)
+    if (part === undefined) return undefined
+    shape += part
   }
   for (const { field, descending } of sort) shape += `${descending ? '>' : '<'}${nameOf(field)}`
   return shape
 }
 
-function shapeOfLeaf(filter: Filter): string | undefined {
+/** The most parts of an alternative that is kept; a list of values is one. */
+const MAX_PARTS = 64
+
+function shapeOfPart(filter: Filter): string | undefined {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return undefined
-    case 'not':
-      return filter.filter.kind === 'present' ? `!${nameOf(filter.filter.field)}` : undefined
+      return filter.kind === 'or' && isList(filter) ? shapeOfList(filter.filters) : shapeOfAll(filter)
+    case 'not': {
+      const inner = shapeOfPart(filter.filter)
+      return inner === undefined ? undefined : `!${inner}`
+    }
     case 'present':
       return `?${nameOf(filter.field)}`
     case 'match':
@@ -80,6 +111,23 @@ function shapeOfLeaf(filter: Filter): string | undefined {
     default:
       return filter satisfies never
   }
+}
+
+function shapeOfAll({ kind, filters }: Extract<Filter, { readonly kind: 'and' | 'or' }>): string | undefined {
+  if (filters.length === 0 || filters.length > MAX_PARTS) return undefined
+  const parts = filters.map(shapeOfPart)
+  return parts.includes(undefined) ? undefined : `${kind}(${parts.join('')})`
+}
+
+/** A list of values; one of many has one shape, whatever their number. */
+function shapeOfList(filters: readonly Filter[]): string | undefined {
+  const values = new Set<Scalar>()
+  const [first] = filters
+  if (filters.length < 2 || first?.kind !== 'eq') return undefined
+  for (const one of filters)
+    if (one.kind === 'eq' && canHold(one.field.type, one.value)) values.add(one.value)
+  if (values.size < filters.length) return undefined
+  return `in${values.size > MAX_RANGES ? '' : values.size}=${nameOf(first.field)}`
 }
 
 /** The name of a field among all; its length comes first, as it may have any character. */

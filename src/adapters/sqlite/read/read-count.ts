@@ -1,9 +1,16 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Connection } from '../connection/connection.js'
 import { inSnapshot } from '../connection/snapshot.js'
+import { divide } from './candidates.js'
 import { findMatches } from './matches.js'
-import type { Way } from './read-path.js'
-import { countAllStatement, countStatement, sizeStatement } from './read-statements.js'
+import { MAX_BOUNDED, type Way } from './read-path.js'
+import {
+  countAllStatement,
+  countCoveredStatement,
+  countStatement,
+  isCovered,
+  sizeStatement,
+} from './read-statements.js'
 
 /**
  * The index rows that are counted at once, and the documents of a collection, which are stored closer: about
@@ -14,7 +21,8 @@ const MAX_DOCUMENTS = 4_000_000
 
 /** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
 export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
-  if (path.rest.length > 0) return undefined
+  if (path.rest.length > 0) return countCovered(connection, { collection, path })
+  if (path.isOverlapping && (path.counted ?? Number.POSITIVE_INFINITY) > MAX_BOUNDED) return undefined
   const size = Number(connection.first(sizeStatement(collection), []))
   if (size <= (path.index === null ? MAX_DOCUMENTS : MAX_ROWS)) {
     const { text, values } = countAllStatement(collection, path)
@@ -23,6 +31,15 @@ export function countDirectly(connection: Connection, { collection, path }: Way)
   if (path.index === null) return undefined
   const least = countUpTo(connection, { collection, path }, MAX_ROWS + 1)
   return least > MAX_ROWS ? undefined : least
+}
+
+/** Counts the documents of a range whose index has all fields of its other conditions; `undefined` where it is long. */
+function countCovered(connection: Connection, { collection, path }: Way): number | undefined {
+  const { asked, judged } = divide(path.rest)
+  if (path.index === null || path.ranges || judged.length > 0 || !isCovered(path, asked)) return undefined
+  const { text, values } = countCoveredStatement(collection, path, asked, MAX_BOUNDED)
+  const counted = connection.first(text, values)
+  return counted === undefined ? undefined : Number(counted)
 }
 
 /** Counts the documents on a path, up to `most`. */

@@ -10,7 +10,7 @@ import { createFirstInOrder } from './first-in-order.js'
 import { createHeldKeys } from './held-keys.js'
 import { findMatches, type Match } from './matches.js'
 import { MAX_BOUNDED, type ReadPath, type Way } from './read-path.js'
-import { pageStatement } from './read-statements.js'
+import { namedStatement, pageStatement } from './read-statements.js'
 
 /** A list, and the path to its documents. */
 export interface ListPlan extends Way {
@@ -19,6 +19,10 @@ export interface ListPlan extends Way {
 
 /** The steps of holding the sort keys of a document. */
 const ENTRY = 10
+
+/** The sorted documents that are read together, and the most bytes of each of them. */
+const TOGETHER = 32
+const TOGETHER_BYTES = 2 ** 14
 
 /** The bytes of documents that are read at once. */
 export const PAGE_BYTES = 2 ** 21
@@ -33,7 +37,7 @@ export function listDirectly(
 ): Listed | undefined {
   const { skip, bytes = PAGE_BYTES } = query
   const limit = limitOf(query, path)
-  if (path.rest.length > 0 || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
+  if (path.ranges || path.rest.length > 0 || !path.isOrdered || skip + limit > MAX_BOUNDED) return undefined
   const texts = readPage(connection, { collection, path }, { skip, limit, bytes })
   return texts?.map((text) => JSON.parse(text) as StoredDocument)
 }
@@ -52,13 +56,32 @@ export interface Page {
 export function readPage(
   connection: Connection,
   { collection, path }: Way,
-  { skip, limit, bytes }: Page,
+  page: Page,
 ): readonly string[] | undefined {
-  // One document is returned whatever its size.
-  const cap = limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
-  const { text, values } = pageStatement(collection, path, { skip, limit, cap })
+  const { text, values } = pageStatement(collection, path, { ...page, cap: capOf(page) })
   const texts = connection.all(text, values)
   return texts.includes(null) ? undefined : texts.map(String)
+}
+
+/** The most bytes of each document of a page; one is returned whatever its size. */
+export const capOf = ({ limit, bytes }: Page): number =>
+  limit > 1 ? Math.min(PAGE_BYTES, bytes) / limit : Number.MAX_SAFE_INTEGER
+
+/** Reads the texts of documents of one moment by their ids, in their order; `undefined` where one is large. */
+export function readNamed(
+  connection: Connection,
+  collection: string,
+  ids: readonly unknown[],
+  cap: number,
+): readonly string[] | undefined {
+  const { text, values } = namedStatement(collection, ids, cap)
+  const rows = new Map<unknown, string>()
+  for (const row of connection.rows(text, values)) {
+    if (row[1] === null) return undefined
+    rows.set(row[0], String(row[1]))
+  }
+  const texts = ids.flatMap((id) => rows.get(id) ?? [])
+  return texts.length < ids.length ? undefined : texts
 }
 
 /** Lists in slices, on a snapshot of the collection. */
@@ -143,8 +166,15 @@ function* sortFirst(
   }
   const ids = (yield* first.finish(slice)).slice(skip)
   const page = createPage(query)
-  for (const [i, id] of ids.entries()) {
-    const text = textOf(id, slice)
+  let texts: readonly string[] | undefined
+  for (let i = 0; i < ids.length; i++) {
+    if (i % TOGETHER === 0) {
+      const some = ids.slice(i, i + TOGETHER)
+      slice.left -= some.length * ENTRY
+      texts = readNamed(connection, collection, some, TOGETHER_BYTES)
+    }
+    const id = ids[i] ?? ''
+    const text = texts?.[i % TOGETHER] ?? textOf(id, slice)
     page.add({ text, document: parseDocument(text, slice) })
     if (page.isFull()) {
       page.addRest(ids.slice(i + 1))

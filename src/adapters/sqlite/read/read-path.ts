@@ -1,5 +1,6 @@
 import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
-import { useIndex } from '../../../filter/index-order.js'
+import { isOn, isRange, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
+import { joinEqualities } from '../../../filter/join-equalities.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
 import { structuresOf } from '../../sql/structures.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
@@ -30,10 +31,12 @@ export function readIndexesOf(plan: CollectionPlan): readonly ReadIndex[] {
   ]
 }
 
-/** How a read finds its documents: through a range of an index, or by scanning all of them. */
+/** How a read finds its documents: through ranges of indexes, or by scanning all of them. */
 export interface ReadPath {
   /** `null`: all documents, in their stored order. */
   readonly index: string | null
+  /** The columns of the index. */
+  readonly columns: readonly FieldRef[]
   /** The conditions that bound the range of the index. */
   readonly bounds: readonly Filter[]
   /** The other conditions, which are checked for each document. */
@@ -46,6 +49,12 @@ export interface ReadPath {
   readonly most: number
   /** The number of fields with one value, or one of a few. */
   readonly fixed: number
+  /** Several ranges in place of one; with an order, each has it, and they are merged. `rest` is then what all have to meet. */
+  readonly ranges?: readonly ReadPath[]
+  /** Whether a document may be in several ranges; ordered ranges then have `_id` among their keys. */
+  readonly isOverlapping?: boolean
+  /** The documents in it, where they were counted and are few. */
+  readonly counted?: number
   /** Where other queries have the same path but for values: the texts of statements on it, by name. */
   readonly texts?: Map<string, string>
 }
@@ -62,35 +71,91 @@ export interface Way {
 /** The most documents that a bounded read may look at: what a list without a limit begins with. */
 export const MAX_BOUNDED = 1500
 
-/** From this number on, sorting costs more than a path in the requested order. */
-const MANY = 500
+/** Below this number, a range is read without a look at others. */
+const FEW = 500
 
-/**
- * Chooses the narrowest path. If it does not provide the order, and only the first few are requested, it
- * chooses one that does, unless few documents are left to sort. `countUpTo` counts the documents on a path,
- * up to a limit.
- */
-export function choosePath(
-  indexes: readonly ReadIndex[],
-  { filter, sort, limit }: PathQuery,
-  countUpTo: (path: ReadPath, most: number) => number,
-): ReadPath {
+/** The most ranges of one query among which counts decide. */
+const MAX_COMPARED = 4
+
+/** The paths of a query among which a choice is left. The first that has few documents is taken. */
+export interface Choice {
+  readonly compared: readonly ReadPath[]
+  /** What is taken where none has few. */
+  readonly otherwise: ReadPath
+}
+
+/** Counts the documents on a path, up to a limit. */
+export type CountUpTo = (path: ReadPath, most: number) => number
+
+/** Chooses a path: what is stored decides between those that the conditions leave. */
+export const choosePath = (indexes: readonly ReadIndex[], query: PathQuery, countUpTo: CountUpTo): ReadPath =>
+  decide(findChoice(indexes, query), countUpTo)
+
+/** Takes the first path with few documents, then one with not many. */
+export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): ReadPath {
+  if (compared.length === 0) return otherwise
+  let best: ReadPath | undefined
+  let least = MAX_BOUNDED
+  for (const path of compared) {
+    const counted = countUpTo(path, least)
+    if (counted >= least) continue
+    best = { ...path, counted }
+    least = counted
+    if (counted < FEW) break
+  }
+  return best ?? otherwise
+}
+
+/** Finds the paths of a query; where one of them is the best whatever is stored, nothing is compared. */
+export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Choice {
+  const { filter, sort, limit } = query
   const conditions = conditionsOf(filter)
   const paths: ReadPath[] = []
   for (const index of indexes) {
     const path = findPath(index, conditions, sort)
-    if (path && path.most <= 1) return path
+    if (path && path.most <= 1) return sure(path)
     if (path) paths.push(path)
   }
   const all: ReadPath = { ...NO_INDEX, rest: conditions, isOrdered: sort.length === 0 }
-  const narrow = findNarrowest(paths.filter(({ bounds }) => bounds.length > 0))
-  if (narrow && (narrow.isOrdered || narrow.most <= MAX_BOUNDED)) return narrow
-  const ordered = findNarrowest(paths.filter(({ isOrdered }) => isOrdered && sort.length > 0))
-  if (!narrow) return ordered ?? all
-  return ordered && limit !== null && countUpTo(narrow, MANY) >= MANY ? ordered : narrow
+  const bounded = paths.filter(({ bounds }) => bounds.length > 0)
+  const narrow = findNarrowest(bounded)
+  const isAnswered = (path: ReadPath): boolean => path.isOrdered && path.rest.length === 0
+  if (narrow && (isAnswered(narrow) || narrow.most <= MAX_BOUNDED)) return sure(narrow)
+  const answered = findNarrowest(bounded.filter(isAnswered))
+  if (answered) return sure(answered)
+
+  const merged = sort.length > 0 ? findNarrowest(mergeLists(indexes, conditions, sort)) : undefined
+  if (merged && isAnswered(merged)) return sure(merged)
+  const united = uniteAlternatives(indexes, conditions, sort)
+  const inOrder = united.find(({ isOrdered }) => isOrdered && sort.length > 0)
+  if (inOrder && isAnswered(inOrder)) return sure(inOrder)
+  const walked = findNarrowest(paths.filter(({ isOrdered }) => isOrdered && sort.length > 0))
+  if (walked && isAnswered(walked)) return sure(walked)
+
+  const compared = distinct([
+    ...(merged && narrow && !narrow.isOrdered && merged.fixed >= narrow.fixed ? [merged] : []),
+    ...bounded.toSorted((a, b) => (isNarrower(a, b) ? -1 : isNarrower(b, a) ? 1 : 0)),
+    ...united,
+  ]).slice(0, MAX_COMPARED)
+  const ordered = [narrow?.isOrdered ? narrow : undefined, merged, inOrder, walked].find(
+    (path) => path !== undefined,
+  )
+  const otherwise = (limit === null ? (narrow ?? ordered) : (ordered ?? narrow)) ?? all
+  const isAlone = compared.length === 1 && compared[0] === otherwise
+  return { compared: isAlone ? [] : compared, otherwise }
 }
 
-const NO_INDEX = { index: null, bounds: [], order: [], most: Number.POSITIVE_INFINITY, fixed: 0 }
+const sure = (otherwise: ReadPath): Choice => ({ compared: [], otherwise })
+
+/** Leaves out paths whose bounds another one has, and more. */
+const distinct = (paths: readonly ReadPath[]): readonly ReadPath[] =>
+  paths.filter(
+    ({ bounds, ranges }, i) =>
+      ranges !== undefined ||
+      !paths.slice(0, i).some((other) => bounds.every((bound) => other.bounds.includes(bound))),
+  )
+
+const NO_INDEX = { index: null, columns: [], bounds: [], order: [], most: Number.POSITIVE_INFINITY, fixed: 0 }
 
 function findNarrowest(paths: readonly ReadPath[]): ReadPath | undefined {
   let best: ReadPath | undefined
@@ -119,6 +184,7 @@ function findPath(
   const most = isOne ? fixing.reduce((total, fix) => total * countOf(fix), 1) : Number.POSITIVE_INFINITY
   return {
     index: name,
+    columns,
     bounds,
     rest: conditions.filter((condition) => !bounds.includes(condition)),
     order: most === 1 ? [] : (order ?? []),
@@ -133,3 +199,131 @@ function countOf(fixing: Filter): number {
   if (fixing.kind === 'or') return fixing.filters.length
   return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY
 }
+
+/** The keys that decide an order where conditions hold: a field with one value does not. */
+const keysOf = (conditions: readonly Filter[], sort: readonly SortKey[]): readonly SortKey[] =>
+  sort.filter(
+    ({ field }) =>
+      !conditions.some((one) => (one.kind === 'eq' || one.kind === 'not') && isRange(one, field)),
+  )
+
+/** The ranges of an index, one for each value of its lists, each in an order; none where that are too many. */
+function splitLists(
+  { name, columns }: ReadIndex,
+  conditions: readonly Filter[],
+  keys: readonly SortKey[],
+): readonly ReadPath[] {
+  const { fixing, lower, upper, rangeOrder } = useIndex(columns, conditions, keys)
+  // A key that a list fixes has another value in each range.
+  if (fixing.length === 0 || rangeOrder?.length !== keys.length) return []
+  const lists = fixing.map((fix) => (fix.kind === 'or' ? fix.filters : [fix]))
+  if (lists.some((list) => list.length !== new Set(list.map((one) => 'value' in one && one.value)).size))
+    return []
+  if (lists.reduce((total, { length }) => total * length, 1) > MAX_RANGES) return []
+  const used = new Set([...fixing, lower, upper])
+  const rest = conditions.filter((condition) => !used.has(condition))
+  return lists
+    .reduce<readonly (readonly Filter[])[]>(
+      (known, list) => known.flatMap((prefix) => list.map((one) => [...prefix, one])),
+      [[]],
+    )
+    .map((values) => ({
+      ...NO_INDEX,
+      index: name,
+      columns,
+      bounds: [...values, lower, upper].filter((bound) => bound !== undefined),
+      rest,
+      order: keys,
+      isOrdered: true,
+      fixed: fixing.length,
+    }))
+}
+
+/** For each index, its merged ranges, where lists of values fix its first columns. */
+const mergeLists = (
+  indexes: readonly ReadIndex[],
+  conditions: readonly Filter[],
+  sort: readonly SortKey[],
+): readonly ReadPath[] => {
+  const keys = keysOf(conditions, sort)
+  return indexes.flatMap((index) => {
+    const ranges = splitLists(index, conditions, keys)
+    const [first] = ranges
+    if (!first || ranges.length < 2) return []
+    return { ...first, bounds: useIndex(index.columns, conditions, keys).fixing, ranges }
+  })
+}
+
+/**
+ * The unions of ranges, one for each alternative of a condition: in order, where an index of each has it; the narrowest. What
+ * all alternatives have in common is asked of each, in its place.
+ */
+function uniteAlternatives(
+  indexes: readonly ReadIndex[],
+  conditions: readonly Filter[],
+  sort: readonly SortKey[],
+): readonly ReadPath[] {
+  const keys = keysOf(conditions, sort)
+  const ids = keys.some(({ field }) => isOn(field, ID))
+  const merged = ids ? keys : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
+  return conditions.flatMap((condition) => {
+    if (condition.kind !== 'or' || isList(condition) || condition.filters.length > MAX_RANGES) return []
+    const parts = condition.filters.map(conditionsOf)
+    const whole = parts.map((part) => conditions.flatMap((other) => (other === condition ? part : other)))
+    const isBounded = ({ bounds }: ReadPath, i: number): boolean =>
+      bounds.some((bound) => parts[i]?.includes(bound))
+    const ordered = whole.map((some, i) => {
+      const ways = indexes.flatMap((index) => {
+        const ranges = splitLists(index, some, merged)
+        return ranges[0] && isPart(ranges, parts[i] ?? []) ? [ranges] : []
+      })
+      return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
+    })
+    const narrow = whole.map((some, i) => {
+      const ways = indexes.flatMap((index) => findPath(index, some, []) ?? [])
+      return findNarrowest(ways.filter((path) => isBounded(path, i)))
+    })
+    return [
+      ...(keys.length > 0 && ordered.every(({ length }) => length > 0)
+        ? unite(conditions, ordered.flat(), merged)
+        : []),
+      ...(narrow.every((path) => path !== undefined)
+        ? unite(conditions, narrow, keys.length > 0 ? undefined : [])
+        : []),
+    ]
+  })
+}
+
+/** Whether ranges are bounded by a condition of an alternative, or by one value of its list. */
+const isPart = (ranges: readonly ReadPath[], part: readonly Filter[]): boolean =>
+  ranges.every(({ bounds }) =>
+    bounds.some((bound) =>
+      part.some((one) => one === bound || (one.kind === 'or' && one.filters.includes(bound))),
+    ),
+  )
+
+/** One path of ranges that overlap; without an order, the documents have to be sorted. */
+function unite(
+  conditions: readonly Filter[],
+  ranges: readonly ReadPath[],
+  order: readonly SortKey[] | undefined,
+): readonly ReadPath[] {
+  const [first] = ranges
+  if (!first || ranges.length > MAX_RANGES) return []
+  const isAnswered = ranges.every(({ rest }) => rest.length === 0)
+  return [
+    {
+      ...NO_INDEX,
+      index: first.index,
+      rest: isAnswered ? [] : conditions,
+      order: order ?? [],
+      isOrdered: order !== undefined,
+      ranges: ranges.map((range) => ({ ...range, order: order ?? [] })),
+      isOverlapping: true,
+    },
+  ]
+}
+
+/** Whether a condition is a list of values of one field. */
+export const isList = (filter: Filter): boolean =>
+  filter.kind === 'or' && joinEqualities(filter.filters).length === 1

@@ -1,4 +1,6 @@
-import { and, type Filter } from '../../../filter/filter.js'
+import { and, type FieldRef, type Filter } from '../../../filter/filter.js'
+import { isOn } from '../../../filter/index-order.js'
+import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import { type Bind, quoteName, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
@@ -21,41 +23,137 @@ function writeOnce(path: ReadPath, name: string, values: readonly Value[], text:
   return { text: known, values }
 }
 
-/** The values that leaves bind. */
-const valuesOf = (leaves: readonly Filter[]): readonly Value[] =>
-  leaves.flatMap((leaf) => ('value' in leaf ? leaf.value : []))
+/** The values that conditions bind, in the order of `compileCondition`; a field can hold each. */
+export const valuesOf = (filters: readonly (Filter | Equalities)[]): readonly Value[] =>
+  filters.flatMap((filter): Value | readonly Value[] => {
+    switch (filter.kind) {
+      case 'and':
+        return valuesOf(filter.filters)
+      case 'or':
+        return valuesOf(joinEqualities(filter.filters))
+      case 'not':
+        return valuesOf([filter.filter])
+      case 'one of':
+        return JSON.stringify(filter.values)
+      case 'present':
+      case 'match':
+        return []
+      default:
+        return filter.value
+    }
+  })
 
 /** The table and the index that SQLite must use; the condition has only what the index can answer. */
 const fromOf = (collection: string, { index }: ReadPath): string =>
   `FROM ${sqliteDialect.table(collection)} ${index === null ? 'NOT INDEXED' : `INDEXED BY ${quoteName(index)}`}`
 
-const orderOf = ({ order }: ReadPath): string =>
-  order.length === 0
-    ? ''
-    : ` ORDER BY ${order.map(({ field, descending }) => sqliteDialect.order(field, descending)).join(', ')}`
+const rangesOf = (path: ReadPath): readonly ReadPath[] => path.ranges ?? [path]
+
+const boundsOf = (path: ReadPath): readonly Filter[] => rangesOf(path).flatMap(({ bounds }) => bounds)
+
+interface Selection {
+  column(range: ReadPath): string
+  /** The column, where it is that of a field. */
+  readonly selected?: string
+  readonly join?: string
+}
+
+/**
+ * Selects a column of the rows of a path in its order: of a range, or of several, which are merged. A merge has the keys as
+ * further columns.
+ */
+function select(
+  collection: string,
+  path: ReadPath,
+  where: (filters: readonly Filter[]) => string,
+  { column, selected, join = 'UNION ALL' }: Selection,
+): string {
+  const { order, ranges } = path
+  const rowsOf = (range: ReadPath, keys: readonly string[]): string =>
+    `SELECT ${[column(range), ...keys].join(', ')} ${fromOf(collection, range)} WHERE ${where(range.bounds)}`
+  if (!ranges) {
+    const keys = order.map(({ field, descending }) => sqliteDialect.order(field, descending))
+    return `${rowsOf(path, [])}${keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`}`
+  }
+  const keys = order.map(({ field }) => sqliteDialect.value(field))
+  // A column that is a key itself is not there twice: SQLite would sort by it again.
+  const further = keys.filter((key) => key !== selected)
+  const rows = ranges.map((range) => rowsOf(range, further))
+  const places = order.map(({ descending }, i) => {
+    const place = further.indexOf(keys[i] ?? '') + 2
+    return `${place}${descending ? ' DESC' : ''}`
+  })
+  return `${rows.join(` ${join} `)}${places.length === 0 ? '' : ` ORDER BY ${places.join(', ')}`}`
+}
+
+/** How a document that may be in several ranges is selected once; its keys are among the columns. */
+const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
 /** What a statement selects for each match: its text, or that it matches. */
 export type Column = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
+/** What is asked of each row of a range, before its document is read where the index has all fields. */
+export interface Asked {
+  readonly conditions: readonly Filter[]
+  /** A text that what the core judges next requires, and its field. */
+  readonly literal?: Literal | undefined
+}
+
+/** A text that a field has to contain. */
+export interface Literal {
+  readonly field: FieldRef
+  readonly text: string
+}
+
+/** Whether the index of a range has all fields of conditions. */
+export function isCovered(range: Pick<ReadPath, 'columns'>, conditions: readonly Filter[]): boolean {
+  return conditions.every((one): boolean => {
+    switch (one.kind) {
+      case 'and':
+      case 'or':
+        return isCovered(range, one.filters)
+      case 'not':
+        return isCovered(range, [one.filter])
+      default:
+        return range.columns.some((column) => isOn(one.field, column))
+    }
+  })
+}
 
 /**
- * Selects every document of a path, in order: its text where `asked` holds, otherwise its size. For `match`:
- * its size, negative where `asked` holds.
+ * Selects every document of a path, in order: its text where what is asked of its range holds, otherwise its size. For `match`:
+ * its size, negative where that holds. The size is zero where the index alone answers. A document in several ranges is
+ * selected several times.
  */
 export const walkStatement = (
   collection: string,
   path: ReadPath,
-  asked: readonly Filter[],
+  askedOf: (range: ReadPath) => Asked,
   column: Column,
-): Statement =>
-  write((_, where) => {
-    const isAll = asked.length === 0
-    // Where the index alone answers, the document is not read.
-    const found = column === 'document' ? 'document' : isAll ? '-1' : `-${SIZE}`
-    const columns = isAll ? found : `iif(${where(asked)}, ${found}, ${SIZE})`
-    return `SELECT ${columns} ${fromOf(collection, path)} WHERE ${where(path.bounds)}${orderOf(path)}`
-  })
+): Statement => {
+  const asked = new Map(rangesOf(path).map((range) => [range, askedOf(range)]))
+  const values = [...asked].flatMap(([{ bounds }, { conditions, literal }]) => [
+    ...valuesOf(conditions),
+    ...(literal ? [literal.text] : []),
+    ...valuesOf(bounds),
+  ])
+  const hasLiteral = [...asked.values()].map(({ literal }) => (literal ? 1 : 0)).join('')
+  return writeOnce(path, `${column}${hasLiteral}`, values, (bind, where) =>
+    select(collection, path, where, {
+      column(range) {
+        const { conditions, literal } = asked.get(range) ?? { conditions: [] }
+        const size = !literal && isCovered(range, conditions) ? '0' : SIZE
+        const found = column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
+        if (conditions.length === 0 && !literal) return found
+        const contains = literal
+          ? ` AND instr(${sqliteDialect.value(literal.field)}, ${bind(literal.text)}) > 0`
+          : ''
+        return `iif(${where(conditions)}${contains}, ${found}, ${size})`
+      },
+    }),
+  )
+}
 
 /** Selects the documents of a path without further conditions; one of more bytes than `cap` is NULL. */
 export const pageStatement = (
@@ -65,35 +163,68 @@ export const pageStatement = (
 ): Statement =>
   writeOnce(path, 'page', [cap, ...valuesOf(path.bounds), limit, skip], (bind, where) => {
     const column = `iif(${SIZE} <= ${bind(cap)}, document, NULL)`
-    const from = `${fromOf(collection, path)} WHERE ${where(path.bounds)}${orderOf(path)}`
-    return `SELECT ${column} ${from}${sqliteDialect.limit(skip, limit, bind)}`
+    const rows = select(collection, path, where, { column: () => column })
+    return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
 
-/** Selects the ids of documents of a path in order, from the index alone. */
+/** Selects the ids of documents of a path in order, from indexes alone. */
 export const idsStatement = (
   collection: string,
   path: ReadPath,
   { skip, limit }: { readonly skip: number; readonly limit: number },
 ): Statement =>
-  writeOnce(path, 'ids', [...valuesOf(path.bounds), limit, skip], (bind, where) => {
-    const from = `${fromOf(collection, path)} WHERE ${where(path.bounds)}${orderOf(path)}`
-    return `SELECT _id ${from}${sqliteDialect.limit(skip, limit, bind)}`
+  writeOnce(path, 'ids', [...valuesOf(boundsOf(path)), limit, skip], (bind, where) => {
+    const rows = select(collection, path, where, { column: () => '_id', selected: '_id', join: joinOf(path) })
+    return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
 
-/** Counts the documents on a path, at most `most`, from the index alone. */
+/** Selects documents by their ids, in no order; one of more bytes than `cap` is NULL. */
+export const namedStatement = (collection: string, ids: readonly unknown[], cap: number): Statement => ({
+  text: `SELECT _id, iif(${SIZE} <= ?, document, NULL) FROM ${sqliteDialect.table(collection)} WHERE _id IN (SELECT value FROM json_each(?))`,
+  values: [cap, JSON.stringify(ids)],
+})
+
+/** A path without its order. */
+const unordered = (path: ReadPath): ReadPath => ({ ...path, order: [] })
+
+/** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges has several. */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
-  writeOnce(path, 'count', [...valuesOf(path.bounds), most], (bind, where) => {
-    const from = `${fromOf(collection, path)} WHERE ${where(path.bounds)}`
-    return `SELECT count(*) FROM (SELECT 1 ${from} LIMIT ${bind(most)} + 0)`
+  writeOnce(path, 'count', [...valuesOf(boundsOf(path)), most], (bind, where) => {
+    const rows = select(collection, unordered(path), where, { column: () => '1' })
+    return `SELECT count(*) FROM (${rows} LIMIT ${bind(most)} + 0)`
   })
 
 /** Counts all documents on a path, which is faster than counting up to a limit. */
 export const countAllStatement = (collection: string, path: ReadPath): Statement =>
-  writeOnce(path, 'count all', valuesOf(path.bounds), (_, where) => {
+  writeOnce(path, 'count all', valuesOf(boundsOf(path)), (_, where) => {
+    if (path.ranges) {
+      const column = (): string => (path.isOverlapping ? 'rowid' : '1')
+      return `SELECT count(*) FROM (${select(collection, unordered(path), where, { column, join: joinOf(path) })})`
+    }
     // Without conditions SQLite counts pages and not rows.
     const from = path.index === null ? `FROM ${sqliteDialect.table(collection)}` : fromOf(collection, path)
     return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`}`
   })
+
+/** Counts the documents of a path that meet conditions of the index, among at most `most` rows; NULL where it has more. */
+export const countCoveredStatement = (
+  collection: string,
+  path: ReadPath,
+  asked: readonly Filter[],
+  most: number,
+): Statement =>
+  writeOnce(
+    path,
+    'count covered',
+    [...valuesOf(asked), ...valuesOf(path.bounds), most + 1, most],
+    (bind, where) => {
+      const rows = select(collection, unordered(path), where, {
+        column: () => `iif(${where(asked)}, 1, 0) AS isMatch`,
+      })
+      const limited = `${rows} LIMIT ${bind(most + 1)} + 0`
+      return `SELECT total(isMatch) FROM (${limited}) HAVING count(*) <= ${bind(most)}`
+    },
+  )
 
 /** Selects the most documents that a collection may have. */
 export const sizeStatement = (collection: string): string =>

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { divide } from '../../../../src/adapters/sqlite/read/candidates.js'
 import { createPathFinder } from '../../../../src/adapters/sqlite/read/path-finder.js'
 import { choosePath, type ReadPath, readIndexesOf } from '../../../../src/adapters/sqlite/read/read-path.js'
 import {
@@ -6,6 +7,7 @@ import {
   countStatement,
   idsStatement,
   pageStatement,
+  walkStatement,
 } from '../../../../src/adapters/sqlite/read/read-statements.js'
 import type { FieldRef, Filter } from '../../../../src/filter/filter.js'
 import { createRandom } from '../../../../src/testing/adapter/fuzz/random.js'
@@ -15,11 +17,14 @@ import { drawStore } from '../../../../src/testing/adapter/fuzz/random-store.js'
 const page = { skip: 3, limit: 20, cap: 1024 }
 
 const statementsOn = (path: ReadPath) => [
-  pageStatement('things', path, page),
+  ...(path.ranges ? [] : [pageStatement('things', path, page)]),
+  walkStatement('things', path, askedOf, 'document'),
   idsStatement('things', path, page),
   countStatement('things', path, 100),
   countAllStatement('things', path),
 ]
+
+const askedOf = ({ rest }: ReadPath) => ({ conditions: divide(rest).asked })
 
 const asChosen = ({ texts: _, ...path }: ReadPath) => path
 
@@ -67,16 +72,18 @@ test.each<[what: string, other: Filter, limit: number | null]>([
   expect(find({ filter, sort: [], limit }).texts).not.toBe(texts)
 })
 
-test('where what is stored decides, nothing is kept', () => {
-  let counted = 0
+test('what is stored decides anew for each query, between paths that are kept', () => {
+  const stored = [1, 1000, 1]
   const find = createPathFinder(
     readIndexesOf({ name: 'things', indexes: [N, M].map((field) => ({ fields: [field], unique: false })) }),
-    () => {
-      counted += 1
-      return 0
-    },
+    () => stored.shift() ?? 0,
   )
   const query = { filter: is('eq', N, 1), sort: [{ field: M, descending: false }], limit: 1 }
-  for (let i = 0; i < 2; i++) expect(find(query).texts).toBeUndefined()
-  expect(counted).toBe(2)
+  const paths = [find(query), find({ ...query, limit: 2 }), find(query)]
+  expect(stored).toEqual([])
+  expect(paths.map(({ bounds }) => bounds)).toEqual(
+    [query.filter, query.filter, query.filter].map((one) => [one]),
+  )
+  expect(paths[0]?.texts).toBeDefined()
+  expect(paths[2]?.texts).toBe(paths[0]?.texts)
 })

@@ -302,7 +302,7 @@ const isPart = (ranges: readonly ReadPath[], part: readonly Filter[]): boolean =
     ),
   )
 
-/** One path of ranges that overlap; without an order, the documents have to be sorted. */
+/** One path of ranges that overlap; without an order, its documents are sorted afterwards. */
 function unite(
   conditions: readonly Filter[],
   ranges: readonly ReadPath[],

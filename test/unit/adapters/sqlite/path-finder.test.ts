@@ -72,7 +72,7 @@ test.each<[what: string, other: Filter, limit: number | null]>([
   expect(find({ filter, sort: [], limit }).texts).not.toBe(texts)
 })
 
-test('what is stored decides anew for each query, between paths that are kept', () => {
+test('what is stored decides again for each query, between paths that are kept', () => {
   const stored = [1, 1000, 1]
   const find = createPathFinder(
     readIndexesOf({ name: 'things', indexes: [N, M].map((field) => ({ fields: [field], unique: false })) }),

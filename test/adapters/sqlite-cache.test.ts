@@ -6,7 +6,7 @@ import { openReader, openWriter } from '../../src/adapters/sqlite/connection/con
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { ConfigError } from '../../src/index.js'
 
-// CONTRACT.md §6, "Storage"
+// CONTRACT.md §7, "Storage"
 
 test('each connection keeps as many MiB of pages as it is given', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-cache-'))

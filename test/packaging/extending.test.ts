@@ -121,6 +121,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
   ],
   'a comparison': [
     'adapters/sql/compile-condition.ts',
+    'filter/constraint.ts',
     'filter/matches.ts',
     'testing/adapter/cases/filter-cases.ts',
   ],
@@ -128,6 +129,7 @@ const LED_TO: { readonly [what in What]: readonly string[] } = {
     'adapters/sql/compile-condition.ts',
     'adapters/sqlite/read/candidates.ts',
     'adapters/sqlite/read/path-finder.ts',
+    'filter/constraint.ts',
     'filter/filter.ts',
     'filter/matches.ts',
     'insight/diff/model/filters.ts',

@@ -38,7 +38,7 @@ const config = {
 
 describe('the first request of its kind goes through few files', () => {
   test.each([
-    ['a list', 52, (_id: string) => new Request('http://a/notes?q[n][$gte]=1&sort[title]=asc&limit=10')],
+    ['a list', 55, (_id: string) => new Request('http://a/notes?q[n][$gte]=1&sort[title]=asc&limit=10')],
     [
       'a PATCH',
       66,

@@ -1,10 +1,11 @@
 import { and, conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
 import { type IndexUse, splitRanges, useIndex } from '../../../filter/index-order.js'
-import type { IndexPlan } from '../../../storage.js'
+import type { IndexPlan, ListQuery } from '../../../storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { type FilteredStatement, writeStatement } from '../../sql/statements.js'
-import type { Query } from './plans.js'
+
+type Query = Omit<ListQuery, 'signal'>
 
 /** The field and the values of a list of equalities; `undefined` for another condition. */
 export function readList(
@@ -30,7 +31,7 @@ function findRanges(indexes: readonly IndexPlan[], { filter, sort }: Query): Ind
     .filter(({ rangeOrder }) => rangeOrder)
     .sort((a, b) => b.fixing.length - a.fixing.length)
   const [best] = ordered
-  // Where one range gives the order, nothing has to be merged.
+  // One range in order needs no merge.
   if (!best || best.order || sort.length === 0) return undefined
   return splitRanges(best) && best
 }

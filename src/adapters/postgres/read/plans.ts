@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
-import { conditionsOf, type Filter, type Scalar } from '../../../filter/filter.js'
-import { MAX_RANGES } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
+import { isOn, MAX_RANGES } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
 import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
@@ -37,8 +37,8 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
   type Known = { readonly plan: Plan; readonly indexes: readonly IndexPlan[] }
   const remembered = createBoundedMap<string, Known>(MAX_REMEMBERED)
   return (collection, query, options = {}) => {
-    const shape = findShape(collection, query)
     const indexes = indexesOf(collection)
+    const shape = findShape(collection, indexes, query)
     const known = shape && remembered.get(shape.key)
     if (shape && known?.indexes === indexes) return { plan: known.plan, values: shape.values }
     const statement = compile(collection, query, options)
@@ -52,7 +52,11 @@ export function createPlans<Plan>({ indexesOf, compile, plan }: Planning<Plan>):
  * What decides the plan of a query that joins comparisons, and the values that its statement binds, in order;
  * `undefined` for any other query.
  */
-function findShape(collection: string, { filter, sort, skip, limit, bytes }: Query) {
+function findShape(
+  collection: string,
+  indexes: readonly IndexPlan[],
+  { filter, sort, skip, limit, bytes }: Query,
+) {
   if (skip !== 0) return undefined
   const values: Value[] = []
   let ranges = 1
@@ -62,6 +66,8 @@ function findShape(collection: string, { filter, sort, skip, limit, bytes }: Que
     if (list) {
       const { field, values: some } = list
       if (field.each || !some.every((one) => canHold(field.type, one))) return undefined
+      // As many documents as there are values: their number decides how they are read.
+      if (isUnique(field, indexes)) return undefined
       key += `\nin ${field.type} ${field.path}`
       const distinct = [...new Set(some)]
       ranges *= distinct.length
@@ -83,6 +89,9 @@ function findShape(collection: string, { filter, sort, skip, limit, bytes }: Que
   // The number of ranges decides whether they are merged, and whether the read is short.
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
 }
+
+const isUnique = (field: FieldRef, indexes: readonly IndexPlan[]): boolean =>
+  isOn(field, ID) || indexes.some(({ unique, fields }) => unique && fields.some((one) => isOn(field, one)))
 
 /** The value of a comparison. A pattern that is plain text is bound like one. */
 function findValue(condition: Filter): Scalar | undefined {

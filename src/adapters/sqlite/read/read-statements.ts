@@ -93,6 +93,7 @@ const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION'
 export type Column = 'document' | 'match'
 
 const SIZE = 'octet_length(document)'
+
 /** What is asked of each row of a range, before its document is read where the index has all fields. */
 export interface Asked {
   readonly conditions: readonly Filter[]
@@ -146,10 +147,12 @@ export const walkStatement = (
         const size = !literal && isCovered(range, conditions) ? '0' : SIZE
         const found = column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
         if (conditions.length === 0 && !literal) return found
+        // Placeholders are bound in the order of the text.
+        const holds = where(conditions)
         const contains = literal
           ? ` AND instr(${sqliteDialect.value(literal.field)}, ${bind(literal.text)}) > 0`
           : ''
-        return `iif(${where(conditions)}${contains}, ${found}, ${size})`
+        return `iif(${holds}${contains}, ${found}, ${size})`
       },
     }),
   )

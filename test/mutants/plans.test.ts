@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import type * as MemoryAdapter from '../../src/adapters/memory/memory-adapter.js'
+import type * as Candidates from '../../src/adapters/memory/plan/candidates.js'
+import type * as ReadPaths from '../../src/adapters/sqlite/read/read-path.js'
+import type * as SqliteAdapter from '../../src/adapters/sqlite/sqlite-adapter.js'
+import type { StorageAdapter } from '../../src/index.js'
+import { checkRanges } from '../support/range-laws.js'
+import { fails, loadMutant, type Mutant } from './create-mutant.js'
+
+/**
+ * Plans of reads broken on purpose: ranges of indexes that are lost, come twice, or are read one after another where an order
+ * is asked for. The law of ranges has to notice each of them.
+ */
+
+const CANDIDATES = '../../src/adapters/memory/plan/candidates.js'
+const READ_PATH = '../../src/adapters/sqlite/read/read-path.js'
+
+const breakCandidates =
+  (break_: (real: typeof Candidates) => Partial<typeof Candidates>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof Candidates
+    return { ...real, ...break_(real) }
+  }
+
+/** Of a path that is chosen, something is another. */
+const breakPath =
+  (break_: (path: ReadPaths.ReadPath) => Partial<ReadPaths.ReadPath>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof ReadPaths
+    const decide: typeof real.decide = (...args) => {
+      const path = real.decide(...args)
+      const { texts: _, ...broken } = { ...path, ...break_(path) }
+      return broken
+    }
+    return { ...real, decide }
+  }
+
+const mutants: { readonly [storage: string]: readonly Mutant[] } = {
+  memory: [
+    [
+      'merged ranges are read one after another',
+      CANDIDATES,
+      breakCandidates((real) => ({ candidatesMerged: (parts) => real.candidatesInAll(parts) })),
+    ],
+    [
+      'the last merged range is lost',
+      CANDIDATES,
+      breakCandidates((real) => ({
+        candidatesMerged: (parts, sort) => real.candidatesMerged(parts.slice(0, -1), sort),
+      })),
+    ],
+    [
+      'the last of several ranges is lost',
+      CANDIDATES,
+      breakCandidates((real) => ({ candidatesInAll: (parts) => real.candidatesInAll(parts.slice(0, -1)) })),
+    ],
+  ],
+  SQLite: [
+    [
+      'the last of several ranges is lost',
+      READ_PATH,
+      breakPath(({ ranges }) => (ranges ? { ranges: ranges.slice(0, -1) } : {})),
+    ],
+    [
+      'what several alternatives have comes several times',
+      READ_PATH,
+      breakPath(({ isOverlapping }) => (isOverlapping ? { isOverlapping: false } : {})),
+    ],
+    [
+      'what an alternative asks beside its range is not judged',
+      READ_PATH,
+      breakPath(({ ranges }) =>
+        ranges ? { rest: [], ranges: ranges.map((range) => ({ ...range, rest: [] })) } : {},
+      ),
+    ],
+  ],
+}
+
+const sound: { readonly [storage: string]: Mutant } = {
+  memory: ['nothing is broken', CANDIDATES, breakCandidates(() => ({}))],
+  SQLite: ['nothing is broken', READ_PATH, breakPath(() => ({}))],
+}
+
+/** Opens an adapter of a mutant, over a place of its own. */
+const open: { readonly [storage: string]: (mutant: Mutant) => Promise<StorageAdapter> } = {
+  memory: async (mutant) => {
+    const { createMemoryAdapter } = await loadMutant<typeof MemoryAdapter>(
+      mutant,
+      () => import('../../src/adapters/memory/memory-adapter.js'),
+    )
+    return createMemoryAdapter()
+  },
+  SQLite: async (mutant) => {
+    const { createSqliteAdapter } = await loadMutant<typeof SqliteAdapter>(
+      mutant,
+      () => import('../../src/adapters/sqlite/sqlite-adapter.js'),
+    )
+    return createSqliteAdapter({ file: ':memory:' })
+  },
+}
+
+const RUNS = 300
+
+const check = async (adapter: StorageAdapter): Promise<void> => {
+  try {
+    await checkRanges(adapter, RUNS)
+  } finally {
+    await adapter.close()
+  }
+}
+
+describe.each(Object.entries(open))('in %s', (storage, openMutant) => {
+  test('sound plans pass', async () => {
+    const real = sound[storage]
+    expect(real && (await fails(check(await openMutant(real))))).toBe(false)
+  })
+
+  test.each((mutants[storage] ?? []).map((mutant) => [mutant[0], mutant] as const))(
+    '%s: noticed',
+    async (_, mutant) => expect(await fails(check(await openMutant(mutant)))).toBe(true),
+  )
+})

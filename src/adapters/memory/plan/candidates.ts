@@ -91,7 +91,7 @@ function visitAll(cursor: Cursor, visit: (document: StoredDocument, way: number)
   for (let document = cursor.next(); document && visit(document, cursor.way); ) document = cursor.next()
 }
 
-/** What is left of a range behind its first documents. */
+/** The rest of a range after its first documents. */
 const behind = ({ first, end, isBackwards }: Range, skip: number): Range =>
   isBackwards ? { first, end: end - skip, isBackwards } : { first: first + skip, end, isBackwards }
 

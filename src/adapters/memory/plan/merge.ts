@@ -72,7 +72,7 @@ export function mergeCursors(cursors: readonly Cursor[], sort: readonly SortKey[
   return merged
 }
 
-/** Sorts the documents of a cursor: they should be few, for it takes no pauses. */
+/** Sorts the documents of a cursor without a pause; its caller limits their number. */
 export function sortCursor(cursor: Cursor, sort: readonly SortKey[]): Cursor {
   const valuesOf = compileValues(sort)
   const all: Placed[] = []

@@ -29,7 +29,7 @@ export function findMatches(
   const { path } = way
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
-  // What is counted without a look at it must not be counted twice.
+  // A range that is counted without its documents counts each once: its values must be distinct.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
   const candidates = findCandidates(connection, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))

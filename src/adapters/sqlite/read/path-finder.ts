@@ -74,7 +74,7 @@ const mapConditions = (path: ReadPath, replace: (filter: Filter) => Filter): Rea
   ...(path.ranges ? { ranges: path.ranges.map((range) => mapConditions(range, replace)) } : {}),
 })
 
-/** What a choice depends on; `undefined` where a value that no field of its type can hold, or one that is there twice, is. */
+/** The shape that a choice depends on; `undefined` for a value twice, or one that no field of its type can hold. */
 function shapeOf(conditions: readonly Filter[], { sort, limit }: PathQuery): string | undefined {
   let shape = limit === null ? '' : '#'
   for (const condition of conditions) {

@@ -42,8 +42,21 @@ const nothingSaid = (field: FieldRef): Constraint => ({
 /** Names a field among all. */
 export const nameOf = ({ path, type }: FieldRef): string => `${type} ${path}`
 
+/** What frozen conditions say, which may have many values; `null` for those that say nothing about one field. */
+const READINGS = new WeakMap<Filter, Reading | null>()
+
 /** What a condition says about one field; `undefined` for one on several fields, on elements, or on values without an order. */
 export function readConstraint(filter: Filter): Reading | undefined {
+  const isKept = (filter.kind === 'or' || filter.kind === 'not') && Object.isFrozen(filter)
+  if (!isKept) return findReading(filter)
+  const known = READINGS.get(filter)
+  if (known !== undefined) return known ?? undefined
+  const reading = findReading(filter)
+  READINGS.set(filter, reading ?? null)
+  return reading
+}
+
+function findReading(filter: Filter): Reading | undefined {
   switch (filter.kind) {
     case 'and':
       return undefined
@@ -136,14 +149,16 @@ export function join(a: Constraint, b: Constraint): Constraint {
     isPresent: a.isPresent || b.isPresent,
     isMissing: a.isMissing || b.isMissing,
   }
-  const { values } = joined
-  if (!values) return joined
+  const { values, excluded, lower, upper } = joined
+  if (!values || (excluded.size === 0 && !lower && !upper)) return joined
   const left = [...values].filter((value) => allows(joined, value))
   return left.length === values.size ? joined : { ...joined, values: new Set(left) }
 }
 
-const intersect = (a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<Scalar> =>
-  new Set([...a].filter((value) => b.has(value)))
+function intersect(a: ReadonlySet<Scalar>, b: ReadonlySet<Scalar>): ReadonlySet<Scalar> {
+  const [fewer, more] = a.size <= b.size ? [a, b] : [b, a]
+  return new Set([...fewer].filter((value) => more.has(value)))
+}
 
 /** The bound that leaves less. `direction`: 1 for lower bounds, -1 for upper ones. */
 function stronger(a: Bound | undefined, b: Bound | undefined, direction: 1 | -1): Bound | undefined {

@@ -128,8 +128,12 @@ function compilePresent({ path, type, each }: FieldRef): Judge {
   }
 }
 
+/** The values of equalities that were joined: those of frozen filters come again. */
+const WANTED = new WeakMap<Equalities['values'], ReadonlySet<unknown>>()
+
 function compileOneOf({ field, values }: Equalities): Judge {
-  const wanted: ReadonlySet<unknown> = new Set(values)
+  const wanted = WANTED.get(values) ?? new Set<unknown>(values)
+  WANTED.set(values, wanted)
   return compileLeaf(field, { test: (value) => wanted.has(value) })
 }
 

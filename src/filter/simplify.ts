@@ -1,3 +1,4 @@
+import { freezeDeep } from '../json/freeze-deep.js'
 import {
   type Constraint,
   isImpossible,
@@ -127,15 +128,34 @@ function simplifyOther(filter: Filter, context: Context): Filter {
 function simplifyAny(filters: readonly Filter[], context: Context, filter: Filter): Filter {
   const parts: Filter[] = []
   let isSame = true
-  for (const group of joinEqualities(filters)) {
-    const part: Filter =
-      group.kind === 'one of'
-        ? or(group.values.map((value) => ({ kind: 'eq', field: group.field, value })))
-        : group
-    const left = group.kind === 'one of' && group.field.each ? part : within(part, context)
+  for (const part of alternativesOf(filters)) {
+    const left = isOfElements(part) ? part : within(part, context)
     if (isEverything(left)) return everything
     isSame &&= left === part
     parts.push(left)
   }
   return isSame && parts.length > 0 ? filter : or(parts)
+}
+
+/** Whether alternatives begin with an equality on the elements of an array: nothing else says anything about those. */
+function isOfElements(filter: Filter): boolean {
+  const [first] = filter.kind === 'or' ? filter.filters : []
+  return first?.kind === 'eq' && first.field.each
+}
+
+/** The alternatives of frozen filters, which may have many values. */
+const ALTERNATIVES = new WeakMap<readonly Filter[], readonly Filter[]>()
+
+/** The alternatives with the equalities on one field as one of them. */
+function alternativesOf(filters: readonly Filter[]): readonly Filter[] {
+  const known = ALTERNATIVES.get(filters)
+  if (known) return known
+  const parts = joinEqualities(filters).map(
+    (group): Filter =>
+      group.kind === 'one of'
+        ? or(group.values.map((value) => ({ kind: 'eq', field: group.field, value })))
+        : group,
+  )
+  if (Object.isFrozen(filters)) ALTERNATIVES.set(filters, freezeDeep(parts))
+  return parts
 }

@@ -1,9 +1,8 @@
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import { createBoundedMap } from '../filter/bounded-map.js'
 import { and, type Filter, nothing } from '../filter/filter.js'
-import { isObject } from '../json/own-properties.js'
 import type { ReadableNames } from '../query/reading.js'
-import { type Binding, bindValue, NOW, USER_ID } from '../query/variable.js'
+import { type Binding, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { Asking, KnownCaller } from './caller.js'
 import { type CompiledPermissions, EVERYONE, OWNER, type Rule, SIGNED_IN } from './grants.js'
@@ -15,6 +14,7 @@ import {
   namesOf,
   type ReadAccess,
 } from './read-access.js'
+import { keyValues, writeValues } from './values.js'
 import { createViews, keyOf, type ShownCollection } from './views.js'
 
 export type { ReadAccess } from './read-access.js'
@@ -93,11 +93,13 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
     const standing = asking.caller === null ? anonymous : standingOf(asking.caller)
     if (standing.rules.length === 0) return null
     if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
-    const key = writeStanding(standing, asking.binding)
+    const { variables } = standing
+    const key = variables.length === 0 ? standing.key : standing.key + keyValues(variables, asking.binding)
     const known = accesses.get(key)
     if (known) return known.access
-    const access = compile(standing, asking, () => key, options.createKey())
-    accesses.set(key, { access, size: OVERHEAD + key.length })
+    const written = writeStanding(standing, asking.binding)
+    const access = compile(standing, asking, () => written, options.createKey())
+    accesses.set(key, { access, size: OVERHEAD + written.length })
     return access
   }
 }
@@ -141,19 +143,3 @@ function bindRuleWhere(rule: Rule, { caller, binding }: Asking): Filter {
 const createdBy = SYSTEM_FIELD_PLANS.find(({ name }) => name === 'createdBy')?.ref
 
 const bindRule = (rule: Rule, asking: Asking): BoundRule => ({ rule, where: bindRuleWhere(rule, asking) })
-
-/** The values of variables as text; nothing of those that have none. */
-const writeValues = (variables: readonly string[], binding: Binding): string =>
-  `[${variables.map((variable) => writeVariable(variable, binding)).join()}]`
-
-/** The value of a variable as text. A claim without all of its values is another than one that has no more. */
-function writeVariable(variable: string, binding: Binding): string {
-  const bound = bindValue(variable, binding)
-  if (bound) return writeValue(bound.value ?? null)
-  const some = bindValue(variable, binding, 'some')
-  return some ? `${writeValue(some.value)}~` : 'null'
-}
-
-/** A value as text. That of a host may have a `toJSON`, and look like another; no condition compares an object. */
-const writeValue = (value: unknown): string =>
-  Array.isArray(value) ? `[${value.map(writeValue).join()}]` : isObject(value) ? '{}' : JSON.stringify(value)

@@ -3,6 +3,7 @@ import { createBoundedMap } from '../filter/bounded-map.js'
 import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
 import { compareText } from '../json/compare-text.js'
+import { freezeDeep } from '../json/freeze-deep.js'
 import { isPromise, whenReady } from '../promises.js'
 import type { Binding, ClaimValues, HeldClaims } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
@@ -25,9 +26,36 @@ export type ReadClaim = (
 /** The callers of whom the logger has heard that a claim of theirs is cut. */
 const MAX_HEARD = 1000
 
+/** Gives claims of one content one value. */
+type ShareContent = (read: ClaimValues) => ClaimValues
+
+/** The contents of claims that are kept, in units of text. */
+const MAX_CONTENTS = 1024 * 1024
+/** What a content takes beside its text. */
+const OVERHEAD = 64
+
+/** Creates what keeps the contents of claims: what follows from one is found by its key. */
+function createContents(): ShareContent {
+  const contents = createBoundedMap<string, { readonly shared: ClaimValues; readonly size: number }>(
+    MAX_CONTENTS,
+    ({ size }) => size,
+  )
+  let keys = 0
+  return (read) => {
+    const text = JSON.stringify([read.isWhole, read.values])
+    const known = contents.get(text)
+    if (known) return known.shared
+    keys += 1
+    const shared = freezeDeep({ ...read, key: `#${keys}` })
+    contents.set(text, { shared, size: OVERHEAD + text.length })
+    return shared
+  }
+}
+
 /** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
 export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
   const heard = createBoundedMap<string, true>(MAX_HEARD)
+  const share = createContents()
   const warn = (claim: string, caller: unknown): void => {
     const key = JSON.stringify([claim, caller])
     if (heard.get(key)) return
@@ -40,10 +68,11 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     if (!filter) return undefined
     const reader = store.own(claim.from)
     return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
-      if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
+      if (listed.length <= MAX_CLAIMED && !listed.rest)
+        return share(gather(listed.map(claimFrom(claim)), true))
       return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) => {
         if (!isAll) warn(claim.name, binding.user?._id)
-        return gather(claimed, isAll)
+        return share(gather(claimed, isAll))
       })
     })
   }

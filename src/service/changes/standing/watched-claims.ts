@@ -75,7 +75,7 @@ export async function readClaims(
 }
 
 const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
-  read && { ...read, values: [...read.values].sort() }
+  read && { values: [...read.values].sort(), isWhole: read.isWhole }
 
 /** Claims as rules ask for them. Those that depend on the time are lacking, unless `timed` has them. */
 export function holdClaims(

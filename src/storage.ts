@@ -202,6 +202,12 @@ export interface StorageAdapter {
    *   in bounded steps, the oldest first.
    */
   changes?(after: string | null, query: ChangeQuery): Promise<ChangePage>
+  /**
+   * Stands for what some collections hold, at once. It MUST be another text as soon as a `list` or `count` can see a write to one
+   * of them, of any process, and MAY change without one; the service uses what it read of them for as long as it is the same.
+   * `undefined` where that is not known without waiting. Default: nothing is kept.
+   */
+  state?(collections: readonly string[]): string | undefined
   close(): Promise<void>
   /** What observers of requests call it: `memory`, `sqlite`, `postgresql`, or the name of another engine. */
   readonly system?: string

@@ -1,7 +1,7 @@
 import type { Session } from '../auth/sessions.js'
-import type { KnownCaller } from '../permissions/caller.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
+import type { InSession, Keeping } from './accounts/kept-sessions.js'
 import type { Store } from './store.js'
 
 /** What else a write of a document changes. */
@@ -17,12 +17,6 @@ interface Writer {
   readonly session: Session | undefined
 }
 
-/** Who calls in a session. */
-export interface InSession {
-  readonly caller: KnownCaller
-  readonly session: Session
-}
-
 /** What belongs to the documents of a collection beside their fields: to accounts, their sessions. */
 export interface Attachment {
   /** The stamp of a new document that is its own creator. */
@@ -32,7 +26,7 @@ export interface Attachment {
   /** The changes that go with an update of these hash fields. Called in each attempt. */
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
   /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */
-  resume(by: { now(): number }, store: Store, session: Session): MaybePromise<InSession>
+  resume(by: Keeping, store: Store, session: Session): MaybePromise<InSession>
   /** The steps that go with the delete of documents. */
   takeWithDelete(ids: Iterable<string>): readonly WriteStep[]
 }

@@ -19,6 +19,7 @@ import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import { CREATED_BY, USERS } from '../schema/names.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
+import { createKeptSessions, type KeptSessions } from './accounts/kept-sessions.js'
 import type { Attachment } from './attachment.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import type { Deadline } from './deadline.js'
@@ -70,6 +71,7 @@ export interface Service {
   /** Reads the query strings of requests. */
   readonly readQuery: ReadQuery
   readonly readClaim: ReadClaim
+  readonly sessions: KeptSessions
   /** What else belongs to the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
   /** The hooks of the host; absent where there are none. */
@@ -84,7 +86,7 @@ export interface Service {
 export function compileRules(
   { collections, limits }: ServicePlan,
   logger: Logger,
-): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'pages'> {
+): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'sessions' | 'pages'> {
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
@@ -93,6 +95,7 @@ export function compileRules(
     ),
     readQuery: createQueryReader(limits),
     readClaim: createClaimReader(logger),
+    sessions: createKeptSessions(),
     pages: createKeptPages(),
     createRuleJudge: createRuleJudges(),
   }

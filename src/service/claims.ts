@@ -4,8 +4,9 @@ import { type Filter, ID, type Scalar } from '../filter/filter.js'
 import type { OrderKey } from '../filter/order.js'
 import { compareText } from '../json/compare-text.js'
 import { freezeDeep } from '../json/freeze-deep.js'
+import { writeValues } from '../permissions/values.js'
 import { isPromise, whenReady } from '../promises.js'
-import type { Binding, ClaimValues, HeldClaims } from '../query/variable.js'
+import { type Binding, type ClaimValues, type HeldClaims, NOW } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
@@ -56,6 +57,7 @@ function createContents(): ShareContent {
 export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
   const heard = createBoundedMap<string, true>(MAX_HEARD)
   const share = createContents()
+  const keep = createKeptClaims()
   const warn = (claim: string, caller: unknown): void => {
     const key = JSON.stringify([claim, caller])
     if (heard.get(key)) return
@@ -63,7 +65,7 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents: the oldest count`
     logger.warn(message, { caller })
   }
-  return (claim, binding, store) => {
+  const read = (claim: Claim, binding: Binding, store: Store): MaybePromise<ClaimValues | undefined> => {
     const filter = bindClaim(claim, binding)
     if (!filter) return undefined
     const reader = store.own(claim.from)
@@ -76,6 +78,41 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
       })
     })
   }
+  return (claim, binding, store) => keep({ claim, binding, store }, () => read(claim, binding, store))
+}
+
+/** What a claim was, and what the storage held then. */
+interface KeptClaim {
+  readonly state: string
+  readonly values: ClaimValues
+  readonly size: number
+}
+
+/** The claims that are kept, in units of text of what they ask for, and what a value takes. */
+const MAX_KEPT = 4 * 1024 * 1024
+const VALUE = 16
+
+/** Creates what keeps claims for as long as the storage holds the same documents; none that depends on the time. */
+function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) => ReturnType<ReadClaim> {
+  const kept = createBoundedMap<string, KeptClaim>(MAX_KEPT, ({ size }) => size)
+  return ({ claim: { name, from, where }, binding, store }, read) => {
+    const variables = where.kind === 'bound' ? where.variables : []
+    const state = variables.includes(NOW) ? undefined : store.state([from])
+    if (state === undefined) return read()
+    const key = name + writeValues(variables, binding)
+    const known = kept.get(key)
+    if (known?.state === state) return known.values
+    return whenReady(read(), (values) => {
+      if (values) kept.set(key, { state, values, size: OVERHEAD + key.length + VALUE * values.values.length })
+      return values
+    })
+  }
+}
+
+interface Asked {
+  readonly claim: Claim
+  readonly binding: Binding
+  readonly store: Store
 }
 
 /** The documents that a claim asks for; `undefined` where the caller lacks it. */

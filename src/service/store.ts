@@ -48,6 +48,8 @@ export interface Store {
   read(access: ReadAccess, use?: 'show' | 'compare'): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
+  /** Stands for what collections hold, as far as this reads them (see `StorageAdapter.state`); `undefined`: nothing of them may be kept. */
+  state(collections: readonly string[]): string | undefined
   /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` and its agreements do. */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
@@ -98,6 +100,10 @@ class DeadlineStore implements Store {
 
   own(name: string): Reader {
     return new StoreReader(this.#adapter, this.#deadline, { storage: { name, indexes: [] }, ...UNRESTRICTED })
+  }
+
+  state(collections: readonly string[]): string | undefined {
+    return this.#adapter.state?.(collections)
   }
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts = MAX_ATTEMPTS): MaybePromise<T> {

@@ -186,10 +186,11 @@ describe.each(useStorages())('the calls of the storage, in %s,', (name, createAd
     const [, created, listed] = events
     const calls = (event?: RequestEvent) =>
       (event?.storage ?? []).map(({ operation, collection }) => `${operation} ${collection}`)
-    // Who calls is found out before the body is read, and again once it was judged.
+    // Who calls is found out before the body is read, and again once it was judged, unless the storage tells that nothing of it
+    // was written meanwhile.
     const who = ['list _sessions', 'list users']
     expect(calls(created).slice(0, 2)).toEqual(who)
-    expect(calls(created).slice(2, -1).sort()).toEqual(who)
+    expect(calls(created).slice(2, -1).sort()).toEqual(name === 'PostgreSQL' ? who : [])
     expect(calls(created).at(-1)).toBe('write notes')
     expect(calls(listed)).toEqual(['list notes'])
     const system = { memory: 'memory', SQLite: 'sqlite', PostgreSQL: 'postgresql' }[name]

@@ -45,6 +45,7 @@ const askWhere = (isAsked: (write: PlannedWrite, isBatch: boolean) => boolean) =
 const oneByOne = (store: Store): Store => ({
   read: (access) => store.read(access),
   own: (collection) => store.own(collection),
+  state: (collections) => store.state(collections),
   within: (deadline) => oneByOne(store.within(deadline)),
   by: (caller) => oneByOne(store.by(caller)),
   async write(attempt) {

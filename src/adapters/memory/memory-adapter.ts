@@ -75,6 +75,7 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
     count: (name, filter, options) => countDocuments(find(name), filter, () => options.signal),
     write: (steps, { by = null }) => writeSteps(steps, find, log, by),
     changes: log.changes,
+    state: (names) => names.map((name) => find(name).rows.byId.documents.version).join(),
     async close() {},
   }
 }

@@ -35,6 +35,7 @@ import {
   type ReadPath,
   readIndexesOf,
 } from './read/read-path.js'
+import { createStates } from './write/states.js'
 import { writeSurveyed } from './write/survey.js'
 import { createWriteQueue } from './write/write-queue.js'
 
@@ -46,6 +47,8 @@ export interface Database {
   listNext(rest: Rest, query: Abortable): MaybePromise<Batch>
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
+  /** See `StorageAdapter.state`. */
+  state(collections: readonly string[]): string
   /** Reads the log, and waits for changes. */
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage>
   close(): Promise<void>
@@ -131,6 +134,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   const logPlans = createLogPlans()
   const bell = createBell(LOOK)
   const counts = createKeptCounts(writer)
+  const states = createStates(writer)
   const queue = createWriteQueue({
     connection: writer,
     files,
@@ -140,6 +144,14 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       begins(steps) {
         counts.begins(steps)
         kept.forget(steps)
+      },
+      tookEffect(steps) {
+        counts.tookEffect(steps)
+        states.tookEffect(steps)
+      },
+      failed() {
+        counts.failed()
+        states.failed()
       },
     },
   })
@@ -238,6 +250,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
         steps,
         options,
       ),
+    state: states.find,
     changes: (query) =>
       bell.readWhenRung(async () => {
         if (!files.areInPlace()) throw displaced()

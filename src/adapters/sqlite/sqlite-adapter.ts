@@ -121,6 +121,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
         }
       }
     },
+    state: (collections) => (opened?.isInPlace() ? opened.state(collections) : undefined),
     async close() {
       await reopening?.catch(() => {})
       await opened?.close()

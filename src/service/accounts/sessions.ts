@@ -14,12 +14,14 @@ import { readOwn } from '../../json/own-properties.js'
 import { ignoreFailure, whenReady } from '../../promises.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
-import type { Attachment, InSession } from '../attachment.js'
+import type { Attachment } from '../attachment.js'
+import { boundBytes } from '../byte-budget.js'
 import type { Call, Service } from '../call.js'
 import { invalidToken, isRefusal } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 import { callerOf } from './account.js'
+import type { InSession, Keeping } from './kept-sessions.js'
 import { counts } from './verified.js'
 
 /**
@@ -38,14 +40,14 @@ export function findSession(
 
 /** The same of the session with an id. */
 export const resumeSession = (
-  by: Pick<Service, 'now'>,
+  by: Keeping,
   store: Store,
   auth: AuthPlan,
   id: string,
 ): MaybePromise<InSession> => findHeld({ by, store, auth, id })
 
 interface Sought {
-  readonly by: Pick<Service, 'now'>
+  readonly by: Keeping
   readonly store: Store
   readonly auth: AuthPlan
   readonly id: string
@@ -56,6 +58,12 @@ interface Sought {
 /** `known` is the version of the session that was read with another stamp than its user's. */
 function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
   const { by, store, auth, id, userId } = sought
+  const state = store.state([SESSIONS, auth.users.name])
+  const kept = state === undefined ? undefined : by.sessions.get(id)
+  if (kept && kept.state === state) {
+    if (!readSession(kept.stored, by.now())) throw invalidToken()
+    return kept.found
+  }
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
   // If the session is over, nobody waits for it.
@@ -64,7 +72,12 @@ function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
     const held = stored && readSession(stored, by.now())
     if (!held) throw invalidToken()
     return whenReady(userId === held.userId ? finding : users.find(held.userId), (user) => {
-      if (user && holds(auth, held, user)) return { session: { id, user }, caller: callerOf(auth, user) }
+      if (user && holds(auth, held, user)) {
+        const found = { session: { id, user }, caller: callerOf(auth, user) }
+        if (state !== undefined)
+          by.sessions.set(id, { state, stored, found, size: boundBytes(stored) + 2 * boundBytes(user) })
+        return found
+      }
       // Between the two it may have changed its own secret, and got the new stamp.
       if (!user || stored._version === known) throw invalidToken()
       return findHeld(sought, stored._version)

@@ -98,6 +98,11 @@ export class BatchStore implements Store, Stage {
     return new BatchReader(this, unrestricted, () => this.#base.own(collection))
   }
 
+  /** What is read is required unchanged, and the operations before have written: each reading counts. */
+  state(): undefined {
+    return undefined
+  }
+
   isAside(collection: string): boolean {
     return !this.#isWatchful && !this.pending.hasTouched(collection)
   }

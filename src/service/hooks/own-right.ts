@@ -76,6 +76,10 @@ class BlamingStore implements Store {
     return this.#store.own(collection)
   }
 
+  state(collections: readonly string[]): string | undefined {
+    return this.#store.state(collections)
+  }
+
   write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
     return this.#store.write(() => whenReady(attempt(), (planned) => this.#blaming(planned)))
   }

@@ -24,6 +24,7 @@ export function observeStorage(adapter: StorageAdapter, calls: StorageCalls): St
     list: (collection, query) => note('list', collection, () => adapter.list(collection, query)),
     count: (collection, filter, options) =>
       note('count', collection, () => adapter.count(collection, filter, options)),
+    ...(adapter.state ? { state: (collections) => adapter.state?.(collections) } : {}),
     write: (steps, options) => note('write', collectionOf(steps), () => adapter.write(steps, options)),
   }
   if (!adapter.stream) return observed

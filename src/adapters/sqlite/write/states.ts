@@ -1,0 +1,32 @@
+import type { WriteStep } from '../../../storage.js'
+import type { Connection } from '../connection/connection.js'
+import { readDataVersion } from '../connection/data-version.js'
+import type { WriteListener } from './write-queue.js'
+
+/** What stands for what collections hold (see `StorageAdapter.state`). */
+export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
+  find(collections: readonly string[]): string
+}
+
+/** Tells the files that one process opens apart: each counts from the beginning. */
+let opened = 0
+
+/** Creates the states of the file of a connection: the writes of this one are counted, those of others have a number of the file. */
+export function createStates(connection: Connection): States {
+  opened += 1
+  const name = opened
+  const written = new Map<string, number>()
+  /** The failures after which nobody knows what was written. */
+  let failures = 0
+  return {
+    find: (collections) =>
+      `${name} ${failures} ${readDataVersion(connection)} ${collections.map((one) => written.get(one) ?? 0)}`,
+    tookEffect(steps: readonly WriteStep[]) {
+      for (const name of new Set(steps.map((step) => step.in)))
+        written.set(name, (written.get(name) ?? 0) + 1)
+    },
+    failed() {
+      failures += 1
+    },
+  }
+}

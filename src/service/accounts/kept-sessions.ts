@@ -1,0 +1,34 @@
+import type { Session } from '../../auth/sessions.js'
+import { type BoundedMap, createBoundedMap } from '../../filter/bounded-map.js'
+import type { KnownCaller } from '../../permissions/caller.js'
+import type { StoredDocument } from '../../storage.js'
+
+/** Who calls in a session. */
+export interface InSession {
+  readonly caller: KnownCaller
+  readonly session: Session
+}
+
+/** A session that was found, and what the storage held then. */
+export interface KeptSession {
+  readonly state: string
+  readonly stored: StoredDocument
+  readonly found: InSession
+  /** The bytes of its documents, counted roughly. */
+  readonly size: number
+}
+
+/** The sessions that are kept, by their ids. */
+export type KeptSessions = BoundedMap<string, KeptSession>
+
+/** What finds sessions: a clock, and those that are kept. */
+export interface Keeping {
+  now(): number
+  readonly sessions: KeptSessions
+}
+
+/** The most bytes that are kept. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** Creates the sessions that a service keeps for as long as the storage holds the same sessions and accounts. */
+export const createKeptSessions = (): KeptSessions => createBoundedMap(MAX_BYTES, ({ size }) => size)

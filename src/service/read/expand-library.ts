@@ -7,6 +7,7 @@ import type { JsonObject } from '../../types.js'
 import type { Call } from '../call.js'
 import type { Pace } from '../pace.js'
 import { BATCH_BYTES } from '../store.js'
+import { textOf } from './kept-text.js'
 
 /** How many expansions there is still room for under one array of a document. */
 export interface Room {
@@ -113,7 +114,7 @@ export function createLibrary(call: Call, branches: readonly Branch[], pace: Pac
       const listed = await reader.list({ filter, bytes: BATCH_BYTES })
       left = [...(listed.rest ?? []), ...left.slice(MAX_IDS)]
       for (const document of listed) {
-        const text = access.write(document)
+        const text = textOf(access, document)
         found.set(document._id, keep(target, access.show(document), text))
         const pause = pace(stepsToWrite(text.length))
         if (pause) await pause

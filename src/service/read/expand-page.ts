@@ -9,6 +9,7 @@ import type { Call } from '../call.js'
 import { isSame, type KeptPage, type Looked } from '../kept-pages.js'
 import { BATCH_BYTES } from '../store.js'
 import { type Expansions, fill, type Part, place, writeAll } from './expand-documents.js'
+import { textOf } from './kept-text.js'
 import { PIECE } from './text-stream.js'
 
 /** The most documents of a short page, and the most that it names at one place: with more, one is seldom like the last. */
@@ -121,7 +122,7 @@ function lookUp(
     const access = call.access({ name: target })
     let left = room
     for (const document of found) {
-      const text = access?.write(document) ?? ''
+      const text = access ? textOf(access, document) : ''
       left -= text.length
       if (left < 0) return undefined
       texts.set(document._id, text)

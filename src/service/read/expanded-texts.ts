@@ -1,6 +1,7 @@
 import { isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { BATCH_BYTES, type Reader } from '../store.js'
+import { textOf } from './kept-text.js'
 
 /** The most ids in one query. */
 const MAX_IDS = 1000
@@ -50,7 +51,7 @@ export function createExpandedTexts(reader: Reader, access: ReadAccess): Expande
       const document = documents.get(id)
       if (!document && !unread.has(id)) keep(id, undefined)
       if (!document || left <= 0) continue
-      const text = access.write(document)
+      const text = textOf(access, document)
       left -= text.length
       written += 1
       keep(id, text)

@@ -1,0 +1,11 @@
+import type { ReadAccess } from '../../permissions/read-gate.js'
+import { endless } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
+
+const decoder = new TextDecoder()
+
+/** A readable document as JSON text, from the bytes that are kept of it where it cannot change. */
+export function textOf(access: ReadAccess, document: StoredDocument): string {
+  const kept = access.keep(document, endless())
+  return kept ? decoder.decode(kept.bytes) : access.write(document)
+}

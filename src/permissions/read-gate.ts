@@ -5,6 +5,7 @@ import type { ReadableNames } from '../query/reading.js'
 import { type Binding, NOW, USER_ID } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import type { Asking, KnownCaller } from './caller.js'
+import { selectDeciding, selectUndemanding, type Undemanding } from './deciding-rules.js'
 import { type CompiledPermissions, EVERYONE, OWNER, type Rule, SIGNED_IN } from './grants.js'
 import type { KeepTexts } from './kept-texts.js'
 import {
@@ -24,8 +25,8 @@ export interface GatedCollection extends AccessibleCollection, ShownCollection {
   readonly permissions: CompiledPermissions
 }
 
-/** Gives a caller's access, or `null` where no grant mentions the caller. */
-export type ReadGate = (asking: Asking) => ReadAccess | null
+/** Gives a caller's access, or `null` where no grant mentions the caller. Default: by all rules. */
+export type ReadGate = (asking: Asking, by?: keyof Undemanding) => ReadAccess | null
 
 /** What the gates of a service share. */
 export interface GateOptions {
@@ -39,6 +40,7 @@ interface Standing {
   /** Stands for the rules. */
   readonly key: string
   readonly rules: readonly Rule[]
+  readonly undemanding: Undemanding
   /** The variables of the caller that the rules depend on. */
   readonly variables: readonly string[]
   /** Whether they depend on the time too. */
@@ -78,19 +80,21 @@ export function createReadGate(collection: GatedCollection, options: GateOptions
       writeStanding,
     })
   const standings = createBoundedMap<string, Standing>(MAX_STANDINGS)
-  const standingOf = (caller: KnownCaller | null): Standing => {
-    const mine = rules.filter(({ subject }) => appliesTo(subject, caller))
+  const standingFor = (mine: readonly Rule[]): Standing => {
     const key = keyOf(rules, mine)
     const known = standings.get(key)
     if (known) return known
-    const standing = createStanding(key, mine)
+    const standing = createStanding(key, selectDeciding(mine))
     standings.set(key, standing)
     return standing
   }
+  const standingOf = (caller: KnownCaller | null): Standing =>
+    standingFor(rules.filter(({ subject }) => appliesTo(subject, caller)))
   const anonymous = standingOf(null)
   const accesses = createBoundedMap<string, Kept>(MAX_ACCESSES, ({ size }) => size)
-  return (asking) => {
-    const standing = asking.caller === null ? anonymous : standingOf(asking.caller)
+  return (asking, by) => {
+    const whole = asking.caller === null ? anonymous : standingOf(asking.caller)
+    const standing = by === undefined ? whole : standingFor(whole.undemanding[by])
     if (standing.rules.length === 0) return null
     if (standing.isTimed) return compile(standing, asking, () => writeStanding(standing, asking.binding))
     const { variables } = standing
@@ -110,12 +114,24 @@ function createStanding(key: string, rules: readonly Rule[]): Standing {
     ...(rule.where.kind === 'bound' ? rule.where.variables : []),
   ])
   const isTimed = variables.includes(NOW)
-  return { key, rules, variables: [...new Set(variables)].filter((name) => name !== NOW), isTimed }
+  return {
+    key,
+    rules,
+    undemanding: selectUndemanding(rules),
+    variables: [...new Set(variables)].filter((name) => name !== NOW),
+    isTimed,
+  }
 }
 
 /** The rules that let a caller read something. */
 export const selectReadRules = ({ read }: CompiledPermissions, caller: KnownCaller | null): readonly Rule[] =>
   [...read.values()].filter((rule) => rule !== null).filter(({ subject }) => appliesTo(subject, caller))
+
+/** Those of them that decide: the claims of the others need not be read. */
+export const selectDecidingRules = (
+  permissions: CompiledPermissions,
+  caller: KnownCaller | null,
+): readonly Rule[] => selectDeciding(selectReadRules(permissions, caller))
 
 /** The names of what a caller may read of a collection; `null` for nothing. */
 export function selectNames(collection: GatedCollection, caller: KnownCaller | null): ReadableNames | null {

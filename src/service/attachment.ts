@@ -1,7 +1,7 @@
 import type { Session } from '../auth/sessions.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
-import type { InSession, Keeping } from './accounts/kept-sessions.js'
+import type { InSession, Keeping } from './kept-sessions.js'
 import type { Store } from './store.js'
 
 /** What else a write of a document changes. */

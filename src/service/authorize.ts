@@ -2,7 +2,7 @@ import type { Session } from '../auth/sessions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../config/plan.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { ALL_PROPERTIES, EVERYONE, type Operation, type Rule } from '../permissions/grants.js'
-import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
+import { type ReadAccess, selectDecidingRules, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { isPromise, whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
@@ -132,7 +132,10 @@ export function attempt<P extends Permit, T>(
     if (call.service.plan.claims.size === 0) return plan(present, held)
     // A batch has read anew what its operations before may have changed.
     const own = present.isInBatch ? present : present.renew()
-    const learning = own.learn([...held.rules, ...selectReadRules(held.collection.permissions, own.caller)])
+    const learning = own.learn([
+      ...held.rules,
+      ...selectDecidingRules(held.collection.permissions, own.caller),
+    ])
     return learning ? learning.then(() => plan(own, held)) : plan(own, held)
   }
   return steadily(call, judge)

@@ -9,8 +9,8 @@ import {
   createReadGate,
   type ReadAccess,
   type ReadGate,
+  selectDecidingRules,
   selectNames,
-  selectReadRules,
 } from '../permissions/read-gate.js'
 import type { Trace } from '../permissions/trace.js'
 import { type Following, targetOf } from '../query/compile-expand.js'
@@ -18,13 +18,14 @@ import { createQueryReader, type ReadQuery } from '../query/query-reader.js'
 import type { ReadableNames } from '../query/reading.js'
 import type { Binding } from '../query/variable.js'
 import { CREATED_BY, USERS } from '../schema/names.js'
+import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
-import { createKeptSessions, type KeptSessions } from './accounts/kept-sessions.js'
 import type { Attachment } from './attachment.js'
 import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
 import type { Deadline } from './deadline.js'
 import type { Hooks, Shared } from './hooks.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
+import { createKeptSessions, type KeptSessions } from './kept-sessions.js'
 import type { Store } from './store.js'
 import type { Throttle } from './throttle.js'
 
@@ -120,12 +121,21 @@ interface CallParts {
   readonly eyes?: Call | undefined
 }
 
+/** What a caller may read by rules without claims. */
+export interface Unclaimed {
+  readonly access: ReadAccess
+  /** Whether it shows all of a document that the caller may read of it, whatever the claims. */
+  shows(document: StoredDocument): boolean
+}
+
 /** One request on its way through the service: its caller, its deadline, and its access. */
 export interface Call extends CallParts, Asking, Following {
   readonly service: Service
   readonly judge: RuleJudge
   /** What the caller may read of a collection; `null` for nothing. */
   access(collection: Pick<Collection, 'name'>): ReadAccess | null
+  /** What the rules without claims let the caller read, where these may show as much as all rules; `null` where they never do. */
+  accessUnclaimed(collection: Pick<Collection, 'name'>): Unclaimed | null
   /** Reads the claims of rules, each once; a promise where that takes waiting. What was not read cannot be used. */
   learn(rules: readonly Rule[]): Promise<unknown> | undefined
   /** The same for what the caller may read of a collection. */
@@ -198,7 +208,7 @@ class RequestCall implements Call {
     const { collections, claims } = this.service.plan
     if (claims.size === 0) return undefined
     const permissions = collections.get(name)?.permissions
-    return permissions && this.learn(selectReadRules(permissions, this.caller))
+    return permissions && this.learn(selectDecidingRules(permissions, this.caller))
   }
 
   get judge(): RuleJudge {
@@ -213,6 +223,14 @@ class RequestCall implements Call {
     const access = this.service.gates.get(name)?.(this) ?? null
     this.#accesses.set(name, access)
     return access
+  }
+
+  accessUnclaimed({ name }: Pick<Collection, 'name'>): Unclaimed | null {
+    const { plan, gates, trace } = this.service
+    // What a batch reads, it requires unchanged; an explanation names all rules.
+    if (plan.claims.size === 0 || this.isInBatch || this.shared || trace) return null
+    const [covering, access] = [gates.get(name)?.(this, 'covering'), gates.get(name)?.(this, 'free')]
+    return covering && access ? { access, shows: covering.isReadable } : null
   }
 
   readable(name: string): ReadableNames | null {

@@ -1,7 +1,7 @@
-import type { Session } from '../../auth/sessions.js'
-import { type BoundedMap, createBoundedMap } from '../../filter/bounded-map.js'
-import type { KnownCaller } from '../../permissions/caller.js'
-import type { StoredDocument } from '../../storage.js'
+import type { Session } from '../auth/sessions.js'
+import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
+import type { KnownCaller } from '../permissions/caller.js'
+import type { StoredDocument } from '../storage.js'
 
 /** Who calls in a session. */
 export interface InSession {

@@ -1,6 +1,6 @@
 import { whenReady } from '../../promises.js'
 import { authorizeClaim, authorizeRead, authorizeWrite } from '../../service/authorize.js'
-import { type Read, readDocument, readExpanded } from '../../service/read/read-document.js'
+import { type Read, readDocument, readExpanded, readUnclaimed } from '../../service/read/read-document.js'
 import { notFound, unexpected } from '../../service/refusals.js'
 import { createClaimed } from '../../service/write/create-document.js'
 import { deleteDocument } from '../../service/write/delete-document.js'
@@ -19,6 +19,14 @@ type DocumentPlace = Pick<Place, 'collection' | 'id'>
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
   run(exchange, place) {
+    const unclaimed = exchange.call.accessUnclaimed(place.collection)
+    const query = unclaimed && exchange.readQuery(unclaimed.access)
+    // Claims count for what references lead to.
+    if (unclaimed && query?.expand.length === 0) {
+      return whenReady(readUnclaimed(exchange.call, { ...unclaimed, query }, place), (found) =>
+        answerRead(exchange, found ?? absent()),
+      )
+    }
     const learning = exchange.call.learnToRead(place.collection)
     return learning ? learning.then(() => runRead(exchange, place)) : runRead(exchange, place)
   },

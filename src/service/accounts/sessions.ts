@@ -17,11 +17,11 @@ import type { MaybePromise } from '../../types.js'
 import type { Attachment } from '../attachment.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Call, Service } from '../call.js'
+import type { InSession, Keeping } from '../kept-sessions.js'
 import { invalidToken, isRefusal } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 import { callerOf } from './account.js'
-import type { InSession, Keeping } from './kept-sessions.js'
 import { counts } from './verified.js'
 
 /**

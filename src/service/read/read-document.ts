@@ -1,8 +1,10 @@
 import type { KeptText } from '../../permissions/kept-texts.js'
 import { whenReady } from '../../promises.js'
 import { endless } from '../../slices.js'
+import type { StoredDocument } from '../../storage.js'
 import type { Document, MaybePromise } from '../../types.js'
-import type { Call } from '../call.js'
+import type { Call, Unclaimed } from '../call.js'
+import { findShown, type Wanted } from '../find-shown.js'
 import { unexpected } from '../refusals.js'
 import { holdOrStream, printAlone } from './hold-or-stream.js'
 import { createPrinter, printOne, type Reading } from './print-documents.js'
@@ -16,16 +18,27 @@ export interface Read {
 
 /** Reads one document; `undefined` where it does not exist or the caller may not read it. */
 export const readDocument = (call: Call, reading: Reading, id: string): MaybePromise<Read | undefined> => {
-  const { access, query } = reading
   return whenReady(
-    call.store.read(access).find(id),
-    (document) =>
-      document && {
-        whole: access.keep(document, endless()) ?? access.write(document),
-        asked: query.projection ? printOne(document, reading) : undefined,
-      },
+    call.store.read(reading.access).find(id),
+    (document) => document && print(document, reading),
   )
 }
+
+const print = (document: StoredDocument, reading: Reading): Read => ({
+  whole: reading.access.keep(document, endless()) ?? reading.access.write(document),
+  asked: reading.query.projection ? printOne(document, reading) : undefined,
+})
+
+/** The same where rules without claims may decide. */
+export const readUnclaimed = (
+  call: Call,
+  { query, ...unclaimed }: Unclaimed & Pick<Reading, 'query'>,
+  place: Wanted,
+): MaybePromise<Read | undefined> =>
+  whenReady(
+    findShown(call, unclaimed, place),
+    (shown) => shown && print(shown.document, { access: shown.access, query }),
+  )
 
 /**
  * The same with the documents that its references name in place of their ids. Throws `precondition_failed`

@@ -31,7 +31,7 @@ const WRITES: readonly WriteStep[] = [
 
 /** What a service keeps counts for as long as the state is the same. */
 export const stateCases: readonly AdapterCase[] = [
-  stateCase('each write changes it at once, whoever writes', async (first, second) => {
+  stateCase('each write changes it at once, also one of another adapter', async (first, second) => {
     for (const writer of [first, second]) {
       for (const step of WRITES) {
         const before = [first.state?.(['things']), first.state?.(BOTH)]

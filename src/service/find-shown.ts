@@ -1,0 +1,36 @@
+import type { Collection } from '../config/plan.js'
+import type { ReadAccess } from '../permissions/read-gate.js'
+import { whenReady } from '../promises.js'
+import type { StoredDocument } from '../storage.js'
+import type { MaybePromise } from '../types.js'
+import { authorizeRead } from './authorize.js'
+import type { Call, Unclaimed } from './call.js'
+
+/** A document that is asked for by its id. */
+export interface Wanted {
+  readonly collection: Collection
+  readonly id: string
+}
+
+/** A document that the caller may read, and the access that shows it. */
+export interface Shown {
+  readonly document: StoredDocument
+  readonly access: ReadAccess
+}
+
+/**
+ * Finds a document that the caller may read. Claims are read unless a rule without claims shows all of it: so for one that is hidden
+ * as for one that does not exist.
+ */
+export const findShown = (
+  call: Call,
+  unclaimed: Unclaimed,
+  { collection, id }: Wanted,
+): MaybePromise<Shown | undefined> =>
+  whenReady(call.store.own(collection.name).find(id), (document) => {
+    if (document && unclaimed.shows(document)) return { document, access: unclaimed.access }
+    return whenReady(call.learnToRead(collection), () => {
+      const access = authorizeRead(call, collection)
+      return document && access.isReadable(document) ? { document, access } : undefined
+    })
+  })

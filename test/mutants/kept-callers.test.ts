@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import type { StorageAdapter } from '../../src/index.js'
+import type * as BatchStore from '../../src/service/batch/batch-store.js'
+import type * as KeptSessions from '../../src/service/kept-sessions.js'
+import { checkKept } from '../support/kept-callers.js'
+import { useStorages } from '../support/storages.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
+
+/** What is kept of callers, broken on purpose. */
+
+const SESSIONS = '../../src/service/kept-sessions.js'
+const LATER = '9999-01-01T00:00:00.000Z'
+
+/** States that stay the same though something was written, by the collections that they are of. */
+const states: { readonly [what: string]: (names: readonly string[]) => boolean } = {
+  'a session is kept behind its end': (names) => names.includes('_sessions'),
+  'a claim is kept though its documents have changed': (names) => names.includes('members'),
+}
+
+const mutants: readonly Mutant[] = [
+  [
+    'a session that is kept does not expire',
+    SESSIONS,
+    async (original) => {
+      const real = (await original()) as typeof KeptSessions
+      return {
+        ...real,
+        createKeptSessions() {
+          const kept = real.createKeptSessions()
+          const set: typeof kept.set = (id, one) =>
+            kept.set(id, { ...one, stored: { ...one.stored, expiresAt: LATER } })
+          return { ...kept, set }
+        },
+      }
+    },
+  ],
+]
+
+const inBatches: Mutant = [
+  'a batch keeps what was read before its operations',
+  '../../src/service/batch/batch-store.js',
+  async (original) => {
+    const real = (await original()) as typeof BatchStore
+    class Keeping extends real.BatchStore {
+      override state(): undefined {
+        return 'as it was' as never
+      }
+    }
+    return { ...real, BatchStore: Keeping }
+  },
+]
+
+describe.each(useStorages())('in %s,', (name, create) => {
+  const isStill = (
+    adapter: StorageAdapter,
+    chosen: (names: readonly string[]) => boolean,
+  ): StorageAdapter => ({
+    ...adapter,
+    state: (names) => (chosen(names) ? 'as it was' : adapter.state?.(names)),
+  })
+
+  test('the real ones pass', () => checkKept(() => ({ adapter: create() })))
+
+  test.each(Object.entries(states))('%s: noticed', async (_, chosen) => {
+    expect(await fails(checkKept(() => ({ adapter: isStill(create(), chosen) })))).toBe(true)
+  })
+
+  test.each([...mutants.filter(() => name !== 'PostgreSQL'), inBatches])('%s: noticed', async (...mutant) => {
+    const service = await createMutant(mutant)
+    expect(await fails(checkKept(() => ({ adapter: create(), create: service })))).toBe(true)
+  })
+})

@@ -12,6 +12,7 @@ import {
 import { matches } from '../../../src/filter/matches.js'
 import { parsePattern } from '../../../src/filter/pattern/parse-pattern.js'
 import { simplify } from '../../../src/filter/simplify.js'
+import { freezeDeep } from '../../../src/json/freeze-deep.js'
 import fc from '../../support/fast-check.js'
 
 // A simplified filter means the same, and leaves an index more to use.
@@ -167,6 +168,10 @@ describe('a simplified filter', () => {
       fc.property(filter, fc.array(document, { minLength: 10, maxLength: 10 }), (asked, documents) => {
         const simplified = simplify(asked)
         for (const one of documents) expect(matches(simplified, one)).toBe(matches(asked, one))
+        // What is computed for a frozen filter is kept.
+        const frozen = freezeDeep(structuredClone(asked))
+        for (const again of [simplify(frozen), simplify(frozen)])
+          for (const one of documents) expect(matches(again, one)).toBe(matches(asked, one))
       }),
       { numRuns: 10_000 },
     )

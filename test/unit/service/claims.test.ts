@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import type { Claim } from '../../../src/config/plan.js'
+import { bindVariables, fromHost } from '../../../src/permissions/caller.js'
+import { createRuleJudges } from '../../../src/permissions/judge-rule.js'
+import { keyValues, writeValues } from '../../../src/permissions/values.js'
+import type { ClaimValues } from '../../../src/query/variable.js'
+import { createClaimReader } from '../../../src/service/claims.js'
+import type { Store } from '../../../src/service/store.js'
+
+const claim = {
+  name: 'teams',
+  from: 'members',
+  where: { kind: 'bound', variables: ['$user._id'], bind: () => ({ kind: 'and', filters: [] }) },
+  take: (document: { readonly team?: string }) => document.team,
+} as unknown as Claim
+
+/** A store of some teams, which counts how often it is asked. */
+function createStore(teams: readonly string[], state: () => string | undefined) {
+  let count = 0
+  const list = () => {
+    count += 1
+    return teams.map((team, i) => ({ _id: String(i), _version: 1, createdAt: '2026-01-01', team }))
+  }
+  return { store: { own: () => ({ list }), state } as unknown as Store, asked: () => count }
+}
+
+const bindingOf = (id: string, held?: ClaimValues) => {
+  const claims = { has: (name: string) => name === 'teams', get: () => held }
+  return bindVariables(fromHost({ id }), () => '2026-01-01T00:00:00.000Z', claims)
+}
+
+test('claims of one content are one value, whoever holds them, with one key', async () => {
+  const read = createClaimReader({ warn() {} })
+  const { store } = createStore(['a', 'b'], () => undefined)
+  const [ann, ben] = [await read(claim, bindingOf('ann'), store), await read(claim, bindingOf('ben'), store)]
+  expect(ann).toEqual({ values: ['a', 'b'], isWhole: true, key: expect.any(String) })
+  expect(ben).toBe(ann)
+  const other = await read(claim, bindingOf('ann'), createStore(['a'], () => undefined).store)
+  expect(other?.key).not.toBe(ann?.key)
+  const variables = ['$user.teams']
+  expect(keyValues(variables, bindingOf('ann', ann))).toBe(keyValues(variables, bindingOf('ben', ben)))
+  expect(keyValues(variables, bindingOf('ann', ann))).not.toBe(keyValues(variables, bindingOf('ann', other)))
+  // What is told to others does not depend on what is kept.
+  expect(writeValues(variables, bindingOf('ann', ann))).toBe('[["a","b"]]')
+})
+
+test('a claim is read again once the state of the storage is another, and where there is none', async () => {
+  const read = createClaimReader({ warn() {} })
+  let state: string | undefined = 'first'
+  const { store, asked } = createStore(['a'], () => state)
+  for (const _ of [1, 2, 3]) await read(claim, bindingOf('ann'), store)
+  expect(asked()).toBe(1)
+  await read(claim, bindingOf('ben'), store)
+  expect(asked()).toBe(2)
+  state = 'second'
+  for (const _ of [1, 2]) await read(claim, bindingOf('ann'), store)
+  expect(asked()).toBe(3)
+  state = undefined
+  for (const _ of [1, 2]) await read(claim, bindingOf('ann'), store)
+  expect(asked()).toBe(5)
+})
+
+test('a claim that depends on the time is read each time', async () => {
+  const read = createClaimReader({ warn() {} })
+  const { store, asked } = createStore(['a'], () => 'always')
+  const where = { ...claim.where, variables: ['$user._id', '$now'] } as Claim['where']
+  for (const _ of [1, 2]) await read({ ...claim, where }, bindingOf('ann'), store)
+  expect(asked()).toBe(2)
+})
+
+test('the condition of a rule is bound once for one content', () => {
+  let bound = 0
+  const where = {
+    kind: 'bound',
+    variables: ['$user.teams'],
+    bind: () => {
+      bound += 1
+      return { kind: 'and', filters: [] }
+    },
+  }
+  const createJudge = createRuleJudges()
+  const rule = { subject: 'user', where, check: where } as never
+  for (const [id, key] of [
+    ['ann', '#1'],
+    ['ben', '#1'],
+    ['ann', '#2'],
+  ] as const) {
+    const asking = { caller: null, binding: bindingOf(id, { values: ['a'], isWhole: true, key }) }
+    const judge = createJudge(asking)
+    expect(judge.appliesTo(rule, { _id: '1', _version: 1 })).toBe(true)
+    expect(judge.admits(rule, {})).toBe(true)
+  }
+  expect(bound).toBe(2)
+})

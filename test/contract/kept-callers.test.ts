@@ -52,6 +52,9 @@ describe.each(storages)('what a service keeps of a caller, in %s,', (name, creat
     const count = async (...operations: readonly object[]) =>
       (await world.batch(operations, token)).filter((call) => call === 'list members').length
     expect(await count(post, post, post, post)).toBe(1)
+    // What is only required there does not change what the caller is.
+    const by = { ...post, body: { team: 'a', by: id } }
+    expect(await count(by, by, by, by)).toBe(1)
     expect(await count(post, join, post, post)).toBe(2)
   })
 

@@ -26,7 +26,12 @@ const config = {
       permissions: { root: true, user: { read: true, create: true, delete: true } },
     },
     notes: {
-      schema: { team: { type: 'string', index: true }, shop: { type: 'string' }, text: { type: 'string' } },
+      schema: {
+        team: { type: 'string', index: true },
+        shop: { type: 'string' },
+        text: { type: 'string' },
+        by: { type: 'reference', collection: 'users' },
+      },
       permissions: {
         user: { read: { where: mine }, create: { check: mine }, update: { where: mine, check: mine } },
         admin: { read: true },

@@ -38,7 +38,7 @@ interface Changes {
   readonly documents: Map<string, StoredDocument | null>
   /** What else was removed: documents that nobody has read. */
   readonly removed: Removed[]
-  /** The last operation with a step there. */
+  /** The last operation that has written there. */
   operation: number
 }
 
@@ -164,7 +164,7 @@ export class PendingWrites {
     return documents.size > 0 || removed.length > 0
   }
 
-  /** The last operation that had something to do in a collection; -1 for none. */
+  /** The last operation that has written in a collection; -1 for none. */
   lastIn(collection: string): number {
     return this.#of(collection).operation
   }
@@ -176,6 +176,8 @@ export class PendingWrites {
   }
 
   #apply(step: WriteStep, operation: number): void {
+    // What is only looked at changes nothing.
+    if ('require' in step || 'refuse' in step) return
     const changes: Changes = this.#collections.get(step.in) ?? {
       ...NO_CHANGES,
       documents: new Map(),
@@ -185,7 +187,7 @@ export class PendingWrites {
     changes.operation = operation
     if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
     else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
-    else if ('remove' in step) {
+    else {
       const ids =
         step.remove.kind === 'and' ? step.remove.filters.map(idsIn).find(Boolean) : idsIn(step.remove)
       const matches = compileFilter(step.remove)

@@ -48,7 +48,7 @@ export interface Database {
   count(collection: string, filter: Filter, query: Abortable): MaybePromise<number>
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult>
   /** See `StorageAdapter.state`. */
-  state(collections: readonly string[]): string
+  state(collections: readonly string[]): string | undefined
   /** Reads the log, and waits for changes. */
   changes(query: Omit<LogQuery, 'files'>): Promise<ChangePage>
   close(): Promise<void>

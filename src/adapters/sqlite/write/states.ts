@@ -5,22 +5,29 @@ import type { WriteListener } from './write-queue.js'
 
 /** What stands for what collections hold (see `StorageAdapter.state`). */
 export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
-  find(collections: readonly string[]): string
+  /** `undefined` where the file cannot be read: reads tell why. */
+  find(collections: readonly string[]): string | undefined
 }
 
 /** Tells the files that one process opens apart: each counts from the beginning. */
 let opened = 0
 
-/** Creates the states of the file of a connection: the writes of this one are counted, those of others have a number of the file. */
+/** Creates the states of the file of a connection, whose writes are counted; the commits of others change a number of the file. */
 export function createStates(connection: Connection): States {
   opened += 1
   const name = opened
   const written = new Map<string, number>()
-  /** The failures after which nobody knows what was written. */
+  /** The failures after which it is unknown what was written. */
   let failures = 0
   return {
-    find: (collections) =>
-      `${name} ${failures} ${readDataVersion(connection)} ${collections.map((one) => written.get(one) ?? 0)}`,
+    find(collections) {
+      try {
+        const others = readDataVersion(connection)
+        return `${name} ${failures} ${others} ${collections.map((one) => written.get(one) ?? 0)}`
+      } catch {
+        return undefined
+      }
+    },
     tookEffect(steps: readonly WriteStep[]) {
       for (const name of new Set(steps.map((step) => step.in)))
         written.set(name, (written.get(name) ?? 0) + 1)

@@ -3,7 +3,7 @@ import type { createCollectionService, HookChange, StorageAdapter } from '../../
 import { createTestService, type Sent, type TestService } from './service.js'
 import { idOf } from './stored.js'
 
-/** Two requests, of which one runs to its end while the other waits for the storage: at each of its calls in turn. */
+/** Two requests, of which one runs to its end while the other waits for the storage: before and behind each of its calls in turn. */
 
 const [ANN, NOTE, OTHER, TEAM, NEW] = [1, 2, 3, 4, 5].map(idOf) as [string, string, string, string, string]
 const text = { type: 'string' } as const
@@ -114,30 +114,30 @@ const HOOKS = Object.fromEntries(
   Object.keys(config.collections).map((name) => [name, { before: (_: HookChange) => undefined }]),
 )
 
-/** A storage that lets others act before one of its next calls. */
+/** A storage that lets others act before or behind one of its next calls. */
 function interrupted(adapter: StorageAdapter) {
   let left = Number.POSITIVE_INFINITY
   let act = async (): Promise<void> => {}
   const pass = async (): Promise<void> => {
     if (left-- === 0) await act()
   }
+  const around = async <T>(work: () => T | Promise<T>): Promise<T> => {
+    await pass()
+    const result = await work()
+    await pass()
+    return result
+  }
   const between: StorageAdapter = {
     ...adapter,
     seed: SEED,
-    async list(...asked) {
-      await pass()
-      return adapter.list(...asked)
-    },
-    async write(...asked) {
-      await pass()
-      return adapter.write(...asked)
-    },
+    list: (...asked) => around(() => adapter.list(...asked)),
+    write: (...asked) => around(() => adapter.write(...asked)),
   }
   return {
     between,
-    /** Whether there was such a call is told when the result is called. */
-    interrupt(call: number, next: () => Promise<void>) {
-      ;[left, act] = [call, next]
+    /** Whether there was such a place is told when the result is called. */
+    interrupt(place: number, next: () => Promise<void>) {
+      ;[left, act] = [place, next]
       return () => left < 0
     },
   }
@@ -201,24 +201,24 @@ async function outcomesInTurn(asked: Asked, held: Act, between: Act) {
   return outcomes
 }
 
-const MOST_CALLS = 40
+const MOST_PLACES = 80
 
 /** Checks that a request which is held up ends as if nobody had come in between. Gives the number of times that it was. */
 export async function checkInterleaved(asked: Asked, held: Act): Promise<number> {
   let count = 0
   for (const [what, between] of Object.entries(BETWEEN)) {
     const inTurn = await outcomesInTurn(asked, held, between)
-    for (let call = 0; call < MOST_CALLS; call++) {
+    for (let place = 0; place < MOST_PLACES; place++) {
       const world = await open(asked)
       let other: Sent | undefined
-      const wasHeld = world.interrupt(call, async () => {
+      const wasHeld = world.interrupt(place, async () => {
         other = await between(world)
       })
       const answer = await held(world)
       const isHeld = wasHeld() && other !== undefined
       if (isHeld && other) {
         const outcome = await outcomeOf(world, [answer, other])
-        expect(inTurn, `${what}, before call ${call}`).toContain(outcome)
+        expect(inTurn, `${what}, at ${place}`).toContain(outcome)
       }
       await world.handler.close()
       if (!isHeld) break

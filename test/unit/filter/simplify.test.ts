@@ -168,12 +168,19 @@ describe('a simplified filter', () => {
       fc.property(filter, fc.array(document, { minLength: 10, maxLength: 10 }), (asked, documents) => {
         const simplified = simplify(asked)
         for (const one of documents) expect(matches(simplified, one)).toBe(matches(asked, one))
-        // What is computed for a frozen filter is kept.
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  test('is the same where it is frozen, so that what is computed for it is kept', () => {
+    fc.assert(
+      fc.property(filter, fc.array(document, { minLength: 10, maxLength: 10 }), (asked, documents) => {
         const frozen = freezeDeep(structuredClone(asked))
         for (const again of [simplify(frozen), simplify(frozen)])
           for (const one of documents) expect(matches(again, one)).toBe(matches(asked, one))
       }),
-      { numRuns: 10_000 },
+      { numRuns: 1000 },
     )
   })
 })

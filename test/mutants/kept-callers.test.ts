@@ -3,7 +3,9 @@ import type { StorageAdapter } from '../../src/index.js'
 import type * as BatchStore from '../../src/service/batch/batch-store.js'
 import type * as KeptSessions from '../../src/service/kept-sessions.js'
 import { checkKept } from '../support/kept-callers.js'
-import { useStorages } from '../support/storages.js'
+import { checkHistories, withoutState } from '../support/kept-histories.js'
+import { CLAIMING, checkNonInterference } from '../support/laws.js'
+import { useLastingStorages, useStorages } from '../support/storages.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** What is kept of callers, broken on purpose. */
@@ -69,4 +71,64 @@ describe.each(useStorages())('in %s,', (name, create) => {
     const service = await createMutant(mutant)
     expect(await fails(checkKept(() => ({ adapter: create(), create: service })))).toBe(true)
   })
+})
+
+const OTHERS = 'what another adapter writes does not count'
+
+/** Adapters of one place whose states leave something out. */
+const forgetful: { readonly [what: string]: (adapter: StorageAdapter) => StorageAdapter } = {
+  'an account is kept though it was written': (adapter) => ({
+    ...adapter,
+    state: (names) => adapter.state?.(names.filter((name) => name !== 'users')),
+  }),
+  [OTHERS](adapter) {
+    let writes = 0
+    return {
+      ...adapter,
+      state: () => String(writes),
+      write(...asked) {
+        writes += 1
+        return adapter.write(...asked)
+      },
+    }
+  },
+  'a write counts with the next one'(adapter) {
+    let seen: string | undefined
+    return {
+      ...adapter,
+      state(names) {
+        const now = adapter.state?.(names)
+        if (!names.includes('members')) return now
+        const before = seen ?? now
+        seen = now
+        return before
+      },
+    }
+  },
+}
+
+const histories = useLastingStorages().flatMap(([name, create]) =>
+  Object.entries(forgetful)
+    .filter(([what]) => name === 'memory' || (name === 'SQLite' && what === OTHERS))
+    .map(([what, alter]) => [name, what, create, alter] as const),
+)
+
+test.each(histories)('in %s, %s: noticed', async (_name, _what, create, alter) => {
+  const open = () => {
+    const connect = create()
+    return { keeping: { adapter: alter(connect()) }, reading: { adapter: withoutState(connect()) } }
+  }
+  expect(await fails(checkHistories(8, open))).toBe(true)
+})
+
+test('a service over other documents than it has answered about is noticed where it keeps claims', async () => {
+  const [[, create] = expect.fail()] = useStorages()
+  const still = (): StorageAdapter => {
+    const adapter = create()
+    return {
+      ...adapter,
+      state: (names) => (names.includes('memberships') ? 'as it was' : adapter.state?.(names)),
+    }
+  }
+  expect(await fails(checkNonInterference(40, undefined, still, CLAIMING))).toBe(true)
 })

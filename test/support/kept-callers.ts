@@ -67,7 +67,16 @@ const config = {
 export interface Building {
   readonly adapter: StorageAdapter
   readonly create?: typeof createCollectionService
+  /** Default: one of its own. */
+  readonly clock?: Clock
 }
+
+/** The time of a service, in milliseconds since 1970, which tests move. */
+export interface Clock {
+  now: number
+}
+
+export const startClock = (): Clock => ({ now: Date.parse('2026-01-01T00:00:00.000Z') })
 
 /** What the caller sees, and the calls of the storage for it. */
 export interface Seen {
@@ -82,15 +91,14 @@ export interface KeptWorld extends Pick<TestService, 'send' | 'handler'> {
   batch(operations: readonly object[], token: string): Promise<readonly string[]>
   /** Does something as somebody who may do everything. */
   act(request: string, body?: object): Promise<{ readonly _id: string }>
-  readonly clock: { now: number }
+  readonly clock: Clock
 }
 
-const root = { id: 'root', roles: ['root'] }
+export const root = { id: 'root', roles: ['root'] }
 
 /** A service that tells which calls of the storage each request makes. */
-export function openKept({ adapter, create }: Building): KeptWorld {
+export function openKept({ adapter, create, clock = startClock() }: Building): KeptWorld {
   const events: RequestEvent[] = []
-  const clock = { now: Date.parse('2026-01-01T00:00:00.000Z') }
   const { send, handler } = createTestService(config, {
     adapter,
     ...(create ? { create } : {}),

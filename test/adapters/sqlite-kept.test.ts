@@ -203,9 +203,10 @@ describe('at once, without a promise', () => {
 })
 
 describe('a savepoint', () => {
-  const savepointsOf = async (steps: readonly WriteStep[]): Promise<number> => {
+  /** The savepoints of writes that share a transaction. */
+  const savepointsOf = async (...writes: readonly (readonly WriteStep[])[]): Promise<number> => {
     const spy = vi.spyOn(Database.prototype, 'exec')
-    await adapter.write(steps, {})
+    await Promise.all(writes.map((steps) => adapter.write(steps, {})))
     const texts = spy.mock.calls.map(([text]) => text)
     spy.mockRestore()
     expect(texts.filter((text) => text.startsWith('BEGIN'))).toHaveLength(1)
@@ -219,7 +220,18 @@ describe('a savepoint', () => {
     ['a removal, which may be of too many', [{ ...remove(everything), expect: 1 } as WriteStep], 1],
     ['two creates', [insert(documentOf(20, 1)), insert(documentOf(21, 1))], 1],
     ['a create before what is refused', [insert(documentOf(20, 1)), { in: 'things', refuse: everything }], 1],
-  ])('%s', async (_, steps, savepoints) => expect(await savepointsOf(steps)).toBe(savepoints))
+  ])('%s beside another write', async (_, steps, savepoints) => {
+    expect(await savepointsOf(steps, [insert(documentOf(30, 1))])).toBe(savepoints)
+  })
+
+  test('is not needed for a write that is alone: it is rolled back as a whole', async () => {
+    const steps = [insert(documentOf(20, 1)), insert(documentOf(1, 1))]
+    expect(await savepointsOf(steps)).toBe(0)
+    expect(await adapter.write(steps, {})).toMatchObject({ ok: false, step: 1, reason: 'unique' })
+    expect(await adapter.count('things', isId(idOf(20)), {})).toBe(0)
+    expect(await adapter.write([insert(documentOf(20, 2))], {})).toEqual({ ok: true, removed: 0 })
+    expect(await find(20)).toEqual(documentOf(20, 2))
+  })
 
   test('is not needed for what fails to leave nothing, among writes that share a transaction', async () => {
     const results = await Promise.all(

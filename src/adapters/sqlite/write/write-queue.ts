@@ -199,12 +199,15 @@ function* commitShared(target: Target, writes: readonly Waiting[], slice: Slice)
   try {
     const outcomes: Outcome[] = []
     for (const { steps } of writes) listener.begins(steps)
-    for (const write of writes) outcomes.push([write, yield* runAlone(target, write, slice)])
-    log.beforeCommit()
+    const isOnly = writes.length === 1
+    for (const write of writes) outcomes.push([write, yield* runAlone(target, { write, isOnly }, slice)])
+    // A refused write that was alone has been rolled back.
+    const isOpen = connection.isInTransaction
+    if (isOpen) log.beforeCommit()
     requireInPlace(files)
-    commit(connection)
+    if (isOpen) commit(connection)
     if (!files.checkNow()) throw unknown(displaced())
-    isCommitted = true
+    isCommitted = isOpen
     for (const [{ resolve, reject }, result] of outcomes) {
       if ('thrown' in result) reject(result.thrown)
       else resolve(result)
@@ -250,20 +253,24 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
     (step, i) => 'require' in step || 'refuse' in step || (i === steps.length - 1 && !('remove' in step)),
   )
 
-/** Runs a write so that nothing is left of it where it fails. Throws only where the whole transaction is lost. */
+/**
+ * Runs a write so that nothing is left of it where it fails; one that is the only one of its transaction is rolled back with
+ * it. Throws only where the whole transaction is lost.
+ */
 function* runAlone(
   { connection, log }: Target,
-  write: Waiting,
+  { write, isOnly }: { readonly write: Waiting; readonly isOnly: boolean },
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
   const { steps, by, suspects, verify, signal } = write
   if (write.state === 'left') return { thrown: unavailable(signal?.reason) }
   begin(write)
   // A savepoint copies every page that is written after it.
-  const isSaved = !isOneStatement(steps)
+  const isSaved = !isOnly && !isOneStatement(steps)
   const recorded = log.begin(steps, by)
   const end = (isOk: boolean): void => {
-    if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+    if (isOnly && !isOk) connection.execute('ROLLBACK')
+    else if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
     else if (!isOk) recorded?.undo()
   }
   if (isSaved) connection.execute('SAVEPOINT one')

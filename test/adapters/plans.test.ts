@@ -67,7 +67,7 @@ const SIZE = 20_000
 const documents: readonly StoredDocument[] = Array.from({ length: SIZE }, (_, i) => ({
   _id: `id-${String(i).padStart(6, '0')}`,
   _version: 1,
-  email: `u${i}@example.com`,
+  ...(i % 89 === 1 ? {} : { email: `u${i}@example.com` }),
   group: i % 100,
   // Some lack it: missing values have their place in the order too.
   ...(i % 97 === 0 ? {} : { n: (i * 7919) % SIZE }),
@@ -117,6 +117,19 @@ const lists: readonly (readonly [what: string, filter: Filter, sort: readonly So
   ...laterPages('descending, among missing values', by([fields.n, -1], [fields._id, -1]), [
     null,
     'id-010000',
+  ]),
+  // No other document has the same value.
+  ...laterPages('by a unique field', by([fields.email, 1], [fields._id, 1]), [
+    'u5@example.com',
+    'id-000005',
+  ]).slice(1),
+  ...laterPages('by a unique field, descending', by([fields.email, -1], [fields._id, -1]), [
+    'u5@example.com',
+    'id-000005',
+  ]).slice(1),
+  ...laterPages('by a unique field, among missing values', by([fields.email, 1], [fields._id, 1]), [
+    null,
+    'id-000005',
   ]),
   ...laterPages('by two fields', by([fields.group, 1], [fields.n, 1], [fields._id, 1]), [
     50,
@@ -187,7 +200,15 @@ describe('SQLite', () => {
   const choose = (filter: Filter, sort: readonly SortKey[], limit: number | null = 21): ReadPath =>
     choosePath(indexes, { filter, sort, limit }, countUpTo)
 
-  test.each(lists)('%s uses an index and sorts nothing', (_, filter, sort) => {
+  const lacking: Filter = { kind: 'not', filter: { kind: 'present', field: fields.email } }
+
+  test.each([
+    ...lists,
+    ['what lacks a unique field', lacking, by([fields._id, 1])] as const,
+    ...laterPages('of what lacks a unique field', by([fields._id, -1]), ['id-010000']).map(
+      ([what, range, sort]) => [what, and([lacking, range]), sort] as const,
+    ),
+  ])('%s uses an index and sorts nothing', (_, filter, sort) => {
     const path = choose(filter, sort)
     expect(path).toMatchObject({ rest: [], isOrdered: true })
     const plan = planOf(pageStatement('things', path, { skip: 0, limit: 21, cap: 1024 }))
@@ -196,7 +217,9 @@ describe('SQLite', () => {
     // An order alone is walked; what is fixed or bounded is sought.
     if (filter !== everything) expect(plan).toMatch(/^SEARCH /)
     const ids = planOf(idsStatement('things', path, { skip: 0, limit: 21 }))
-    expect(ids).toMatch(/^\w+ c_things USING COVERING INDEX/)
+    // A unique index has the `_id` only of what lacks its fields.
+    const isHeld = path.binds === undefined || path.bounds.some(({ kind }) => kind === 'not')
+    expect(ids).toMatch(isHeld ? /^\w+ c_things USING COVERING INDEX/ : /^\w+ c_things USING INDEX/)
     expect(ids).not.toMatch(/TEMP B-TREE/)
   })
 

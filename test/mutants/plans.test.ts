@@ -3,6 +3,8 @@ import type * as MemoryAdapter from '../../src/adapters/memory/memory-adapter.js
 import type * as Candidates from '../../src/adapters/memory/plan/candidates.js'
 import type * as ReadPaths from '../../src/adapters/sqlite/read/read-path.js'
 import type * as SqliteAdapter from '../../src/adapters/sqlite/sqlite-adapter.js'
+import type * as SqliteDialect from '../../src/adapters/sqlite/sqlite-dialect.js'
+import { conditionsOf, type Filter } from '../../src/filter/filter.js'
 import type { StorageAdapter } from '../../src/index.js'
 import { checkRanges } from '../support/range-laws.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
@@ -14,6 +16,7 @@ import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
 const CANDIDATES = '../../src/adapters/memory/plan/candidates.js'
 const READ_PATH = '../../src/adapters/sqlite/read/read-path.js'
+const SQLITE_DIALECT = '../../src/adapters/sqlite/sqlite-dialect.js'
 
 const breakCandidates =
   (break_: (real: typeof Candidates) => Partial<typeof Candidates>) =>
@@ -34,6 +37,10 @@ const breakPath =
     }
     return { ...real, decide }
   }
+
+const isOfId = (filter: Filter): boolean =>
+  conditionsOf(filter).every((one) => 'field' in one && one.field.path === '_id')
+const isOfOther = (filter: Filter): boolean => !isOfId(filter)
 
 const mutants: { readonly [storage: string]: readonly Mutant[] } = {
   memory: [
@@ -72,6 +79,22 @@ const mutants: { readonly [storage: string]: readonly Mutant[] } = {
       breakPath(({ ranges }) =>
         ranges ? { rest: [], ranges: ranges.map((range) => ({ ...range, rest: [] })) } : {},
       ),
+    ],
+    [
+      'a unique index bounds the `_id` of documents that have its fields',
+      READ_PATH,
+      breakPath(({ binds, bounds, rest, ranges }) =>
+        binds && !ranges ? { bounds: [...bounds, ...rest.filter(isOfId)], rest: rest.filter(isOfOther) } : {},
+      ),
+    ],
+    [
+      'a unique index has what lacks its fields in no order',
+      SQLITE_DIALECT,
+      async (original) => {
+        const real = (await original()) as typeof SqliteDialect
+        const idOfLacking = (): string => "''"
+        return { ...real, idOfLacking, sqliteDialect: { ...real.sqliteDialect, idOfLacking } }
+      },
     ],
   ],
 }

@@ -13,20 +13,26 @@ import fc from './fast-check.js'
  */
 
 const field = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })
-const [team, state, n, at, note] = [
+const [team, state, n, at, note, code, serial] = [
   field('team'),
   field('state'),
   field('n', 'integer'),
   field('at', 'timestamp'),
   field('note'),
+  field('code'),
+  field('serial', 'integer'),
 ]
 
-const plan = {
+/** The plan of the collection. */
+export const RANGED = {
   name: 'things',
-  indexes: [[team, n], [state, n], [team, state, n], [n], [at], [state], [team, at]].map((fields) => ({
-    fields,
-    unique: false,
-  })),
+  indexes: [
+    ...[[team, n], [state, n], [team, state, n], [n], [at], [state], [team, at]].map((fields) => ({
+      fields,
+      unique: false,
+    })),
+    ...[[code], [team, serial]].map((fields) => ({ fields, unique: true })),
+  ],
 }
 
 const SIZE = 1500
@@ -43,6 +49,8 @@ const documents: readonly StoredDocument[] = Array.from({ length: SIZE }, (_, i)
   ...(i % 7 === 0 ? {} : { n: (i * 31) % 60 }),
   at: timeOf((i * 104_729) % 500),
   note: `note ${i % 5}`,
+  ...(i % 5 < 2 ? {} : { code: `c${(i * 7) % SIZE}` }),
+  ...(i % 3 === 0 ? {} : { serial: i }),
 }))
 
 const eq = (ref: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field: ref, value })
@@ -61,23 +69,33 @@ const leaf: fc.Arbitrary<Filter> = fc.oneof(
   { weight: 1, arbitrary: someOf(n, [1, 2, 3, 31, 59]) },
   { weight: 1, arbitrary: bound(at, fc.nat(500).map(timeOf)) },
   { weight: 1, arbitrary: someOf(note, ['note 0', 'note 3']) },
+  { weight: 1, arbitrary: someOf(code, ['c7', 'c14', 'c21', 'c700', 'none']) },
+  { weight: 1, arbitrary: bound(code, fc.constantFrom('c2', 'c700')) },
+  { weight: 1, arbitrary: someOf(serial, [1, 2, 4, 700]) },
+  { weight: 1, arbitrary: bound(ID, fc.constantFrom('id-0007', 'id-0700', 'id-1400')) },
   {
     weight: 1,
     arbitrary: fc.constantFrom(
       not(eq(team, 'a')),
       not(eq(note, 'note 1')),
       { kind: 'present', field: n } as Filter,
-      not({ kind: 'present', field: team }),
+      ...[team, code, serial].map((one) => not({ kind: 'present', field: one })),
       { kind: 'match', field: team, pattern: parsePattern('^b', { ignoreCase: false }) } as Filter,
     ),
   },
+)
+/** What has a unique value, or lacks it, behind an `_id`. */
+const behind = fc.tuple(
+  fc.oneof(someOf(code, ['c7', 'c14', 'c21', 'c700']), fc.constant(not({ kind: 'present', field: code }))),
+  bound(ID, fc.constantFrom('id-0007', 'id-0700', 'id-1400')),
 )
 const alternative = fc.oneof(leaf, fc.tuple(leaf, leaf).map(and))
 const filter = fc
   .array(
     fc.oneof(
-      { weight: 2, arbitrary: leaf },
-      { weight: 2, arbitrary: fc.array(alternative, { minLength: 2, maxLength: 3 }).map(or) },
+      { weight: 4, arbitrary: leaf },
+      { weight: 1, arbitrary: behind.map(and) },
+      { weight: 4, arbitrary: fc.array(alternative, { minLength: 2, maxLength: 3 }).map(or) },
     ),
     { minLength: 1, maxLength: 3 },
   )
@@ -86,7 +104,20 @@ const filter = fc
 const key = (ref: FieldRef, descending: boolean) => ({ field: ref, descending })
 const sort = fc
   .tuple(
-    fc.constantFrom([], [n], [n], [team, n], [state, n], [at], [at], [team], [n, at]),
+    fc.constantFrom(
+      [],
+      [n],
+      [n],
+      [team, n],
+      [state, n],
+      [at],
+      [at],
+      [team],
+      [n, at],
+      [code],
+      [serial],
+      [team, serial],
+    ),
     fc.boolean(),
     fc.boolean(),
   )
@@ -120,7 +151,7 @@ function answer({ filter, sort, skip, limit }: ListQuery): {
 
 /** Asks a storage so many reads, and throws at the first answer that is not that of a plain array. */
 export async function checkRanges(adapter: StorageAdapter, runs: number): Promise<void> {
-  await adapter.open([plan])
+  await adapter.open([RANGED])
   for (let i = 0; i < SIZE; i += 500) {
     const steps = documents.slice(i, i + 500).map((insert) => ({ in: 'things', insert }))
     const { ok } = await adapter.write(steps, {})

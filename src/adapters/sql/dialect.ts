@@ -84,6 +84,12 @@ export interface SqlDialect {
     readonly fields: number
     readonly digest: (value: string) => string
   } | null
+  /**
+   * The last key of a unique index that reads use too: the `_id` of a document that lacks one of the fields, and one text for
+   * all others, whose values differ. So the index has the order of the fields and `_id`. Absent where reads have an index of
+   * their own beside it.
+   */
+  readonly idOfLacking?: (fields: readonly FieldRef[]) => string
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 

@@ -15,6 +15,11 @@ export interface Structure {
   readonly fields: readonly FieldRef[]
   /** The fields that a unique index covers. */
   readonly unique: readonly FieldRef[] | null
+  /**
+   * For a unique index that reads use too: the unique index and the index for reads that earlier versions made. Where both
+   * are present, they stay in use, and this one is not created.
+   */
+  readonly former?: readonly [unique: string, forReads: string]
   /** The statement that creates it. */
   readonly sql: string
 }
@@ -36,13 +41,7 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
       unique: null,
       sql: `CREATE TABLE ${dialect.table(collection)} (_id ${id}, document ${dialect.columns.document} NOT NULL)`,
     }
-    return [
-      table,
-      ...indexes.flatMap(({ fields, unique }) => [
-        ...(unique ? [createIndex(collection, fields, true, dialect)] : []),
-        createIndex(collection, fields, false, dialect),
-      ]),
-    ]
+    return [table, ...indexesOf(collection, indexes, dialect)]
   })
   const logged = plans.filter(({ log }) => log)
   const log = [...dialect.log.map(createLog), ...logged.map(({ name }) => beginLogging(name, dialect))]
@@ -51,9 +50,27 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
   return [...new Map(all.map((structure) => [structure.name, structure])).values()]
 }
 
+/** The indexes of a collection. Where a unique one serves reads, there is no other over the same fields. */
+function indexesOf(
+  collection: string,
+  indexes: readonly IndexPlan[],
+  dialect: SqlDialect,
+): readonly Structure[] {
+  const structures = indexes.flatMap(({ fields, unique }) => [
+    ...(unique ? [createIndex(collection, fields, true, dialect)] : []),
+    createIndex(collection, fields, false, dialect),
+  ])
+  const served = new Set(structures.flatMap(({ former }) => former ?? []))
+  return structures.filter(({ name }) => !served.has(name))
+}
+
+/** Whether the indexes of an earlier version take the place of a structure. */
+export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
+  former !== undefined && !present.has(name) && former.every((one) => present.has(one))
+
 /** Those of the wanted structures that are not present. */
 export const lacking = (wanted: readonly Structure[], present: ReadonlySet<unknown>): readonly Structure[] =>
-  wanted.filter(({ name }) => !present.has(name))
+  wanted.filter((one) => !present.has(one.name) && !isServedByFormer(one, present))
 
 /** Whether a structure is a table, or belongs to one that is missing too. */
 export const isOfNewTable = (missing: readonly Structure[]): ((structure: Structure) => boolean) => {
@@ -102,18 +119,21 @@ function createIndex(
   isUnique: boolean,
   dialect: SqlDialect,
 ): Structure {
+  const id = isUnique ? dialect.idOfLacking?.(fields) : '_id'
   const name = isUnique
-    ? nameOf('unique', collection, fields, digestOf(fields, dialect)?.('?'))
+    ? nameOf('unique', collection, fields, id ?? digestOf(fields, dialect)?.('?'))
     : nameOf('index', collection, fields)
   const keys = isUnique
-    ? fields.map((field) => uniqueKey(field, fields, dialect))
+    ? [...fields.map((field) => uniqueKey(field, fields, dialect)), ...(id === undefined ? [] : [id])]
     : [...cutEntry(fields, dialect).map((field) => dialect.order(field, false)), '_id']
   const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX'
+  const former = [nameOf('unique', collection, fields), nameOf('index', collection, fields)] as const
   return {
     name,
     collection,
     fields,
     unique: isUnique ? fields : null,
+    ...(isUnique && id !== undefined ? { former } : {}),
     sql: `CREATE ${kind} ${quoteName(name)} ON ${dialect.table(collection)} (${keys.join(', ')})`,
   }
 }

@@ -14,15 +14,18 @@ const TABLE = sqliteDialect.structures.table
 
 /**
  * Creates the missing tables and indexes of the plans, and ends the logs that they do not want, all or none. Checks first,
- * without a lock.
+ * without a lock. Returns the names of all structures that are there.
  */
-export function createMissing(connection: Connection, plans: readonly CollectionPlan[]): void {
+export function createMissing(
+  connection: Connection,
+  plans: readonly CollectionPlan[],
+): ReadonlySet<unknown> {
   const wanted = structuresOf(plans, sqliteDialect)
   const recorded = readRecorded(connection)
   warnOfLeft(wanted, recorded)
   const present = namesOf(recorded)
   const isWhole = lacking(wanted, present).length === 0 && renamed(connection, plans).length === 0
-  if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return
+  if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return present
   connection.execute('BEGIN IMMEDIATE')
   try {
     connection.execute(
@@ -34,6 +37,7 @@ export function createMissing(connection: Connection, plans: readonly Collection
     const missing = lacking(wanted, present)
     runAtOnce((slice) => drive(connection, createStructures(sqliteEngine, missing), slice))
     connection.execute('COMMIT')
+    return new Set([...present, ...missing.map(({ name }) => name)])
   } catch (thrown) {
     if (connection.isInTransaction) connection.execute('ROLLBACK')
     throw thrown

@@ -209,11 +209,11 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     abandon,
     async create(plans) {
       await queue.drain()
-      await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
+      const present = await whileBusy(() => createMissing(writer, logPlans.joined(plans)))
       logPlans.add(plans)
       counts.forgetAll()
       for (const plan of plans) {
-        const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan)]
+        const known = [...(indexes.get(plan.name) ?? []), ...readIndexesOf(plan, present)]
         indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
         finders.set(plan.name, finderOf(plan.name))
       }

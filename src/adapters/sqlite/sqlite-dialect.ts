@@ -43,6 +43,10 @@ function insideElement(type: ValueType, path: string): string {
   return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
 }
 
+/** The last key of a unique index. */
+export const idOfLacking = (fields: readonly FieldRef[]): string =>
+  `CASE WHEN ${fields.map((field) => `${valueAt(field)} IS NULL`).join(' OR ')} THEN _id ELSE '' END`
+
 const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
 
 const valueAt = ({ path, type }: FieldRef): string =>
@@ -105,7 +109,19 @@ export const sqliteDialect: SqlDialect = {
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   entries: null,
+  idOfLacking,
   // SQLite plans a statement again for each value of a parameter that is a limit by itself.
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
+}
+
+/** The dialect for an index in which the `_id` is another expression. */
+export function writeIdAs(id: string): SqlDialect {
+  const value = (field: FieldRef): string => (field.path === '_id' ? id : valueAt(field))
+  return {
+    ...sqliteDialect,
+    value,
+    hasValue: (field, type) => `${value(field)} >= ${LOWEST[type]}`,
+    order: (field, descending) => `${value(field)} ${descending ? 'DESC' : 'ASC'}`,
+  }
 }

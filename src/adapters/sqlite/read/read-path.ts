@@ -2,7 +2,7 @@ import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/fi
 import { isOn, isRange, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import { joinEqualities } from '../../../filter/join-equalities.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
-import { structuresOf } from '../../sql/structures.js'
+import { isIndex, isServedByFormer, structuresOf } from '../../sql/structures.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import { tableNameOf } from '../table-names.js'
 
@@ -12,22 +12,25 @@ export interface ReadIndex {
   /** Its fields, and `_id`. */
   readonly columns: readonly FieldRef[]
   readonly isUnique: boolean
+  /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
+  readonly binds?: readonly FieldRef[]
 }
 
-/** The indexes of a collection: that of `_id`, and those of its plan. */
-export function readIndexesOf(plan: CollectionPlan): readonly ReadIndex[] {
-  const structures = structuresOf([plan], sqliteDialect).filter(({ fields }) => fields.length > 0)
-  const uniques = new Set(structures.flatMap(({ unique }) => (unique ? [JSON.stringify(unique)] : [])))
+/** The indexes of a collection: that of `_id`, and those of its plan, or of earlier versions that are `present`. */
+export function readIndexesOf(
+  plan: CollectionPlan,
+  present: ReadonlySet<unknown> = new Set(),
+): readonly ReadIndex[] {
+  const structures = structuresOf([plan], sqliteDialect).filter(isIndex)
   return [
     // The name that SQLite gives the index of a primary key.
     { name: `sqlite_autoindex_${tableNameOf(plan.name)}_1`, columns: [ID], isUnique: true },
-    ...structures
-      .filter(({ unique }) => !unique)
-      .map(({ name, fields }) => ({
-        name,
-        columns: [...fields, ID],
-        isUnique: uniques.has(JSON.stringify(fields)),
-      })),
+    ...structures.map((structure) => {
+      const { name, fields, unique, former } = structure
+      const index = { name, columns: [...fields, ID], isUnique: unique !== null }
+      if (former && isServedByFormer(structure, present)) return { ...index, name: former[1] }
+      return unique ? { ...index, binds: unique } : index
+    }),
   ]
 }
 
@@ -37,6 +40,8 @@ export interface ReadPath {
   readonly index: string | null
   /** The columns of the index. */
   readonly columns: readonly FieldRef[]
+  /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
+  readonly binds?: readonly FieldRef[]
   /** The conditions that bound the range of the index. */
   readonly bounds: readonly Filter[]
   /** The other conditions, which are checked for each document. */
@@ -170,13 +175,24 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
   return a.isOrdered && !b.isOrdered
 }
 
+/** How an index serves a read. Of documents that have all its fields, a unique one cannot bound the `_id`. */
+function useOf({ columns, binds }: ReadIndex, conditions: readonly Filter[], sort: readonly SortKey[]) {
+  const use = useIndex(columns, conditions, sort)
+  if (!binds || use.fixing.length < binds.length || use.fixing.some(isMissing)) return use
+  return { ...use, fixing: use.fixing.slice(0, binds.length), lower: undefined, upper: undefined }
+}
+
+/** Whether a condition that fixes a field is met where it is missing. */
+const isMissing = ({ kind }: Filter): boolean => kind === 'not'
+
 /** The range of an index that the conditions leave, or only its order. */
 function findPath(
-  { name, columns, isUnique }: ReadIndex,
+  index: ReadIndex,
   conditions: readonly Filter[],
   sort: readonly SortKey[],
 ): ReadPath | undefined {
-  const { fixing, lower, upper, order } = useIndex(columns, conditions, sort)
+  const { name, columns, isUnique, binds } = index
+  const { fixing, lower, upper, order } = useOf(index, conditions, sort)
   const bounds = [...fixing, lower, upper].filter((bound) => bound !== undefined)
   if (bounds.length === 0 && !order?.length) return undefined
   const fixed = fixing.length
@@ -185,6 +201,7 @@ function findPath(
   return {
     index: name,
     columns,
+    ...(binds ? { binds } : {}),
     bounds,
     rest: conditions.filter((condition) => !bounds.includes(condition)),
     order: most === 1 ? [] : (order ?? []),
@@ -209,11 +226,12 @@ const keysOf = (conditions: readonly Filter[], sort: readonly SortKey[]): readon
 
 /** The ranges of an index, one for each value of its lists, each in an order; none where that are too many. */
 function splitLists(
-  { name, columns }: ReadIndex,
+  index: ReadIndex,
   conditions: readonly Filter[],
   keys: readonly SortKey[],
 ): readonly ReadPath[] {
-  const { fixing, lower, upper, rangeOrder } = useIndex(columns, conditions, keys)
+  const { name, columns, binds } = index
+  const { fixing, lower, upper, rangeOrder } = useOf(index, conditions, keys)
   // A key that a list fixes has another value in each range.
   if (fixing.length === 0 || rangeOrder?.length !== keys.length) return []
   const lists = fixing.map((fix) => (fix.kind === 'or' ? fix.filters : [fix]))
@@ -231,6 +249,7 @@ function splitLists(
       ...NO_INDEX,
       index: name,
       columns,
+      ...(binds ? { binds } : {}),
       bounds: [...values, lower, upper].filter((bound) => bound !== undefined),
       rest,
       order: keys,
@@ -250,7 +269,7 @@ const mergeLists = (
     const ranges = splitLists(index, conditions, keys)
     const [first] = ranges
     if (!first || ranges.length < 2) return []
-    return { ...first, bounds: useIndex(index.columns, conditions, keys).fixing, ranges }
+    return { ...first, bounds: useOf(index, conditions, keys).fixing, ranges }
   })
 }
 

@@ -1,18 +1,18 @@
-import { and, type FieldRef, type Filter } from '../../../filter/filter.js'
+import { and, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
 import { isOn } from '../../../filter/index-order.js'
 import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
 import { compileCondition } from '../../sql/compile-condition.js'
-import { type Bind, quoteName, type Statement, type Value } from '../../sql/dialect.js'
+import { type Bind, quoteName, type SqlDialect, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
-import { sqliteDialect } from '../sqlite-dialect.js'
+import { idOfLacking, sqliteDialect, writeIdAs } from '../sqlite-dialect.js'
 import type { ReadPath } from './read-path.js'
 
 /** The text of a statement. Values must be bound in the order of their placeholders. */
-type Text = (bind: Bind, where: (filters: readonly Filter[]) => string) => string
+type Text = (bind: Bind, where: (filters: readonly Filter[], dialect?: SqlDialect) => string) => string
 
 const write = (text: Text): Statement =>
   writeStatement(sqliteDialect, (bind) =>
-    text(bind, (filters) => compileCondition(and(filters), sqliteDialect, bind).sql),
+    text(bind, (filters, dialect = sqliteDialect) => compileCondition(and(filters), dialect, bind).sql),
   )
 
 /** Writes a statement; where the path keeps texts, once for all values. */
@@ -52,10 +52,34 @@ const rangesOf = (path: ReadPath): readonly ReadPath[] => path.ranges ?? [path]
 const boundsOf = (path: ReadPath): readonly Filter[] => rangesOf(path).flatMap(({ bounds }) => bounds)
 
 interface Selection {
-  column(range: ReadPath): string
-  /** The column, where it is that of a field. */
-  readonly selected?: string
+  /** The column, or that of a field. */
+  readonly column: ((range: ReadPath) => string) | FieldRef
   readonly join?: string
+}
+
+/** How a range of an index is written. */
+interface RangeText {
+  /** Of its bounds and keys. */
+  readonly dialect: SqlDialect
+  /** Of a field that is selected. */
+  readonly selecting: SqlDialect
+  /** A further bound, which leaves one row. */
+  readonly bound: string
+}
+
+/**
+ * A unique index has the order of its fields and its last key, which is the `_id` where a field is missing. A merge compares
+ * with rows of other ranges, so it needs the `_id` itself; where all fields have a value, there is one row, and else SQLite
+ * sorts those that are equal in the fields, which are some that lack a field.
+ */
+function textOf({ binds, bounds, fixed }: ReadPath, isMerged: boolean): RangeText {
+  const plain = { dialect: sqliteDialect, selecting: sqliteDialect, bound: '' }
+  if (!binds) return plain
+  const id = idOfLacking(binds)
+  const dialect = writeIdAs(id)
+  if (bounds.some(({ kind }) => kind === 'not')) return { ...plain, dialect, selecting: dialect }
+  if (!isMerged) return { ...plain, dialect }
+  return { ...plain, bound: fixed < binds.length ? '' : ` AND ${id} = ''` }
 }
 
 /**
@@ -65,22 +89,27 @@ interface Selection {
 function select(
   collection: string,
   path: ReadPath,
-  where: (filters: readonly Filter[]) => string,
-  { column, selected, join = 'UNION ALL' }: Selection,
+  where: (filters: readonly Filter[], dialect?: SqlDialect) => string,
+  { column, join = 'UNION ALL' }: Selection,
 ): string {
   const { order, ranges } = path
-  const rowsOf = (range: ReadPath, keys: readonly string[]): string =>
-    `SELECT ${[column(range), ...keys].join(', ')} ${fromOf(collection, range)} WHERE ${where(range.bounds)}`
+  const rowsOf = (range: ReadPath, keys: readonly FieldRef[]): string => {
+    const { dialect, selecting, bound } = textOf(range, ranges !== undefined && order.length > 0)
+    const first = typeof column === 'function' ? column(range) : selecting.value(column)
+    const columns = [first, ...keys.map(selecting.value)].join(', ')
+    return `SELECT ${columns} ${fromOf(collection, range)} WHERE ${where(range.bounds, dialect)}${bound}`
+  }
   if (!ranges) {
-    const keys = order.map(({ field, descending }) => sqliteDialect.order(field, descending))
+    const { dialect } = textOf(path, false)
+    const keys = order.map(({ field, descending }) => dialect.order(field, descending))
     return `${rowsOf(path, [])}${keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`}`
   }
-  const keys = order.map(({ field }) => sqliteDialect.value(field))
   // A column that is a key itself is not there twice: SQLite would sort by it again.
-  const further = keys.filter((key) => key !== selected)
+  const isColumn = (field: FieldRef): boolean => typeof column === 'object' && isOn(field, column)
+  const further = order.flatMap(({ field }) => (isColumn(field) ? [] : [field]))
   const rows = ranges.map((range) => rowsOf(range, further))
-  const places = order.map(({ descending }, i) => {
-    const place = further.indexOf(keys[i] ?? '') + 2
+  const places = order.map(({ field, descending }) => {
+    const place = isColumn(field) ? 1 : further.indexOf(field) + 2
     return `${place}${descending ? ' DESC' : ''}`
   })
   return `${rows.join(` ${join} `)}${places.length === 0 ? '' : ` ORDER BY ${places.join(', ')}`}`
@@ -108,7 +137,10 @@ export interface Literal {
 }
 
 /** Whether the index of a range has all fields of conditions. */
-export function isCovered(range: Pick<ReadPath, 'columns'>, conditions: readonly Filter[]): boolean {
+export function isCovered(
+  range: Pick<ReadPath, 'columns' | 'binds'>,
+  conditions: readonly Filter[],
+): boolean {
   return conditions.every((one): boolean => {
     switch (one.kind) {
       case 'and':
@@ -117,7 +149,7 @@ export function isCovered(range: Pick<ReadPath, 'columns'>, conditions: readonly
       case 'not':
         return isCovered(range, [one.filter])
       default:
-        return range.columns.some((column) => isOn(one.field, column))
+        return (range.binds ?? range.columns).some((column) => isOn(one.field, column))
     }
   })
 }
@@ -177,7 +209,7 @@ export const idsStatement = (
   { skip, limit }: { readonly skip: number; readonly limit: number },
 ): Statement =>
   writeOnce(path, 'ids', [...valuesOf(boundsOf(path)), limit, skip], (bind, where) => {
-    const rows = select(collection, path, where, { column: () => '_id', selected: '_id', join: joinOf(path) })
+    const rows = select(collection, path, where, { column: ID, join: joinOf(path) })
     return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
 

@@ -1,8 +1,7 @@
 import { canHold } from './compare.js'
-import { and, conditionsOf, type FieldRef, type Filter, ID, isNothing, or } from './filter.js'
-import { type Equalities, joinEqualities } from './join-equalities.js'
+import { conditionsOf, type FieldRef, type Filter, ID } from './filter.js'
+import { groupEqualities } from './join-equalities.js'
 import type { OrderKey } from './order.js'
-import { simplify } from './simplify.js'
 
 /** How an index, sorted by its columns, serves a read. */
 export interface IndexUse {
@@ -42,8 +41,7 @@ export function useIndex(
   const [next] = given
   const find = (kinds: readonly Filter['kind'][]): Filter | undefined =>
     conditions.find((condition) => next && kinds.includes(condition.kind) && bounds(condition, next))
-  // A field with one value does not affect the order.
-  const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
+  const keys = keysOf(conditions, sort)
   const provide = (keys: readonly OrderKey[]): readonly OrderKey[] | undefined =>
     keys.every(({ field, descending }, i) => {
       const column = given[i]
@@ -70,14 +68,48 @@ export const MAX_RANGES = 64
  * `most`. No document is in two of them.
  */
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
-  const count = use.fixing.reduce((total, fix) => total * (fix.kind === 'or' ? fix.filters.length : 1), 1)
-  if (count > most) return undefined
-  const fixings = use.fixing.reduce<readonly (readonly Filter[])[]>(
-    (known, fix) =>
-      known.flatMap((prefix) => (fix.kind === 'or' ? fix.filters : [fix]).map((one) => [...prefix, one])),
+  const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
+  if (lists.reduce((total, { length }) => total * length, 1) > most) return undefined
+  const fixings = lists.reduce<readonly (readonly Filter[])[]>(
+    (known, list) => known.flatMap((prefix) => list.map((one) => [...prefix, one])),
     [[]],
   )
   return fixings.map((fixing) => ({ ...use, fixing, order: use.rangeOrder }))
+}
+
+/** Equalities on one field, each value once. */
+const distinctOf = (filters: readonly Filter[]): readonly Filter[] => [
+  ...new Map(filters.map((one) => ['value' in one && one.value, one])).values(),
+]
+
+/** The keys that decide an order where conditions hold: a field with one value does not. */
+export const keysOf = (conditions: readonly Filter[], sort: readonly OrderKey[]): readonly OrderKey[] =>
+  sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
+
+/**
+ * Whether a range of an index is in the order of keys. A column with one value may be a key, and is passed over where it is
+ * none; one with a list of values has to be a key.
+ */
+export function isInOrder(
+  columns: readonly FieldRef[],
+  fixing: readonly Filter[],
+  keys: readonly OrderKey[],
+): boolean {
+  let place = 0
+  return keys.every(({ field, descending }) => {
+    const next = columns.findIndex(
+      (column, i) => i >= place && (isOn(field, column) || (fixing[i]?.kind ?? 'or') === 'or'),
+    )
+    const column = columns[next]
+    place = next + 1
+    return column && isOn(field, column) && fixing[next]?.kind !== 'not' && descending === keys[0]?.descending
+  })
+}
+
+/** The whole filter for one alternative of a condition, and what of it is the alternative's own. */
+export interface Alternative {
+  readonly all: readonly Filter[]
+  readonly own: readonly Filter[]
 }
 
 /**
@@ -87,24 +119,22 @@ export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse
  * @example
  * ```ts
  * // due > 5 and (state = 'public' or team = 'a' or team = 'b')
- * splitAlternatives(filter) // [[due > 5 and state = 'public', due > 5 and (team = 'a' or team = 'b')]]
+ * splitAlternatives(conditions) // all: [[due > 5, state = 'public'], [due > 5, team = 'a' or team = 'b']]
  * ```
  */
-export const splitAlternatives = (filter: Filter): readonly (readonly Filter[])[] => {
-  const conditions = conditionsOf(filter)
-  return conditions.flatMap((condition) => {
+export const splitAlternatives = (conditions: readonly Filter[]): readonly (readonly Alternative[])[] =>
+  conditions.flatMap((condition) => {
     if (condition.kind !== 'or') return []
-    const parts = joinEqualities(condition.filters)
+    const parts = groupEqualities(condition.filters)
     if (parts.length < 2 || parts.length > MAX_RANGES) return []
-    // Each alternative has the place of all: what a rule asks stays before what a query asks.
-    const replace = (part: Filter): Filter =>
-      simplify(and(conditions.map((other) => (other === condition ? part : other))))
-    return [parts.map((part) => replace(toFilter(part))).filter((filter) => !isNothing(filter))]
+    return [
+      parts.map((part) => {
+        const own = conditionsOf(part)
+        // Each alternative has the place of all: what a rule asks stays before what a query asks.
+        return { own, all: conditions.flatMap((other) => (other === condition ? own : other)) }
+      }),
+    ]
   })
-}
-
-const toFilter = (part: Filter | Equalities): Filter =>
-  part.kind === 'one of' ? or(part.values.map((value) => ({ kind: 'eq', field: part.field, value }))) : part
 
 interface Indexed {
   readonly fields: readonly FieldRef[]
@@ -113,20 +143,28 @@ interface Indexed {
 /** Whether indexes provide an order, also behind fields that the filter fixes, by a merge of at most `MAX_RANGES` ranges. */
 export function isOrderIndexed(some: readonly Indexed[], filter: Filter, sort: readonly OrderKey[]): boolean {
   const indexes = [{ fields: [] }, ...some]
-  const count = (part: Filter): number =>
-    Math.min(...indexes.map(({ fields }) => countRanges([...fields, ID], part, sort)))
-  return [[filter], ...splitAlternatives(filter)].some(
-    (parts) => parts.reduce((total, part) => total + count(part), 0) <= MAX_RANGES,
+  // PostgreSQL sorts behind a missing value, so only equalities count.
+  const equal = (conditions: readonly Filter[]): readonly Filter[] =>
+    conditions.filter(({ kind }) => kind === 'eq' || kind === 'or')
+  const conditions = equal(conditionsOf(filter))
+  const keys = keysOf(conditions, sort)
+  const count = (part: readonly Filter[]): number =>
+    Math.min(...indexes.map(({ fields }) => countRanges([...fields, ID], equal(part), keys)))
+  return [[{ all: conditions }], ...splitAlternatives(conditions)].some(
+    (parts) => parts.reduce((total, { all }) => total + count(all), 0) <= MAX_RANGES,
   )
 }
 
 /** The ranges of an index that have all matches in order. */
-function countRanges(columns: readonly FieldRef[], filter: Filter, sort: readonly OrderKey[]): number {
-  // PostgreSQL sorts behind a missing value, so only equalities count.
-  const equalities = conditionsOf(filter).filter(({ kind }) => kind === 'eq' || kind === 'or')
-  const use = useIndex(columns, equalities, sort)
-  const ranges = use.rangeOrder && splitRanges(use)
-  return use.order ? 1 : (ranges?.length ?? Number.POSITIVE_INFINITY)
+function countRanges(
+  columns: readonly FieldRef[],
+  conditions: readonly Filter[],
+  keys: readonly OrderKey[],
+): number {
+  if (keys.length === 0) return 1
+  const ranges = splitRanges(useIndex(columns, conditions, keys))
+  const [first] = ranges ?? []
+  return ranges && first && isInOrder(columns, first.fixing, keys) ? ranges.length : Number.POSITIVE_INFINITY
 }
 
 /** Whether the matches of a condition are adjacent in an index whose next column this is. */

@@ -1,4 +1,4 @@
-import type { FieldRef, Filter, Scalar } from './filter.js'
+import { type FieldRef, type Filter, or, type Scalar } from './filter.js'
 
 /** Equalities on one field, any of which may hold. */
 export interface Equalities {
@@ -6,6 +6,8 @@ export interface Equalities {
   readonly field: FieldRef
   readonly values: readonly Scalar[]
 }
+
+type Equality = Extract<Filter, { readonly value: Scalar }>
 
 type Joined = readonly (Filter | Equalities)[]
 
@@ -23,7 +25,25 @@ export function joinEqualities(filters: readonly Filter[]): Joined {
 }
 
 function join(filters: readonly Filter[]): Joined {
-  const byField = new Map<string, { readonly field: FieldRef; readonly values: Scalar[] }>()
+  const { lists, others } = gather(filters)
+  const joined = lists.map((list): Filter | Equalities => {
+    const [first] = list
+    return first && list.length > 1
+      ? { kind: 'one of', field: first.field, values: list.map(({ value }) => value) }
+      : or(list)
+  })
+  return [...joined, ...others]
+}
+
+/** The alternatives of an `or`, where the equalities on one field are one. */
+export function groupEqualities(filters: readonly Filter[]): readonly Filter[] {
+  const { lists, others } = gather(filters)
+  return [...lists.map(or), ...others]
+}
+
+/** The equalities on each field, and what is none. */
+function gather(filters: readonly Filter[]) {
+  const byField = new Map<string, Equality[]>()
   const others: Filter[] = []
   for (const filter of filters) {
     if (filter.kind !== 'eq') {
@@ -33,14 +53,8 @@ function join(filters: readonly Filter[]): Joined {
     const { path, type, each, inside = '' } = filter.field
     const key = `${path} ${type} ${each} ${inside}`
     const known = byField.get(key)
-    if (known) known.values.push(filter.value)
-    else byField.set(key, { field: filter.field, values: [filter.value] })
+    if (known) known.push(filter)
+    else byField.set(key, [filter])
   }
-  const lists = [...byField.values()].map(({ field, values }): Filter | Equalities => {
-    const [only] = values
-    return values.length === 1 && only !== undefined
-      ? { kind: 'eq', field, value: only }
-      : { kind: 'one of', field, values }
-  })
-  return [...lists, ...others]
+  return { lists: [...byField.values()], others }
 }

@@ -19,7 +19,7 @@ import {
   nothing,
   or,
 } from './filter.js'
-import { joinEqualities } from './join-equalities.js'
+import { groupEqualities } from './join-equalities.js'
 
 /**
  * Simplifies a filter: the result matches the same documents (`matches`). Equalities, lists and bounds on one field become one
@@ -150,12 +150,7 @@ const ALTERNATIVES = new WeakMap<readonly Filter[], readonly Filter[]>()
 function alternativesOf(filters: readonly Filter[]): readonly Filter[] {
   const known = ALTERNATIVES.get(filters)
   if (known) return known
-  const parts = joinEqualities(filters).map(
-    (group): Filter =>
-      group.kind === 'one of'
-        ? or(group.values.map((value) => ({ kind: 'eq', field: group.field, value })))
-        : group,
-  )
+  const parts = groupEqualities(filters)
   if (Object.isFrozen(filters)) ALTERNATIVES.set(filters, freezeDeep(parts))
   return parts
 }

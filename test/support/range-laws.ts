@@ -110,6 +110,8 @@ const sort = fc
       [n],
       [team, n],
       [state, n],
+      [team, state, n],
+      [n, team],
       [at],
       [at],
       [team],

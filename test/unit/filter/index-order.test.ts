@@ -42,6 +42,11 @@ const indexed: readonly Case[] = [
   ['of one document', is(ID), up(ID)],
   ['behind one of several values', or([is(group, 'a'), is(group, 'b')]), up(n, ID)],
   ['by several values, then behind each', or([is(group, 'a'), is(group, 'b')]), up(group, n, ID)],
+  [
+    'by several values, then behind each, backwards',
+    or([is(group, 'a'), is(group, 'b')]),
+    down(group, n, ID),
+  ],
   ['behind either of two equalities', or([is(group), is(ref('third'))]), up(n, ID)],
   ['of missing values, among the others', isMissing(group), up(group, n, ID)],
 ]
@@ -52,6 +57,12 @@ const sorted: readonly Case[] = [
   ['by the second of two fields, then the first', everything, up(n, group, ID)],
   ['in both directions', everything, [...up(n), ...down(ID)]],
   ['behind one of several values', or([is(group, 'a'), is(group, 'b')]), up(n, other, ID)],
+  ['behind each of several values, then by them', or([is(group, 'a'), is(group, 'b')]), up(n, group, ID)],
+  [
+    'by several values, and backwards behind each',
+    or([is(group, 'a'), is(group, 'b')]),
+    [...up(group), ...down(n, ID)],
+  ],
   [
     'behind one of too many values',
     or(Array.from({ length: 65 }, (_, i) => is(group, `${i}`))),
@@ -116,17 +127,23 @@ describe('a part of an index', () => {
     )
     expect(splitRanges(use, 1)).toBe(undefined)
   })
+
+  test('is one range for a value that a list has twice', () =>
+    expect(splitRanges(useIndex(columns, [or([is(group), is(group)])], up(n, ID)))).toHaveLength(1))
 })
 
 describe('alternatives', () => {
-  test('are a filter each, with all else that must hold', () => {
-    const either = or([is(group, 'a'), is(n), is(group, 'b')])
-    expect(splitAlternatives(and([is(other), either]))).toEqual([
-      [and([is(other), or([is(group, 'a'), is(group, 'b')])]), and([is(other), is(n)])],
+  test('are all conditions each, in their places', () => {
+    const [a, b, mine] = [is(group, 'a'), is(group, 'b'), and([is(n), is(ref('third'))])]
+    expect(splitAlternatives([is(other), or([a, mine, b]), is(ID)])).toEqual([
+      [
+        { all: [is(other), or([a, b]), is(ID)], own: [or([a, b])] },
+        { all: [is(other), is(n), is(ref('third')), is(ID)], own: [is(n), is(ref('third'))] },
+      ],
     ])
   })
 
   test.each([everything, is(group), or([is(group, 'a'), is(group, 'b')])])('are absent in %j', (filter) =>
-    expect(splitAlternatives(filter)).toEqual([]),
+    expect(splitAlternatives([filter])).toEqual([]),
   )
 })

@@ -9,7 +9,8 @@ import {
   isNothing,
   type Scalar,
 } from '../../../filter/filter.js'
-import { fixes, isOn, splitAlternatives } from '../../../filter/index-order.js'
+import { isOn, keysOf, splitAlternatives } from '../../../filter/index-order.js'
+import { simplify } from '../../../filter/simplify.js'
 import type { SortKey, StoredDocument } from '../../../storage.js'
 import type { Row } from '../row.js'
 import type { Rows } from '../rows.js'
@@ -87,8 +88,7 @@ function planScan(
   if (conditions.some(isNothing)) return () => scanRows([])
   const one = planOne(conditions, filter, rows) ?? planMany(conditions, sort, rows)
   if (one) return one
-  // A field with one value does not affect the order.
-  const keys = sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
+  const keys = keysOf(conditions, sort)
   const plans = planIndexes(conditions, keys)
   const best = plans.find(({ isOrdered, isExact }) => isOrdered && isExact)
   if (best) return keep(() => scanWays([findWay(best)], keys))
@@ -168,7 +168,12 @@ function planUnion(
 ): (most: number) => Scan | undefined {
   let planned: readonly (readonly (readonly IndexPlan[])[])[] | undefined
   const plan = (): typeof planned =>
-    splitAlternatives(filter).map((parts) => parts.map((part) => planIndexes(conditionsOf(part), sort)))
+    splitAlternatives(conditionsOf(filter)).map((parts) =>
+      parts.flatMap(({ all }) => {
+        const part = simplify(and(all))
+        return isNothing(part) ? [] : [planIndexes(conditionsOf(part), sort)]
+      }),
+    )
   return (most) => {
     planned ??= plan()
     let best: { readonly ways: readonly Way[]; readonly cost: number } = { ways: [], cost: most }

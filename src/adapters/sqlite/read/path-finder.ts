@@ -1,6 +1,6 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
-import { conditionsOf, type FieldRef, type Filter, type Scalar } from '../../../filter/filter.js'
+import { conditionsOf, type FieldRef, type Filter, or, type Scalar } from '../../../filter/filter.js'
 import { MAX_RANGES } from '../../../filter/index-order.js'
 import {
   type Choice,
@@ -38,9 +38,14 @@ export function createPathFinder(indexes: readonly ReadIndex[], countUpTo: Count
     const kept = shape === undefined ? undefined : known.get(shape)
     if (kept) {
       const { compared, otherwise } = kept.choice
-      const replace = (path: ReadPath): ReadPath =>
-        mapConditions(path, (filter) => parts[kept.places.get(filter) ?? 0] ?? filter)
-      return decide({ compared: compared.map(replace), otherwise: replace(otherwise) }, countUpTo)
+      const replace = (filter: Filter): Filter => {
+        const place = kept.places.get(filter)
+        if (place !== undefined) return parts[place] ?? filter
+        // Equalities of several alternatives that are one.
+        return filter.kind === 'or' ? or(filter.filters.map(replace)) : filter
+      }
+      const now = (path: ReadPath): ReadPath => mapConditions(path, replace)
+      return decide({ compared: compared.map(now), otherwise: now(otherwise) }, countUpTo)
     }
     const found = findChoice(indexes, query)
     const places = new Map(parts.map((part, i) => [part, i]))

@@ -1,5 +1,13 @@
-import { conditionsOf, type FieldRef, type Filter, ID } from '../../../filter/filter.js'
-import { isOn, isRange, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, ID, or } from '../../../filter/filter.js'
+import {
+  isInOrder,
+  isOn,
+  keysOf,
+  MAX_RANGES,
+  splitAlternatives,
+  splitRanges,
+  useIndex,
+} from '../../../filter/index-order.js'
 import { joinEqualities } from '../../../filter/join-equalities.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
 import { isIndex, isServedByFormer, structuresOf } from '../../sql/structures.js'
@@ -192,7 +200,11 @@ function findPath(
   sort: readonly SortKey[],
 ): ReadPath | undefined {
   const { name, columns, isUnique, binds } = index
-  const { fixing, lower, upper, order } = useOf(index, conditions, sort)
+  const use = useOf(index, conditions, sort)
+  const { fixing, lower, upper } = use
+  const keys = keysOf(conditions, sort)
+  // SQLite takes the values of a list in their order.
+  const order = use.order ?? (isInOrder(columns, fixing, keys) ? keys : undefined)
   const bounds = [...fixing, lower, upper].filter((bound) => bound !== undefined)
   if (bounds.length === 0 && !order?.length) return undefined
   const fixed = fixing.length
@@ -217,45 +229,33 @@ function countOf(fixing: Filter): number {
   return fixing.kind === 'eq' ? 1 : Number.POSITIVE_INFINITY
 }
 
-/** The keys that decide an order where conditions hold: a field with one value does not. */
-const keysOf = (conditions: readonly Filter[], sort: readonly SortKey[]): readonly SortKey[] =>
-  sort.filter(
-    ({ field }) =>
-      !conditions.some((one) => (one.kind === 'eq' || one.kind === 'not') && isRange(one, field)),
-  )
-
 /** The ranges of an index, one for each value of its lists, each in an order; none where that are too many. */
-function splitLists(
+function rangesInOrder(
   index: ReadIndex,
   conditions: readonly Filter[],
   keys: readonly SortKey[],
 ): readonly ReadPath[] {
   const { name, columns, binds } = index
-  const { fixing, lower, upper, rangeOrder } = useOf(index, conditions, keys)
-  // A key that a list fixes has another value in each range.
-  if (fixing.length === 0 || rangeOrder?.length !== keys.length) return []
-  const lists = fixing.map((fix) => (fix.kind === 'or' ? fix.filters : [fix]))
-  if (lists.some((list) => list.length !== new Set(list.map((one) => 'value' in one && one.value)).size))
-    return []
-  if (lists.reduce((total, { length }) => total * length, 1) > MAX_RANGES) return []
+  const use = useOf(index, conditions, keys)
+  const { fixing, lower, upper } = use
+  const ranges = splitRanges(use) ?? []
+  if (!isInOrder(columns, ranges[0]?.fixing ?? [], keys)) return []
   const used = new Set([...fixing, lower, upper])
   const rest = conditions.filter((condition) => !used.has(condition))
-  return lists
-    .reduce<readonly (readonly Filter[])[]>(
-      (known, list) => known.flatMap((prefix) => list.map((one) => [...prefix, one])),
-      [[]],
-    )
-    .map((values) => ({
-      ...NO_INDEX,
-      index: name,
-      columns,
-      ...(binds ? { binds } : {}),
-      bounds: [...values, lower, upper].filter((bound) => bound !== undefined),
-      rest,
-      order: keys,
-      isOrdered: true,
-      fixed: fixing.length,
-    }))
+  // SQLite sorts by a key that equals a value; it does not by one that is in a list, in which a value may be twice.
+  const toList = (fix: Filter): Filter =>
+    fix.kind === 'eq' && keys.some(({ field }) => isOn(fix.field, field)) ? or([fix, fix]) : fix
+  return ranges.map(({ fixing }) => ({
+    ...NO_INDEX,
+    index: name,
+    columns,
+    ...(binds ? { binds } : {}),
+    bounds: [...fixing.map(toList), lower, upper].filter((bound) => bound !== undefined),
+    rest,
+    order: keys,
+    isOrdered: true,
+    fixed: fixing.length,
+  }))
 }
 
 /** For each index, its merged ranges, where lists of values fix its first columns. */
@@ -266,7 +266,7 @@ const mergeLists = (
 ): readonly ReadPath[] => {
   const keys = keysOf(conditions, sort)
   return indexes.flatMap((index) => {
-    const ranges = splitLists(index, conditions, keys)
+    const ranges = rangesInOrder(index, conditions, keys)
     const [first] = ranges
     if (!first || ranges.length < 2) return []
     return { ...first, bounds: useOf(index, conditions, keys).fixing, ranges }
@@ -285,22 +285,17 @@ function uniteAlternatives(
   const keys = keysOf(conditions, sort)
   const ids = keys.some(({ field }) => isOn(field, ID))
   const merged = ids ? keys : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
-  return conditions.flatMap((condition) => {
-    if (condition.kind !== 'or' || isList(condition) || condition.filters.length > MAX_RANGES) return []
-    const parts = condition.filters.map(conditionsOf)
-    const whole = parts.map((part) => conditions.flatMap((other) => (other === condition ? part : other)))
-    const isBounded = ({ bounds }: ReadPath, i: number): boolean =>
-      bounds.some((bound) => parts[i]?.includes(bound))
-    const ordered = whole.map((some, i) => {
+  return splitAlternatives(conditions).flatMap((parts) => {
+    const ordered = parts.map(({ all, own }) => {
       const ways = indexes.flatMap((index) => {
-        const ranges = splitLists(index, some, merged)
-        return ranges[0] && isPart(ranges, parts[i] ?? []) ? [ranges] : []
+        const ranges = rangesInOrder(index, all, merged)
+        return ranges[0] && isPart(ranges, own) ? [ranges] : []
       })
       return ways.toSorted((a, b) => (b[0]?.fixed ?? 0) - (a[0]?.fixed ?? 0))[0] ?? []
     })
-    const narrow = whole.map((some, i) => {
-      const ways = indexes.flatMap((index) => findPath(index, some, []) ?? [])
-      return findNarrowest(ways.filter((path) => isBounded(path, i)))
+    const narrow = parts.map(({ all, own }) => {
+      const ways = indexes.flatMap((index) => findPath(index, all, []) ?? [])
+      return findNarrowest(ways.filter(({ bounds }) => bounds.some((bound) => own.includes(bound))))
     })
     return [
       ...(keys.length > 0 && ordered.every(({ length }) => length > 0)
@@ -314,12 +309,14 @@ function uniteAlternatives(
 }
 
 /** Whether ranges are bounded by a condition of an alternative, or by one value of its list. */
-const isPart = (ranges: readonly ReadPath[], part: readonly Filter[]): boolean =>
-  ranges.every(({ bounds }) =>
-    bounds.some((bound) =>
-      part.some((one) => one === bound || (one.kind === 'or' && one.filters.includes(bound))),
+const isPart = (ranges: readonly ReadPath[], own: readonly Filter[]): boolean => {
+  const parts = new Set(own.flatMap((one) => (one.kind === 'or' ? [one, ...one.filters] : [one])))
+  return ranges.every(({ bounds }) =>
+    bounds.some(
+      (bound) => parts.has(bound) || (bound.kind === 'or' && bound.filters.some((one) => parts.has(one))),
     ),
   )
+}
 
 /** One path of ranges that overlap; without an order, its documents are sorted afterwards. */
 function unite(

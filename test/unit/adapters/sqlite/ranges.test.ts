@@ -82,6 +82,24 @@ describe.each<[what: string, query: PathQuery, ranges: number]>([
   ['alternatives', { filter: mine, sort: by(DUE), limit: 20 }, 3],
   ['alternatives and a bound', { filter: and([mine, from(DUE, '2026-050')]), sort: by(DUE), limit: 20 }, 3],
   ['alternatives, backwards', { filter: mine, sort: by(DUE, true), limit: 20 }, 3],
+  [
+    'alternatives by what one of them fixes',
+    {
+      filter: or([is(TEAM, 't1'), and([is(TEAM, 't2'), is(STATE, 'open')])]),
+      sort: [...by(STATE).slice(0, 1), ...by(DUE)],
+      limit: 20,
+    },
+    2,
+  ],
+  [
+    'a list of values, then by another one',
+    {
+      filter: and([teams, among(STATE, 'open', 'done')]),
+      sort: [...by(STATE).slice(0, 1), ...by(DUE)],
+      limit: 20,
+    },
+    6,
+  ],
 ])('%s', (_, query, ranges) => {
   const path = choose(query)
   const order = compileDocumentOrder(query.sort)
@@ -96,12 +114,12 @@ describe.each<[what: string, query: PathQuery, ranges: number]>([
     const ids = idsStatement('things', path, { skip: 2, limit: 20 })
     expect(rowsOf(ids)).toEqual(expected.slice(2, 22))
     expect(planOf(ids).match(/SEARCH c_things USING COVERING INDEX/g)).toHaveLength(ranges)
-    expect(planOf(ids)).not.toMatch(/SCAN|TEMP B-TREE/)
+    expect(planOf(ids)).not.toMatch(/SCAN c_|TEMP B-TREE/)
   })
 
   test('is walked without a look at other documents', () => {
     const walk = walkStatement('things', path, () => ({ conditions: [] }), 'document')
-    expect(planOf(walk)).not.toMatch(/SCAN|TEMP B-TREE/)
+    expect(planOf(walk)).not.toMatch(/SCAN c_|TEMP B-TREE/)
     expect([...new Set(rowsOf(walk).map((text) => JSON.parse(String(text))._id))]).toEqual(expected)
   })
 
@@ -111,6 +129,22 @@ describe.each<[what: string, query: PathQuery, ranges: number]>([
     expect(rowsOf(countAllStatement('things', counted))).toEqual([expected.length])
   })
 })
+
+test.each([false, true])(
+  'a list that is sorted by its own field is in order, backwards: %s',
+  (descending) => {
+    const sort = [TEAM, DUE, ID].map((field) => ({ field, descending }))
+    const path = choose({ filter: teams, sort, limit: 20 })
+    expect(path).toMatchObject({ isOrdered: true, rest: [], order: sort })
+    expect(planOf(idsStatement('things', path, { skip: 0, limit: 20 }))).not.toMatch(/SCAN c_|TEMP B-TREE/)
+    const walk = walkStatement('things', path, () => ({ conditions: [] }), 'document')
+    const order = compileDocumentOrder(sort)
+    const expected = documents
+      .filter((document) => matches(teams, document))
+      .toSorted((a, b) => order(a, b, { left: Number.POSITIVE_INFINITY }))
+    expect(rowsOf(walk)).toEqual(expected.map((document) => JSON.stringify(document)))
+  },
+)
 
 test('the rest of the conditions is judged from an index that has its fields', () => {
   const open = is(STATE, 'open')

@@ -403,6 +403,32 @@ describe('PostgreSQL', () => {
     expect(many?.text).toBe(few?.text)
   })
 
+  /** Of values and of a bound, alternatives: some documents meet both. */
+  const either = (size: number, skip: number) => {
+    const groups = Array.from({ length: size }, (_, i) => is('eq', fields.group, i))
+    const filter: Filter = { kind: 'or', filters: [...groups, is('gte', fields.n, 10_000)] }
+    return mergeRanges(dialect, plan.indexes, 'things', {
+      filter,
+      sort: by([fields.n, -1], [fields._id, -1]),
+      skip,
+      limit: 11,
+    })
+  }
+
+  test('a page of alternatives takes as much of each as fits on it, each document once', async () => {
+    const page = either(3, 10)
+    if (!page) throw new Error('the alternatives are not merged')
+    expect(await countEntries(page)).toBe(4 * 21)
+    const { rows } = await client.query({ text: page.text, values: [...page.values] })
+    const found = documents
+      .filter(({ group, n }) => Number(group) < 3 || Number(n) >= 10_000)
+      .toSorted((a, b) => Number(b.n ?? -1) - Number(a.n ?? -1) || (a._id < b._id ? 1 : -1))
+    expect(rows.map(({ _id }) => _id)).toEqual(found.slice(10, 21).map(({ _id }) => _id))
+  })
+
+  test('the text of a page of alternatives does not name their values', () =>
+    expect(either(60, 0)?.text).toBe(either(2, 0)?.text))
+
   test('what lies beyond a page is never written as text', async () => {
     const page = statements.page('things', { filter: everything, sort: [], skip: 0, limit: 5000 })
     const { rows } = await client.query({

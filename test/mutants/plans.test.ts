@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type * as MemoryAdapter from '../../src/adapters/memory/memory-adapter.js'
 import type * as Candidates from '../../src/adapters/memory/plan/candidates.js'
+import type * as PostgresAdapter from '../../src/adapters/postgres/postgres-adapter.js'
+import type * as MergeRanges from '../../src/adapters/postgres/read/merge-ranges.js'
 import type * as ReadPaths from '../../src/adapters/sqlite/read/read-path.js'
 import type * as SqliteAdapter from '../../src/adapters/sqlite/sqlite-adapter.js'
 import type * as SqliteDialect from '../../src/adapters/sqlite/sqlite-dialect.js'
 import { conditionsOf, type Filter } from '../../src/filter/filter.js'
+import type * as IndexOrder from '../../src/filter/index-order.js'
 import type { StorageAdapter } from '../../src/index.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
 import { checkRanges } from '../support/range-laws.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
@@ -15,6 +19,8 @@ import { fails, loadMutant, type Mutant } from './create-mutant.js'
  */
 
 const CANDIDATES = '../../src/adapters/memory/plan/candidates.js'
+const INDEX_ORDER = '../../src/filter/index-order.js'
+const MERGE_RANGES = '../../src/adapters/postgres/read/merge-ranges.js'
 const READ_PATH = '../../src/adapters/sqlite/read/read-path.js'
 const SQLITE_DIALECT = '../../src/adapters/sqlite/sqlite-dialect.js'
 
@@ -24,6 +30,23 @@ const breakCandidates =
     const real = (await original()) as typeof Candidates
     return { ...real, ...break_(real) }
   }
+
+/** Of the text of a merged page, something is another. */
+const breakPage = (break_: (text: string) => string) => async (original: () => Promise<unknown>) => {
+  const real = (await original()) as typeof MergeRanges
+  const mergeRanges: typeof real.mergeRanges = (...args) => {
+    const page = real.mergeRanges(...args)
+    return page && { ...page, text: break_(page.text) }
+  }
+  return { ...real, mergeRanges }
+}
+
+const loseAlternative = async (original: () => Promise<unknown>) => {
+  const real = (await original()) as typeof IndexOrder
+  const splitAlternatives: typeof real.splitAlternatives = (conditions) =>
+    real.splitAlternatives(conditions).map((parts) => parts.slice(0, -1))
+  return { ...real, splitAlternatives }
+}
 
 /** Of a path that is chosen, something is another. */
 const breakPath =
@@ -97,12 +120,30 @@ const mutants: { readonly [storage: string]: readonly Mutant[] } = {
       },
     ],
   ],
+  PostgreSQL: [
+    ['the last of several alternatives is lost', INDEX_ORDER, loseAlternative],
+    [
+      'what several alternatives have comes several times',
+      MERGE_RANGES,
+      breakPage((text) =>
+        text.replace(/^SELECT DISTINCT ON \(.*?\) merged\.\* FROM \(/, 'SELECT merged.* FROM ('),
+      ),
+    ],
+    [
+      'merged ranges come one after another',
+      MERGE_RANGES,
+      breakPage((text) => text.replace(/ ORDER BY (?!.* ORDER BY ).* LIMIT /, ' LIMIT ')),
+    ],
+  ],
 }
 
 const sound: { readonly [storage: string]: Mutant } = {
   memory: ['nothing is broken', CANDIDATES, breakCandidates(() => ({}))],
   SQLite: ['nothing is broken', READ_PATH, breakPath(() => ({}))],
+  PostgreSQL: ['nothing is broken', MERGE_RANGES, breakPage((text) => text)],
 }
+
+const postgres = usePostgres()
 
 /** Opens an adapter of a mutant, over a place of its own. */
 const open: { readonly [storage: string]: (mutant: Mutant) => Promise<StorageAdapter> } = {
@@ -119,6 +160,13 @@ const open: { readonly [storage: string]: (mutant: Mutant) => Promise<StorageAda
       () => import('../../src/adapters/sqlite/sqlite-adapter.js'),
     )
     return createSqliteAdapter({ file: ':memory:' })
+  },
+  PostgreSQL: async (mutant) => {
+    const { createPostgresAdapter } = await loadMutant<typeof PostgresAdapter>(
+      mutant,
+      () => import('../../src/adapters/postgres/postgres-adapter.js'),
+    )
+    return createPostgresAdapter({ connectionString: postgres.url, schema: newSchema() })
   },
 }
 

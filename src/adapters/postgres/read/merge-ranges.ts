@@ -1,5 +1,13 @@
-import { and, conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
-import { type IndexUse, splitRanges, useIndex } from '../../../filter/index-order.js'
+import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
+import {
+  type Alternative,
+  type IndexUse,
+  isOn,
+  MAX_RANGES,
+  splitAlternatives,
+  splitRanges,
+  useIndex,
+} from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { SqlDialect } from '../../sql/dialect.js'
@@ -17,28 +25,64 @@ export function readList(
   const { field } = first
   const values: Scalar[] = []
   for (const part of condition.filters) {
-    if (part.kind !== 'eq' || part.field !== field) return undefined
+    if (part.kind !== 'eq' || !isOn(part.field, field)) return undefined
     values.push(part.value)
   }
   return { field, values }
 }
 
-/** The use of an index whose ranges, one for each value of its lists, are all in the order of a query. */
-function findRanges(indexes: readonly IndexPlan[], { filter, sort }: Query): IndexUse | undefined {
-  const conditions = conditionsOf(filter)
-  const ordered = indexes
-    .map(({ fields }) => useIndex([...fields, ID], conditions, sort))
-    .filter(({ rangeOrder }) => rangeOrder)
+/** What is merged with others: it has all matches of an alternative, or of the whole filter. */
+interface Part extends Alternative {
+  /** The ranges of an index that are in the order of the page; `undefined` where PostgreSQL has to find what is cheaper. */
+  readonly use: IndexUse | undefined
+}
+
+const boundsOf = ({ fixing, lower, upper }: IndexUse): readonly Filter[] =>
+  [...fixing, lower, upper].filter((bound) => bound !== undefined)
+
+/** Finds the index with which a part is sought by what is its own: one whose ranges are in an order, where there is one. */
+function findPart(
+  indexes: readonly IndexPlan[],
+  { all, own }: Alternative,
+  sort: ListQuery['sort'],
+): Part | undefined {
+  const uses = indexes
+    .map(({ fields }) => useIndex([...fields, ID], all, sort))
+    .filter((use) => boundsOf(use).some((bound) => own.includes(bound)))
     .sort((a, b) => b.fixing.length - a.fixing.length)
-  const [best] = ordered
+  return uses.length === 0 ? undefined : { all, own, use: uses.find(({ rangeOrder }) => rangeOrder) }
+}
+
+/** The parts of a page that are found by themselves: ranges of one index, or what each alternative has. */
+function findParts(indexes: readonly IndexPlan[], { filter, sort }: Query): readonly Part[] | undefined {
+  const conditions = conditionsOf(filter)
+  if (sort.length === 0) return undefined
+  const whole = findPart(indexes, { all: conditions, own: conditions }, sort)
+  const use = whole?.use
+  if (whole && use && !use.order) return splitRanges(use) && [whole]
   // One range in order needs no merge.
-  if (!best || best.order || sort.length === 0) return undefined
-  return splitRanges(best) && best
+  if (use && conditions.every((condition) => boundsOf(use).includes(condition))) return undefined
+  for (const alternatives of splitAlternatives(conditions)) {
+    const parts = alternatives.flatMap((one) => findPart(indexes, one, sort) ?? [])
+    const ranges = parts.reduce((total, part) => total + countRanges(part), 0)
+    if (parts.length === alternatives.length && ranges <= MAX_RANGES) return parts
+  }
+  return undefined
+}
+
+const countRanges = ({ use }: Part): number => (use ? (splitRanges(use)?.length ?? MAX_RANGES + 1) : 1)
+
+/** A condition as text; of a list whose values can be ranges, those as well. */
+interface Written {
+  readonly condition: Filter
+  readonly sql: string
+  readonly values?: string
 }
 
 /**
- * Writes a page whose filter has lists: the first documents of each range of an index, merged. `undefined` where no index has
- * ranges in order, or they are more than `MAX_RANGES`. The text is the same for every number of values.
+ * Writes a page whose filter has lists or alternatives: the first documents of each range of an index, merged, each document
+ * once. `undefined` where no index has ranges in order, or they are more than `MAX_RANGES`. The text is the same for every number
+ * of values; they are bound in the order of the conditions.
  */
 export function mergeRanges(
   dialect: SqlDialect,
@@ -47,29 +91,52 @@ export function mergeRanges(
   query: Query,
 ): FilteredStatement | undefined {
   const { filter, sort, skip, limit } = query
-  const use = limit === null ? undefined : findRanges(indexes, query)
-  if (!use) return undefined
+  const parts = limit === null ? undefined : findParts(indexes, query)
+  const [first] = parts ?? []
+  if (!parts || !first) return undefined
+  const conditions = conditionsOf(filter)
+  const fixing = new Set(parts.flatMap(({ use }) => use?.fixing ?? []))
   let isExact = true
   const statement = writeStatement(dialect, (bind) => {
-    const sources: string[] = []
-    const where: string[] = []
-    for (const condition of conditionsOf(filter)) {
-      const list = use.fixing.includes(condition) ? readList(condition) : undefined
+    const write = (condition: Filter): Written => {
+      const list = fixing.has(condition) ? readList(condition) : undefined
       if (list) {
-        const name = `range${sources.length}`
-        sources.push(`unnest(${bind([...new Set(list.values)])}) AS ${name} (value)`)
-        where.push(`${dialect.value(list.field)} = ${name}.value`)
-      } else {
-        const compiled = compileCondition(and([condition]), dialect, bind)
-        isExact &&= compiled.isExact
-        where.push(compiled.sql)
+        const values = bind([...new Set(list.values)])
+        const sql = dialect.isOneOf(dialect.value(list.field), list.values, () => values)
+        return { condition, sql, values }
       }
+      const compiled = compileCondition(condition, dialect, bind)
+      isExact &&= compiled.isExact
+      return { condition, sql: compiled.sql }
     }
+    // The place of the alternatives among the conditions.
+    const place =
+      parts.length > 1 ? conditions.findIndex((one) => !first.all.includes(one)) : conditions.length
+    const before = conditions.slice(0, place).map(write)
+    const own = parts.length > 1 ? parts.map((part) => part.own.map(write)) : [[]]
+    const after = conditions.slice(place + 1).map(write)
     const order = ` ORDER BY ${sort.map(({ field, descending }) => dialect.order(field, descending)).join(', ')}`
     const [most, passed] = [bind(limit ?? 0), skip === 0 ? undefined : bind(skip)]
-    const first = passed === undefined ? `(${most})::bigint` : `(${most})::bigint + (${passed})::bigint`
-    const range = `SELECT ${dialect.stored} FROM ${dialect.table(collection)} WHERE ${where.join(' AND ')}${order} LIMIT ${first}`
-    const page = `SELECT merged.* FROM ${sources.join(' CROSS JOIN ')} CROSS JOIN LATERAL (${range}) AS merged`
+    const enough = passed === undefined ? `(${most})::bigint` : `(${most})::bigint + (${passed})::bigint`
+    const rows = parts.map(({ use }, i) => {
+      const sources: string[] = []
+      const where = [...before, ...(own[i] ?? []), ...after].map(({ condition, sql, values }) => {
+        const list = values !== undefined && use?.fixing.includes(condition) && readList(condition)
+        if (!list) return sql
+        const name = `range${sources.length}`
+        sources.push(`unnest(${values}) AS ${name} (value)`)
+        return `${dialect.value(list.field)} = ${name}.value`
+      })
+      const range = `SELECT ${dialect.stored} FROM ${dialect.table(collection)} WHERE ${where.join(' AND ')}${order} LIMIT ${enough}`
+      return sources.length === 0
+        ? `(${range})`
+        : `SELECT merged.* FROM ${sources.join(' CROSS JOIN ')} CROSS JOIN LATERAL (${range}) AS merged`
+    })
+    const keys = sort.map(({ field }) => dialect.value(field))
+    const page =
+      parts.length === 1
+        ? rows.join()
+        : `SELECT DISTINCT ON (${keys.join(', ')}) merged.* FROM (${rows.join(' UNION ALL ')}) AS merged`
     return `${page}${order} LIMIT (${most})::bigint${passed === undefined ? '' : ` OFFSET (${passed})::bigint`}`
   })
   return isExact ? { isExact, ...statement } : undefined

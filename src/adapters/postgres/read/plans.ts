@@ -2,6 +2,7 @@ import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold } from '../../../filter/compare.js'
 import { conditionsOf, type FieldRef, type Filter, ID, type Scalar } from '../../../filter/filter.js'
 import { isOn, MAX_RANGES } from '../../../filter/index-order.js'
+import { groupEqualities } from '../../../filter/join-equalities.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 import type { Value } from '../../sql/dialect.js'
 import type { CompileOptions, FilteredStatement } from '../../sql/statements.js'
@@ -58,36 +59,77 @@ function findShape(
   { filter, sort, skip, limit, bytes }: Query,
 ) {
   if (skip !== 0) return undefined
-  const values: Value[] = []
-  let ranges = 1
-  let key = `${collection} ${limit} ${bytes}`
-  for (const condition of conditionsOf(filter)) {
-    const list = readList(condition)
-    if (list) {
-      const { field, values: some } = list
-      if (field.each || !some.every((one) => canHold(field.type, one))) return undefined
-      // As many documents as there are values: their number decides how they are read.
-      if (isUnique(field, indexes)) return undefined
-      key += `\nin ${field.type} ${field.path}`
-      const distinct = [...new Set(some)]
-      ranges *= distinct.length
-      values.push(distinct)
-      continue
-    }
-    const value = findValue(condition)
-    if (value === undefined || !('field' in condition)) return undefined
-    const { kind, field } = condition
-    if (field.each || !canHold(field.type, value)) return undefined
-    key += `\n${kind} ${field.type} ${field.path}`
-    values.push(value)
-  }
+  const shape = shapeOf(conditionsOf(filter), indexes)
+  if (!shape) return undefined
+  const { ranges } = shape
+  const values = [...shape.values]
+  let key = `${collection} ${limit} ${bytes}${shape.key}`
   for (const { field, descending } of sort) {
     if (field.each) return undefined
-    key += `\n${descending ? 'descending' : 'ascending'} ${field.type} ${field.path}`
+    key += `\n${descending ? 'descending' : 'ascending'} ${nameOf(field)}`
   }
   if (limit !== null) values.push(limit)
   // The number of ranges decides whether they are merged, and whether the read is short.
   return { key: `${key}\n${ranges <= MAX_RANGES ? 'few' : 'many'}`, values }
+}
+
+/** With its length, for a path may hold any character. */
+const nameOf = ({ path, type }: FieldRef): string => `${type} ${path.length} ${path}`
+
+interface Shape {
+  readonly key: string
+  readonly values: readonly Value[]
+  /** The ranges of an index that has a column for each list. */
+  readonly ranges: number
+}
+
+/** What conditions are but for their values, in the order in which statements bind them. */
+function shapeOf(conditions: readonly Filter[], indexes: readonly IndexPlan[]): Shape | undefined {
+  let [key, ranges] = ['', 1]
+  const values: Value[] = []
+  for (const condition of conditions) {
+    const shape = shapeOfOne(condition, indexes) ?? shapeOfAny(condition, indexes)
+    if (!shape) return undefined
+    key += `\n${shape.key}`
+    ranges *= shape.ranges
+    values.push(...shape.values)
+  }
+  return { key, values, ranges }
+}
+
+/** The shape of a condition with alternatives on several fields. */
+function shapeOfAny(condition: Filter, indexes: readonly IndexPlan[]): Shape | undefined {
+  if (condition.kind !== 'or') return undefined
+  const parts = groupEqualities(condition.filters)
+  if (parts.length < 2) return undefined
+  let [key, ranges] = ['', 0]
+  const values: Value[] = []
+  for (const part of parts) {
+    const shape = shapeOf(conditionsOf(part), indexes)
+    if (!shape) return undefined
+    key += `or${shape.key}\n`
+    ranges += shape.ranges
+    values.push(...shape.values)
+  }
+  return { key: `${key}end`, values, ranges }
+}
+
+/** The shape of a comparison, or of a list of values. */
+function shapeOfOne(condition: Filter, indexes: readonly IndexPlan[]): Shape | undefined {
+  const list = readList(condition)
+  if (list) {
+    const { field, values } = list
+    if (field.each || !values.every((one) => canHold(field.type, one))) return undefined
+    // As many documents as there are values: their number decides how they are read.
+    if (isUnique(field, indexes)) return undefined
+    const distinct = [...new Set(values)]
+    return { key: `in ${nameOf(field)}`, values: [distinct], ranges: distinct.length }
+  }
+  const value = findValue(condition)
+  if (value === undefined || !('field' in condition)) return undefined
+  const { kind, field } = condition
+  if (field.each || !canHold(field.type, value)) return undefined
+  return { key: `${kind} ${nameOf(field)}`, values: [value], ranges: 1 }
 }
 
 const isUnique = (field: FieldRef, indexes: readonly IndexPlan[]): boolean =>

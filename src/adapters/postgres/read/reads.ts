@@ -1,9 +1,14 @@
 import type { IndexPlan, Listed, ListQuery, StorageAdapter, StoredDocument } from '../../../storage.js'
-import type { Statement } from '../../sql/dialect.js'
+import type { SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { countNamed, isShort } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
-import { type CompileOptions, createStatements, type Statements } from '../../sql/statements.js'
+import {
+  type CompileOptions,
+  createStatements,
+  type FilteredStatement,
+  type Statements,
+} from '../../sql/statements.js'
 import type { Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
@@ -34,7 +39,8 @@ export function createReads({
   isOpen,
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
-  const joined = createStatements({ ...dialect, parameter: (place) => `asked.v${place}` })
+  const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
+  const joined = createStatements(joinedDialect)
   const statementsBehind = (places: number): Statements =>
     createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
   const kept = createKeptDocuments()
@@ -50,7 +56,9 @@ export function createReads({
       const mayBeLong = isLong(collection, query)
       // A list of values cannot be a column of what is asked for together.
       const isJoinable = isSimple && !values.some((value) => typeof value === 'object')
-      const join = isJoinable ? () => joined.page(collection, query).text : undefined
+      const writeJoined = (): FilteredStatement =>
+        mergeRanges(joinedDialect, indexesOf(collection), collection, query) ?? joined.page(collection, query)
+      const join = isJoinable ? () => writeJoined().text : undefined
       const readPage = createPageReader(use, watch, {
         text,
         values,

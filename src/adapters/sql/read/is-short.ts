@@ -1,5 +1,5 @@
 import { conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
-import { isOn, isRange, splitRanges, useIndex } from '../../../filter/index-order.js'
+import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../filter/index-order.js'
 import type { IndexPlan, ListQuery } from '../../../storage.js'
 
 /** The most documents that a short read looks at. */
@@ -17,7 +17,14 @@ export function isShort(
   if (hasPattern(filter)) return false
   if (countNamed(indexes, filter) <= MAX_SHORT) return true
   if (limit === null || skip + limit > MAX_SHORT) return false
-  return [{ fields: [] }, ...indexes].some(({ fields }) => gives([...fields, ID], conditionsOf(filter), sort))
+  const isGiven = (conditions: readonly Filter[]): boolean =>
+    [{ fields: [] }, ...indexes].some(({ fields }) => gives([...fields, ID], conditions, sort))
+  const conditions = conditionsOf(filter)
+  if (isGiven(conditions)) return true
+  // Alternatives are merged in an order.
+  return (
+    sort.length > 0 && splitAlternatives(conditions).some((parts) => parts.every(({ all }) => isGiven(all)))
+  )
 }
 
 /** The most documents that a filter can match, if it names them by `_id` or by unique values. */

@@ -104,19 +104,21 @@ export type CountUpTo = (path: ReadPath, most: number) => number
 export const choosePath = (indexes: readonly ReadIndex[], query: PathQuery, countUpTo: CountUpTo): ReadPath =>
   decide(findChoice(indexes, query), countUpTo)
 
-/** Takes the first path with few documents, then one with not many. */
+/** Takes the first path with few documents, then one with not many. What has many is not counted where another one has few. */
 export function decide({ compared, otherwise }: Choice, countUpTo: CountUpTo): ReadPath {
-  if (compared.length === 0) return otherwise
-  let best: ReadPath | undefined
-  let least = MAX_BOUNDED
-  for (const path of compared) {
-    const counted = countUpTo(path, least)
-    if (counted >= least) continue
-    best = { ...path, counted }
-    least = counted
-    if (counted < FEW) break
+  for (const most of compared.length > 1 ? [FEW, MAX_BOUNDED] : [MAX_BOUNDED]) {
+    let best: ReadPath | undefined
+    let least = most
+    for (const path of compared) {
+      const counted = countUpTo(path, least)
+      if (counted >= least) continue
+      best = { ...path, counted }
+      least = counted
+      if (counted < FEW) break
+    }
+    if (best) return best
   }
-  return best ?? otherwise
+  return otherwise
 }
 
 /** Finds the paths of a query; where one of them is the best whatever is stored, nothing is compared. */

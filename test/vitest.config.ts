@@ -14,6 +14,7 @@ const LONGEST: readonly string[] = [
   'cli/cli.test.ts',
   'packaging/extending.test.ts',
   'mutants/mutants.test.ts',
+  'property/growth.test.ts',
   'property/changes.test.ts',
   'mutants/adapters.test.ts',
   'property/interleaved.test.ts',
@@ -63,6 +64,7 @@ const ALONE = [
   'test/durability/postgres-silence.test.ts',
   'test/mutants/*.test.ts',
   'test/packaging/way-of-a-request.test.ts',
+  'test/property/growth.test.ts',
   'test/security/stored-hashes.test.ts',
   'test/unit/http/kept-work.test.ts',
 ]

@@ -1,5 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CountedStorage, createCountedMemory } from '../support/counted-memory.js'
+import { createCountedPostgres } from '../support/counted-postgres.js'
+import { createCountedSqlite } from '../support/counted-sqlite.js'
+import { usePostgres } from '../support/postgres.js'
 import type { TestService } from '../support/service.js'
 import { idOf, openStored } from '../support/stored.js'
 
@@ -142,12 +145,16 @@ const READS: { readonly [title: string]: (draw: Draw) => string } = {
 /** Reads that look at more rows in a larger collection, with the reason, by rule and read. */
 type Exceptions = { readonly [read: string]: string }
 
+const postgres = usePostgres()
+
 const STORAGES: readonly (readonly [name: string, create: () => CountedStorage, exceptions: Exceptions])[] = [
   ['memory', createCountedMemory, {}],
+  ['SQLite', createCountedSqlite, {}],
+  ['PostgreSQL', () => createCountedPostgres(postgres.url), {}],
 ]
 
 describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions) => {
-  const stores: (CountedStorage & Pick<TestService, 'send'>)[] = []
+  const stores: (CountedStorage & Pick<TestService, 'handler' | 'send'>)[] = []
 
   beforeAll(async () => {
     for (const size of SIZES) {
@@ -158,11 +165,18 @@ describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions
         folders: Array.from({ length: size / IN_GROUP }, (_, i) => ({ name: `f${i}` })),
         ...Object.fromEntries(RULE_NAMES.map((name) => [name, documents])),
       }
-      const { send } = await openStored(config, stored, {
+      const { handler, send } = await openStored(config, stored, {
         adapter: storage.adapter,
         authenticate: () => ({ id: ME }),
       })
-      stores.push({ ...storage, send })
+      stores.push({ ...storage, handler, send })
+    }
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const { handler, end } of stores) {
+      await handler.close()
+      await end?.()
     }
   })
 
@@ -187,6 +201,12 @@ describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions
     // An exception that no longer holds has to go.
     if (exceptions[name] === undefined) expect(large).toBeLessThanOrEqual(most(small))
     else expect(large).toBeGreaterThan(most(small))
+  })
+
+  test('are counted', async () => {
+    const line = 'GET /shown?q[at][$gte]=2020-01-01T00:00:00.000Z&sort[at]=1&limit=20'
+    for (const { countRows, send } of stores)
+      expect(await countRows(() => send(line))).toBeGreaterThanOrEqual(20)
   })
 
   test('grow in few reads', () => {

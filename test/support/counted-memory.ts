@@ -7,6 +7,8 @@ import type { StorageAdapter } from '../../src/index.js'
 export interface CountedStorage {
   readonly adapter: StorageAdapter
   countRows(work: () => Promise<unknown>): Promise<number>
+  /** Closes what the adapter leaves open. */
+  end?(): Promise<void>
 }
 
 /** The same object with other members. */

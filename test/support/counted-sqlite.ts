@@ -1,0 +1,36 @@
+import Database from 'better-sqlite3'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
+import type { CountedStorage } from './counted-memory.js'
+
+/** The tables of collections in a statement, with the index that it names: behind them its conditions begin. */
+const CONDITIONS = /FROM "c_\w+" (?:NOT INDEXED |INDEXED BY \S+ )?WHERE /g
+
+/** The rows that statements of collections have looked at, in all databases. */
+let rows = 0
+
+const counting = new WeakSet<object>()
+const { prepare } = Database.prototype
+
+/** All that conditions bound by an index leave passes a function, whatever is asked of it then. */
+Database.prototype.prepare = function (this: Database.Database, text: string) {
+  const counted = text.replace(CONDITIONS, '$&looked_at(rowid) AND ')
+  if (counted === text) return prepare.call(this, text)
+  if (!counting.has(this)) {
+    counting.add(this)
+    this.function('looked_at', { deterministic: false }, (_) => {
+      rows += 1
+      return 1
+    })
+  }
+  return prepare.call(this, counted)
+} as typeof prepare
+
+/** An adapter of SQLite that counts the rows of its tables and indexes that statements look at. */
+export const createCountedSqlite = (): CountedStorage => ({
+  adapter: createSqliteAdapter({ file: ':memory:' }),
+  async countRows(work) {
+    const before = rows
+    await work()
+    return rows - before
+  },
+})

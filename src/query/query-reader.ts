@@ -4,16 +4,15 @@ import { freezeDeep } from '../json/freeze-deep.js'
 import type { Limits } from '../types.js'
 import type { Following } from './compile-expand.js'
 import { compileQuery, type Query } from './compile-query.js'
-import { writeOthers } from './paging/link.js'
-import { parseQueryString } from './query-string.js'
+import { parseQueryString, type QueryForm } from './query-string.js'
 import type { ParameterName } from './raw-query.js'
 import type { Readable } from './reading.js'
 import { createSightings } from './sightings.js'
 
-/** A query, and its text for links. */
+/** A query, and its text. */
 export interface LinkedQuery extends Query {
-  /** The parameters but for the place in a list or a stream, as a link repeats them; ends in `&` or is empty. */
-  readonly others: string
+  /** The query string as it was sent. */
+  readonly text: string
   /** The event behind which a stream goes on. */
   readonly event?: string
 }
@@ -30,8 +29,16 @@ export type ReadQuery = (
 const MAX_KEPT = 128 * 1024
 /** The longest query that is kept, in units of text. */
 const MAX_LENGTH = 1024
+/** The names of parameters that are kept, in units of text. */
+const MAX_FORMS = 32 * 1024
 /** What a query takes beside its text. */
 const OVERHEAD = 8
+
+/** What is kept for a route. */
+interface OfRoute {
+  readonly queries: BoundedMap<string, Kept>
+  readonly forms: BoundedMap<string, QueryForm>
+}
 
 interface Kept {
   readonly query: LinkedQuery
@@ -48,34 +55,41 @@ export function createQueryReader(limits: Limits): ReadQuery {
   if (!idField) throw new Error('every document has an _id')
   const wasSeen = createSightings()
   /** By the parameters of a route; there are as many as routes that take some. */
-  const kept = new Map<readonly ParameterName[], BoundedMap<string, Kept>>()
+  const routes = new Map<readonly ParameterName[], OfRoute>()
+  const addRoute = (allowed: readonly ParameterName[]): OfRoute => {
+    const route = { queries: createKept<Kept>(MAX_KEPT), forms: createKept<QueryForm>(MAX_FORMS) }
+    routes.set(allowed, route)
+    return route
+  }
   return (text, allowed, readable, following) => {
+    const { queries, forms } = routes.get(allowed) ?? addRoute(allowed)
     const compile = (): LinkedQuery => {
-      const raw = parseQueryString(text, allowed, limits)
+      const raw = parseQueryString(text, allowed, limits, forms)
       // Without an order, the place is an event.
       const { after, lastEventId, ...unordered } = raw
       const isOrdered = allowed.includes('sort')
       const event = lastEventId || after
       return {
         ...compileQuery(isOrdered ? raw : unordered, { readable, following }, idField, limits),
-        others: writeOthers(text),
+        text,
         ...(isOrdered || !event ? {} : { event }),
       }
     }
     if (readable.key === undefined || text.length > MAX_LENGTH) return compile()
-    const ofRoute = kept.get(allowed) ?? createBoundedMap(MAX_KEPT, ({ size }) => size)
-    kept.set(allowed, ofRoute)
     const key = `${readable.key}?${text}`
-    const known = ofRoute.get(key)
+    const known = queries.get(key)
     if (known) return known.query
     if (!wasSeen(key)) return compile()
     const query = freezeAll(compile())
     // What it goes on to depends on what the caller may read there.
     if (query.expand.some(({ onward }) => onward.length > 0)) return query
-    ofRoute.set(key, { query, size: OVERHEAD + key.length })
+    queries.set(key, { query, size: OVERHEAD + key.length })
     return query
   }
 }
+
+const createKept = <T extends { readonly size: number }>(most: number): BoundedMap<string, T> =>
+  createBoundedMap(most, ({ size }) => size)
 
 /** Freezes what is kept: storage may keep what it computes for a filter that cannot change. */
 function freezeAll(query: LinkedQuery): LinkedQuery {

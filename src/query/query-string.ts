@@ -1,5 +1,6 @@
 import qs from 'qs'
 import { type Fault, ServiceError } from '../errors.js'
+import type { BoundedMap } from '../filter/bounded-map.js'
 import type { Limits } from '../types.js'
 import { isArrayText, unknownOperator } from './condition.js'
 import { isOperator, OPTIONS, OR, operatorOf, takes } from './operators.js'
@@ -9,35 +10,72 @@ import type { ParameterName, RawFilter, RawQuery } from './raw-query.js'
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
 const BRACKET = /[[\]]/
 const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
+/** Printable ASCII without `%` and `+`. */
+const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
 const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
 
 /** The most levels of groups within groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
 
+/** Queries by the names of their parameters, for one list of allowed ones; each value is the place of a parameter. */
+export type QueryForms = BoundedMap<string, QueryForm>
+
+/** A query whose values are the places of its parameters, and what it takes in a store. */
+export interface QueryForm {
+  readonly query: RawQuery
+  readonly size: number
+}
+
 /**
  * Parses a query string (CONTRACT.md §3). A closed grammar of keys guards the parser, and as many values must
- * come out as went in, so that nothing is dropped, folded or renamed. Throws `invalid_query`, and
- * `query_too_long` beyond `queryBytes`.
+ * come out as went in, so that nothing is dropped, folded or renamed. With `forms`, the names of parameters are read
+ * once for all queries that have the same ones. Throws `invalid_query`, and `query_too_long` beyond `queryBytes`.
  */
 export function parseQueryString(
   text: string,
   allowed: readonly ParameterName[],
   limits: Pick<Limits, 'queryBytes'>,
+  forms?: QueryForms,
 ): RawQuery {
   if (text === '') return EMPTY
   if (text.length > limits.queryBytes && countAsked(text) > limits.queryBytes) {
     throw new ServiceError('query_too_long', `The query string has more than ${limits.queryBytes} bytes.`)
   }
-  return parse(text, allowed)
+  const parts = text.split('&').filter((part) => part !== '')
+  const known = forms && readKnown(parts, forms)
+  return known ?? parse(parts, allowed, forms)
 }
 
-function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
+/** The longest names of parameters, together, that are kept. */
+const MAX_NAMES = 1024
+
+/** Reads a query of known form; `undefined` for another one, and where a value cannot be decoded. */
+function readKnown(parts: readonly string[], forms: QueryForms): RawQuery | undefined {
+  const form = forms.get(namesOf(parts))
+  if (!form) return undefined
+  const values: string[] = []
+  for (const part of parts) {
+    const value = decode(part.slice(part.indexOf('=') + 1))
+    if (value === undefined) return undefined
+    values.push(value)
+  }
+  return fill(form.query, values)
+}
+
+/** The names of parameters as they were sent, each with what separates it from its value. */
+function namesOf(parts: readonly string[]): string {
+  let names = ''
+  for (const part of parts) names += `${part.slice(0, part.indexOf('=') + 1)}&`
+  return names
+}
+
+function parse(parts: readonly string[], allowed: readonly ParameterName[], forms?: QueryForms): RawQuery {
   const faults: Fault[] = []
   /** Each key with its first value. */
   const seen = new Map<string, string>()
-  const pairs: string[] = []
-  const parts = text.split('&').filter((part) => part !== '')
+  const keys: string[] = []
+  const values: string[] = []
   if (parts.length === 0) faults.push(malformed('', 'names no parameter'))
   for (const part of parts) {
     const separator = part.indexOf('=')
@@ -57,11 +95,18 @@ function parse(text: string, allowed: readonly ParameterName[]): RawQuery {
       faults.push({ path: cut(name ?? ''), code: 'repeated', message: 'is given more than once' })
     } else {
       if (!seen.has(key)) seen.set(key, value)
-      pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`)
+      keys.push(key)
+      values.push(value)
     }
   }
   refuse(faults)
-  return readTree(pairs)
+  const query = readTree(keys)
+  // Whether a name may be repeated depends on its values.
+  if (forms && seen.size === keys.length) {
+    const names = namesOf(parts)
+    if (names.length <= MAX_NAMES) forms.set(names, { query, size: names.length })
+  }
+  return fill(query, values)
 }
 
 /** Whether a value may follow the first one of its key: a list is one JSON array, or single values. */
@@ -100,6 +145,7 @@ const malformed = (name: string, message: string): Fault => ({ path: cut(name), 
 
 /** Decodes strictly: no broken percent sequence, no ill-formed UTF-8, only printable ASCII unencoded. */
 function decode(text: string): string | undefined {
+  if (PLAIN.test(text)) return text
   if (NOT_PRINTABLE_ASCII.test(text)) return undefined
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
@@ -193,7 +239,9 @@ type Tree = {
   readonly expand?: string | string[]
 }
 
-function readTree(pairs: readonly string[]): RawQuery {
+/** The query of canonical keys; its values are their places. */
+function readTree(keys: readonly string[]): RawQuery {
+  const pairs = keys.map((key, place) => `${encodeURIComponent(key)}=${place}`)
   let tree: Tree
   try {
     // The grammar admits only these shapes, so the cast is safe.
@@ -220,6 +268,30 @@ function readTree(pairs: readonly string[]): RawQuery {
     throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')
   }
   return query
+}
+
+/** Puts values in their places. */
+function fill({ conditions, groups, sort, project, expand, ...single }: RawQuery, values: readonly string[]) {
+  const put = (place: string): string => values[Number(place)] ?? ''
+  const query: { -readonly [name in keyof RawQuery]: RawQuery[name] } = {
+    ...fillFilter({ conditions, groups }, put),
+    sort: sort.size === 0 ? sort : mapValues(sort, put),
+  }
+  for (const name of Object.keys(single) as (keyof typeof single)[]) query[name] = put(single[name] ?? '')
+  if (project) query.project = project.map(put)
+  if (expand) query.expand = expand.map(put)
+  return query
+}
+
+const fillFilter = ({ conditions, groups }: RawFilter, put: (place: string) => string): RawFilter => ({
+  conditions: mapValues(conditions, (operators) => mapValues(operators, (places) => places.map(put))),
+  groups: groups.size === 0 ? groups : mapValues(groups, (group) => fillFilter(group, put)),
+})
+
+function mapValues<T, U>(map: ReadonlyMap<string, T>, change: (value: T) => U): ReadonlyMap<string, U> {
+  const changed = new Map<string, U>()
+  for (const [key, value] of map) changed.set(key, change(value))
+  return changed
 }
 
 function readFilter({ [OR]: groups = {}, ...conditions }: FilterTree): RawFilter {

@@ -62,9 +62,9 @@ export function createKeptPages(): KeptPages {
   }
 }
 
-const sizeOf = ({ others }: LinkedQuery, { json, documents, looked = NONE }: KeptPage): number =>
+const sizeOf = ({ text }: LinkedQuery, { json, documents, looked = NONE }: KeptPage): number =>
   QUERY +
-  UNIT * others.length +
+  UNIT * text.length +
   json.length +
   REFERENCE * documents.length +
   looked.reduce((sum, { size }) => sum + LOOKED * size, 0)

@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import { whenReady } from '../../promises.js'
 import { writeCursor } from '../../query/paging/cursor.js'
+import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { envelope } from '../../schema/envelope.js'
 import { authorizeCreate, authorizeList } from '../../service/authorize.js'
@@ -38,7 +39,7 @@ const MAX_LINK = 2048
 function headPage(
   { call, prefix }: Exchange,
   collection: Collection,
-  { sort, others }: LinkedQuery,
+  { sort, text }: LinkedQuery,
   { next, total, kept }: Page,
 ): Answer['headers'] {
   const headers = total === undefined ? {} : { 'x-total-count': String(total) }
@@ -46,6 +47,7 @@ function headPage(
   const base = `${prefix}/${collection.name}`
   if (kept?.next?.base === base) return { ...kept.next.headers, ...headers }
   const { queryBytes } = call.service.plan.limits
+  const others = writeOthers(text)
   const cursor = writeCursor(sort, next.last, next.passed)
   const isByKey = cursor.length <= MAX_CURSOR && others.length + 'after='.length + cursor.length <= queryBytes
   const [name, place, parameter] = isByKey

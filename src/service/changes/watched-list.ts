@@ -3,6 +3,7 @@ import { digest } from '../../auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { type Asking, bindVariables, type KnownCaller } from '../../permissions/caller.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
+import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import type { HeldClaims } from '../../query/variable.js'
 import type { MaybePromise } from '../../types.js'
@@ -79,7 +80,7 @@ export async function watchList(
   const isTimed = access.isTimed || timed.length > 0
   // None of the parts but the last can hold the character between them.
   const standing = askedOf(claims) + access.standing()
-  const key = [collection.name, query.others, standing].join('\0')
+  const key = [collection.name, writeOthers(query.text), standing].join('\0')
   const readAt = async (now: string): Promise<LinkedReading> => {
     const values = await readTimed(sources, caller, timed, now)
     return read(() => now, holdClaims(service, claims, values))

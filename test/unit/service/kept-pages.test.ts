@@ -5,10 +5,10 @@ import { createKeptPages } from '../../../src/service/kept-pages.js'
 
 // CONTRACT.md §6, "Fairness"
 
-const queryOf = (others: string): LinkedQuery =>
+const queryOf = (text: string): LinkedQuery =>
   Object.freeze({
     ...{ filter: everything, projection: null, expand: [], sort: [], skip: 0, limit: 1, after: null },
-    ...{ isTotalAsked: false, others },
+    ...{ isTotalAsked: false, text },
   })
 
 test.each([

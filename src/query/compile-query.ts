@@ -110,11 +110,12 @@ function createReading(readable: Readable, following: Following): Reading {
 
 /** Compiles all conditions, and one of the groups if any. `at` precedes a field in a parameter's name. */
 function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: Reading): Filter {
-  const filters = [...conditions].flatMap(([path, operators]) => {
+  const filters: Filter[] = []
+  for (const [path, operators] of conditions) {
     const parameter = `${at}[${path}]`
     const field = reading.find(parameter, path)
-    return field ? compileField(field, operators, parameter, reading) : []
-  })
+    if (field) filters.push(...compileField(field, operators, parameter, reading))
+  }
   if (groups.size === 0) return and(filters)
   const alternatives = [...groups].map(([number, group]) =>
     compileFilterOf(group, `${at}[${OR}][${number}]`, reading),
@@ -126,42 +127,59 @@ function compileField(
   field: Field,
   operators: ReadonlyMap<string, readonly string[]>,
   parameter: string,
-  { attempt, readable, spellings }: Reading,
+  reading: Reading,
 ): readonly Filter[] {
   const options = operators.get(OPTIONS)
-  const hasPattern = [...operators.keys()].some((operator) => takes(operator, 'pattern'))
+  const hasPattern = options && [...operators.keys()].some((operator) => takes(operator, 'pattern'))
   if (options && !(hasPattern && options.every((option) => option === 'i'))) {
-    return attempt(`${parameter}[${OPTIONS}]`, [], () => {
+    return reading.attempt(`${parameter}[${OPTIONS}]`, [], () => {
       throw new ConditionFault('wrong_option', 'must be i, beside a $regex on the same field')
     })
   }
-  return [...operators].flatMap(([name, texts]): Filter[] => {
-    if (name === OPTIONS) return []
+  const filters: Filter[] = []
+  for (const [name, texts] of operators) {
+    if (name === OPTIONS) continue
     // `parseQueryString` lets only operators through.
     const operator = name as OperatorName
-    return attempt(operator === '$eq' ? parameter : `${parameter}[${operator}]`, [], () => {
-      const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
-      const build = (written: readonly string[]): Filter =>
-        joinRepeated(
-          operator,
-          readOperands(field, operator, written)
-            .flatMap(spell)
-            .map((operand) =>
-              buildCondition(field, operator, operand, {
-                ignoreCase: options !== undefined,
-                parse: readable.parsePattern,
-              }),
-            ),
-        )
-      try {
-        return [build(texts)]
-      } catch (thrown) {
-        throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
-          ? explainSpaces(thrown, texts, build)
-          : thrown
-      }
-    })
-  })
+    const place = operator === '$eq' ? parameter : `${parameter}[${operator}]`
+    const compare = (): Filter =>
+      compileComparison({ field, operator, texts, hasOptions: options !== undefined }, reading)
+    const filter = reading.attempt(place, undefined, compare)
+    if (filter) filters.push(filter)
+  }
+  return filters
+}
+
+/** An operator of a query with its values. */
+interface Comparison {
+  readonly field: Field
+  readonly operator: OperatorName
+  readonly texts: readonly string[]
+  readonly hasOptions: boolean
+}
+
+function compileComparison(comparison: Comparison, reading: Reading): Filter {
+  const { operator, texts } = comparison
+  try {
+    return buildComparison(comparison, texts, reading)
+  } catch (thrown) {
+    throw thrown instanceof ConditionFault && !takes(operator, 'pattern')
+      ? explainSpaces(thrown, texts, (written) => buildComparison(comparison, written, reading))
+      : thrown
+  }
+}
+
+function buildComparison(
+  { field, operator, hasOptions }: Comparison,
+  written: readonly string[],
+  { readable, spellings }: Reading,
+): Filter {
+  const spell = takes(operator, 'scalar') || takes(operator, 'list') ? spellings(field) : asWritten
+  const patterns = { ignoreCase: hasOptions, parse: readable.parsePattern }
+  const filters: Filter[] = []
+  for (const operand of readOperands(field, operator, written))
+    for (const spelled of spell(operand)) filters.push(buildCondition(field, operator, spelled, patterns))
+  return joinRepeated(operator, filters)
 }
 
 /** The fault of texts; where they would be understood with a plus for each space, it says how a plus is written. */
@@ -192,37 +210,32 @@ function compileProjection(paths: readonly string[], find: (path: string) => Fie
   return createProjection(paths.flatMap((path) => find(path)?.path ?? []))
 }
 
-/** What a limit counts in a query. */
-const COUNTED: readonly (readonly [
-  name: keyof CountLimits,
-  count: (operator: string, texts: readonly string[]) => number,
-])[] = [
-  ['conditions', () => 1],
-  ['values', countValues],
-  ['patterns', (operator, texts) => (takes(operator, 'pattern') ? texts.length : 0)],
-]
+/** What limits count in a query. */
+type Counts = { -readonly [name in keyof CountLimits]: number }
 
 /** The limits that a query exceeds. */
 function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
-  const compared = collectConditions(raw)
-  return COUNTED.flatMap(([name, count]): readonly Fault[] => {
-    const total = compared.reduce((sum, [operator, texts]) => sum + count(operator, texts), 0)
-    return total > limits[name]
-      ? [{ path: 'q', code: 'too_many', message: `has more than ${limits[name]} ${name}` }]
-      : []
-  })
+  const counts: Counts = { conditions: 0, values: 0, patterns: 0 }
+  count(raw, counts)
+  const beyond = (Object.keys(counts) as (keyof Counts)[]).filter((name) => counts[name] > limits[name])
+  return beyond.map((name) => ({
+    path: 'q',
+    code: 'too_many',
+    message: `has more than ${limits[name]} ${name}`,
+  }))
 }
 
-/** Every operator with its values, in all groups. */
-function collectConditions({
-  conditions,
-  groups,
-}: RawFilter): readonly (readonly [string, readonly string[]])[] {
-  const own = [...conditions.values()].flatMap((operators) => [...operators])
-  return [
-    ...own.filter(([operator]) => operator !== OPTIONS),
-    ...[...groups.values()].flatMap(collectConditions),
-  ]
+/** Counts every operator with its values, in all groups. */
+function count({ conditions, groups }: RawFilter, counts: Counts): void {
+  for (const operators of conditions.values()) {
+    for (const [operator, texts] of operators) {
+      if (operator === OPTIONS) continue
+      counts.conditions += 1
+      counts.values += countValues(operator, texts)
+      if (takes(operator, 'pattern')) counts.patterns += texts.length
+    }
+  }
+  for (const group of groups.values()) count(group, counts)
 }
 
 function countValues(operator: string, texts: readonly string[]): number {

@@ -5,7 +5,6 @@ import type { Pattern } from '../filter/pattern/syntax/pattern.js'
 import { PatternFault } from '../filter/pattern/syntax/read-syntax.js'
 import { isUnderflow } from '../json/domain.js'
 import { suggest } from '../schema/names.js'
-import { normalise } from '../schema/normalise.js'
 import type { OperatorName } from '../types.js'
 import { OPERATOR_NAMES, OPTIONS, operatorOf, takes } from './operators.js'
 
@@ -80,7 +79,7 @@ function toScalar(field: Field, operand: unknown): Scalar | null {
   }
   const element = elementOf(field)
   const fault = fieldType.judgeOperand(operand)
-  if (fault === undefined) return normalise(element, operand) as Scalar
+  if (fault === undefined) return element.normalise(operand) as Scalar
   if (fault !== 'type') throw new ConditionFault(...fault)
   throw new ConditionFault(
     'wrong_type',

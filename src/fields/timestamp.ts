@@ -2,13 +2,17 @@
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)))?$/
 
+/** A time in stored form on a day that every month has. */
+const STORED =
+  /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
 /**
  * The stored form, `2026-11-20T08:00:00.000Z`, of an RFC 3339 date-time or date: in UTC, the fraction cut to
  * milliseconds, a date as its midnight. `undefined` for anything else, also for a day that does not exist, a
  * leap second, or a year outside 0001 to 9999 (CONTRACT.md §1).
  */
 export function parseTimestamp(text: string): string | undefined {
-  if (text.length === 24 && text.endsWith('Z') && formatTimestamp(Date.parse(text)) === text) return text
+  if (STORED.test(text)) return text
   const parts = RFC3339.exec(text)
   if (!parts) return undefined
   const [

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { and, everything, type FieldRef, type Filter, isId, not, or } from '../../src/filter/filter.js'
 import { createMemoryAdapter } from '../../src/index.js'
+import { freezeDeep } from '../../src/json/freeze-deep.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../src/storage.js'
 import { createRandom } from '../../src/testing/adapter/fuzz/random.js'
 import {
@@ -47,7 +48,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const count = async (filter: Filter, of = adapter) => of.count('things', filter, {})
+/** Filters that come again are frozen. */
+const count = async (filter: Filter, of = adapter) => of.count('things', freezeDeep(filter), {})
 
 const { prototype } = new Database(':memory:').prepare('SELECT 1').constructor
 
@@ -293,6 +295,17 @@ test('large filters are not kept, and no more than some hundred counts', async (
   for (let i = 0; i < 600; i++) await count(atLeast(i / 100))
   expect(await look(atLeast(5.99))).toEqual([4, false])
   expect(await look(atLeast(-1))).toEqual([10, true])
+})
+
+test('what is counted by a filter that does not come again is not kept', async () => {
+  const filter = atLeast(5)
+  for (let i = 0; i < 2; i++) {
+    const written = vi.spyOn(JSON, 'stringify')
+    expect(await adapter.count('things', filter, {})).toBe(5)
+    expect(written).not.toHaveBeenCalled()
+    written.mockRestore()
+  }
+  expect(await look(filter)).toEqual([5, true])
 })
 
 test('two writers of one file never count what is past', async () => {

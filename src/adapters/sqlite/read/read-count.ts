@@ -4,13 +4,7 @@ import { inSnapshot } from '../connection/snapshot.js'
 import { divide } from './candidates.js'
 import { findMatches } from './matches.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
-import {
-  countAllStatement,
-  countCoveredStatement,
-  countStatement,
-  isCovered,
-  sizeStatement,
-} from './read-statements.js'
+import { countAllStatement, countCoveredStatement, countStatement, isCovered } from './read-statements.js'
 
 /**
  * The index rows that are counted at once, and the documents of a collection, which are stored closer: about
@@ -23,11 +17,10 @@ const MAX_DOCUMENTS = 4_000_000
 export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
   if (path.rest.length > 0) return countCovered(connection, { collection, path })
   if (path.isOverlapping && (path.counted ?? Number.POSITIVE_INFINITY) > MAX_BOUNDED) return undefined
-  const size = Number(connection.first(sizeStatement(collection), []))
-  if (size <= (path.index === null ? MAX_DOCUMENTS : MAX_ROWS)) {
-    const { text, values } = countAllStatement(collection, path)
-    return Number(connection.first(text, values))
-  }
+  const most = path.index === null ? MAX_DOCUMENTS : MAX_ROWS
+  const { text, values } = countAllStatement(collection, path, most)
+  const all = connection.first(text, values)
+  if (all !== null) return Number(all)
   if (path.index === null) return undefined
   const least = countUpTo(connection, { collection, path }, MAX_ROWS + 1)
   return least > MAX_ROWS ? undefined : least

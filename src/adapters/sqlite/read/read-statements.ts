@@ -229,16 +229,28 @@ export const countStatement = (collection: string, path: ReadPath, most: number)
     return `SELECT count(*) FROM (${rows} LIMIT ${bind(most)} + 0)`
   })
 
-/** Counts all documents on a path, which is faster than counting up to a limit. */
-export const countAllStatement = (collection: string, path: ReadPath): Statement =>
-  writeOnce(path, 'count all', valuesOf(boundsOf(path)), (_, where) => {
-    if (path.ranges) {
-      const column = (): string => (path.isOverlapping ? 'rowid' : '1')
-      return `SELECT count(*) FROM (${select(collection, unordered(path), where, { column, join: joinOf(path) })})`
+/**
+ * Counts all documents on a path, which is faster than counting up to a limit; NULL where the collection may have more than
+ * `most`.
+ */
+export const countAllStatement = (
+  collection: string,
+  path: ReadPath,
+  most = Number.MAX_SAFE_INTEGER,
+): Statement =>
+  writeOnce(path, 'count all', [most, ...valuesOf(boundsOf(path))], (bind, where) => {
+    const table = sqliteDialect.table(collection)
+    const isSmall = `(SELECT coalesce(max(rowid), 0) FROM ${table}) <= ${bind(most)}`
+    const count = (): string => {
+      if (path.ranges) {
+        const column = (): string => (path.isOverlapping ? 'rowid' : '1')
+        return `SELECT count(*) FROM (${select(collection, unordered(path), where, { column, join: joinOf(path) })})`
+      }
+      // Without conditions SQLite counts pages and not rows.
+      const from = path.index === null ? `FROM ${table}` : fromOf(collection, path)
+      return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`}`
     }
-    // Without conditions SQLite counts pages and not rows.
-    const from = path.index === null ? `FROM ${sqliteDialect.table(collection)}` : fromOf(collection, path)
-    return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`}`
+    return `SELECT iif(${isSmall}, (${count()}), NULL)`
   })
 
 /** Counts the documents of a path that meet conditions of the index, among at most `most` rows; NULL where it has more. */
@@ -260,10 +272,6 @@ export const countCoveredStatement = (
       return `SELECT total(isMatch) FROM (${limited}) HAVING count(*) <= ${bind(most)}`
     },
   )
-
-/** Selects the most documents that a collection may have. */
-export const sizeStatement = (collection: string): string =>
-  `SELECT coalesce(max(rowid), 0) FROM ${sqliteDialect.table(collection)}`
 
 /** Measures the documents after a place, up to a number: their count, the last place, and their bytes. */
 export const rangeStatement = (collection: string): string =>

@@ -7,9 +7,16 @@ export const writeOthers = (text: string): string =>
   text
     .replace(UNSAFE, encodeURIComponent)
     .split('&')
-    .filter((part) => part !== '' && !/^(?:after|skip|lastEventId)=/.test(decodeURIComponent(part)))
+    .filter((part) => part !== '' && !isPlace(part))
     .map((part) => `${part}&`)
     .join('')
+
+const PLACES: readonly string[] = ['after', 'skip', 'lastEventId']
+
+function isPlace(part: string): boolean {
+  const name = part.slice(0, part.indexOf('='))
+  return PLACES.includes(name.includes('%') ? decodeURIComponent(name) : name)
+}
 
 /** A place that has no cursor, and the id that a client of event streams appends. */
 const PLACE = /&(?:skip=\d{1,16}|lastEventId=[\w-]{1,1024})(?=&|$)/

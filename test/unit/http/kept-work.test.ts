@@ -67,6 +67,23 @@ test.each([
   }
 })
 
+test('names that one route takes are refused by another one, and values are judged each time', async () => {
+  const { send } = open()
+  for (let i = 0; i < 3; i++) {
+    expect(await send(`GET /notes?q[n]=${i}&limit=2`)).toMatchObject({ status: 200 })
+    const [other, wrong, broken] = await Promise.all([
+      send(`GET /notes/count?q[n]=${i}&limit=2`),
+      send(`GET /notes?q[n]=a${i}&limit=2`),
+      send('GET /notes?q[n]=%&limit=2'),
+    ])
+    expect([other, wrong, broken].map(({ body }) => body.errors[0].code)).toEqual([
+      'unknown_parameter',
+      'wrong_type',
+      'malformed',
+    ])
+  }
+})
+
 test('the text and the tag of a document are written once for all who see the same of it', async () => {
   const { send } = open()
   const first = await send(`GET /notes/${idOf(1)}`, red)

@@ -84,7 +84,7 @@ describe.each<[string, Touch]>([
     await arrived
     socket.destroy()
     expect((await call(port, 'GET /articles/count')).body).toEqual({ total: 0 })
-    await service.close?.()
+    await service.handler.close()
     expect(service.logged).toEqual([])
   })
 })

@@ -171,10 +171,10 @@ export function createSortedList<T>(
   /** The place of an element, once all are in order. */
   const find = (element: T): { readonly chunk: Chunk<T>; readonly place: number } | undefined => {
     settle()
-    const bound = { values: readAll(element) }
-    const chunk = chunks[findChunk(bound)]
-    const place = chunk ? findInside(chunk, bound) : 0
-    return chunk?.elements[place] === element ? { chunk, place } : undefined
+    const chunk = chunks[findChunk({ values: readAll(element) })]
+    // Its neighbours lie side by side; their values, which a search would compare, do not.
+    const place = chunk?.elements.indexOf(element) ?? -1
+    return chunk && place >= 0 ? { chunk, place } : undefined
   }
   const insert = (element: T): void => {
     change(1)

@@ -1,0 +1,106 @@
+/** An entry, and when it came. */
+interface Place<T> {
+  readonly entry: T
+  readonly order: number
+}
+
+/**
+ * Entries that wait, each for a caller. The callers are served in turn, the entries of one caller in the order in which they
+ * came, so a caller with many entries delays another one by a single entry at a time. A caller is any text; absent, it is one
+ * that all others without a text share. Lists are arrays: what a set of long life once held may live until the next full
+ * garbage collection.
+ */
+export class FairQueue<T> {
+  readonly #capacity: number
+  /** By caller, the one that is served next first; no list is empty. */
+  readonly #lists = new Map<string, Place<T>[]>()
+  #length = 0
+  #entered = 0
+
+  /** `capacity`: the most entries. Default: no limit. */
+  constructor(capacity = Number.POSITIVE_INFINITY) {
+    this.#capacity = capacity
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /**
+   * Adds an entry; one that waits for several callers is added for the one of them with the fewest entries. Beyond the
+   * capacity, the last entry of the caller with the most entries is removed and returned: it may be the new one, which loses
+   * against an earlier entry of a caller with as many.
+   */
+  add(entry: T, ...callers: readonly (string | undefined)[]): T | undefined {
+    const caller = this.#leastBusy(callers)
+    const list = this.#lists.get(caller) ?? []
+    this.#lists.set(caller, list)
+    this.#entered += 1
+    list.push({ entry, order: this.#entered })
+    this.#length += 1
+    return this.#length > this.#capacity ? this.#evict() : undefined
+  }
+
+  /** The entry that is served next. */
+  peek(): T | undefined {
+    for (const [first] of this.#lists.values()) return first?.entry
+    return undefined
+  }
+
+  /** Removes and returns the entry that is served next, of those that `mayGo`. Default: all may. */
+  take(mayGo: (entry: T) => boolean = all): T | undefined {
+    for (const [caller, list] of this.#lists) {
+      const at = list.findIndex(({ entry }) => mayGo(entry))
+      if (at < 0) continue
+      this.#lists.delete(caller)
+      const [taken] = this.#remove(caller, list, at)
+      if (list.length > 0) this.#lists.set(caller, list)
+      return taken?.entry
+    }
+    return undefined
+  }
+
+  /** Removes an entry. Returns whether it was there. */
+  delete(entry: T): boolean {
+    for (const [caller, list] of this.#lists) {
+      const at = list.findIndex((place) => place.entry === entry)
+      if (at < 0) continue
+      this.#remove(caller, list, at)
+      return true
+    }
+    return false
+  }
+
+  /** All entries, by caller. */
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    for (const list of [...this.#lists.values()]) for (const { entry } of [...list]) yield entry
+  }
+
+  #leastBusy(callers: readonly (string | undefined)[]): string {
+    const [first = '', ...others] = callers
+    const countOf = (caller: string): number => this.#lists.get(caller)?.length ?? 0
+    return others.reduce<string>(
+      (least, other = '') => (countOf(other) < countOf(least) ? other : least),
+      first,
+    )
+  }
+
+  #evict(): T | undefined {
+    let most: readonly [caller: string, list: Place<T>[]] | undefined
+    const isMore = (list: Place<T>[], than: Place<T>[]): boolean =>
+      list.length === than.length
+        ? (list.at(-1)?.order ?? 0) > (than.at(-1)?.order ?? 0)
+        : list.length > than.length
+    for (const [caller, list] of this.#lists) if (!most || isMore(list, most[1])) most = [caller, list]
+    return most && this.#remove(...most, most[1].length - 1)[0]?.entry
+  }
+
+  #remove(caller: string, list: Place<T>[], at: number): readonly Place<T>[] {
+    const removed = list.splice(at, 1)
+    this.#length -= removed.length
+    if (list.length === 0) this.#lists.delete(caller)
+    return removed
+  }
+}
+
+const all = (): boolean => true

@@ -1,3 +1,10 @@
+/** The caller of some work as queues know it: a text, or what finds it out when a queue needs it. */
+export type QueueCaller = string | (() => string | undefined)
+
+/** The text of a caller. */
+export const textOf = (caller: QueueCaller | undefined): string | undefined =>
+  typeof caller === 'function' ? caller() : caller
+
 /** An entry, and when it came. */
 interface Place<T> {
   readonly entry: T

@@ -68,6 +68,7 @@ export interface ListQuery {
    */
   readonly bytes?: number
   readonly signal?: AbortSignal
+  readonly caller?: CallOptions['caller']
 }
 
 /** The result of a list. `rest`: the `_id`s of the documents beyond `bytes`, in order; absent for none. */
@@ -126,9 +127,19 @@ export interface Change {
   readonly position: string
 }
 
-/** The options of a write. */
-export interface WriteOptions {
+/** What every call for a request has. */
+export interface CallOptions {
   readonly signal?: AbortSignal
+  /**
+   * Whose call it is, as an opaque text. An adapter in which calls wait SHOULD serve callers in turn, not calls in order, so
+   * that one with many calls holds up no other. It MUST NOT appear in a result. Absent: one caller that is common to all such
+   * calls. It may be a getter that costs: an adapter in which no call waits does not read it.
+   */
+  readonly caller?: string | undefined
+}
+
+/** The options of a write. */
+export interface WriteOptions extends CallOptions {
   /** The caller of the write, which is recorded with its changes: at most 1,024 bytes. Default: `null`. */
   readonly by?: string | null
 }
@@ -177,7 +188,7 @@ export interface StorageAdapter {
    * they are returned. Aborting `signal` ends it.
    */
   stream?(collection: string, query: ListQuery): AsyncIterable<readonly StoredDocument[]>
-  count(collection: string, filter: Filter, options: { readonly signal?: AbortSignal }): MaybePromise<number>
+  count(collection: string, filter: Filter, options: CallOptions): MaybePromise<number>
   /**
    * Runs all steps in order, or none; each sees the effects of those before it. Writes MUST behave as if they
    * ran one after another, but for what a look overlooks: a `refuse`, or a `remove` whose filter names no `_id`.

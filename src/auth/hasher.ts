@@ -45,18 +45,21 @@ export const createBcryptHasher = (cost: number): BuiltInHasher => createHasherO
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {
   const decoy = decoyOf(cost)
   return {
-    hash: (secret, signal) => queue.run(() => engine.hash(secret, cost), signal),
-    verify: (secret, hash, signal) =>
-      queue.run(async () => {
-        // Verifying an unreadable hash takes as much work as verifying a readable one.
-        const written = Number(BCRYPT.exec(hash)?.[1])
-        const isReadable = written >= MIN_COST && written <= MAX_COST
-        const isRight = await engine.compare(secret, isReadable ? hash : decoy)
-        // Verifying a hash of a lower cost takes as much work as the others: each step doubles the rounds.
-        for (let step = isReadable ? written : cost; step < cost; step++)
-          await engine.compare(secret, decoyOf(step))
-        return isRight && isReadable
-      }, signal),
+    hash: (secret, signal, caller) => queue.run(() => engine.hash(secret, cost), { signal, caller }),
+    verify: (secret, hash, signal, caller) =>
+      queue.run(
+        async () => {
+          // Verifying an unreadable hash takes as much work as verifying a readable one.
+          const written = Number(BCRYPT.exec(hash)?.[1])
+          const isReadable = written >= MIN_COST && written <= MAX_COST
+          const isRight = await engine.compare(secret, isReadable ? hash : decoy)
+          // Verifying a hash of a lower cost takes as much work as the others: each step doubles the rounds.
+          for (let step = isReadable ? written : cost; step < cost; step++)
+            await engine.compare(secret, decoyOf(step))
+          return isRight && isReadable
+        },
+        { signal, caller },
+      ),
     decoy,
   }
 }

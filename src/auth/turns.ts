@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.js'
+import { FairQueue } from '../fair-queue.js'
 import type { StoredDocument } from '../storage.js'
 import { countPlaces, type Ledger, waitForPlace } from './ledger.js'
 
@@ -9,8 +10,14 @@ import { countPlaces, type Ledger, waitForPlace } from './ledger.js'
 export interface Turns {
   /** Whether an attempt may start at once. Throws `too_many_attempts` where no place is left. */
   tryBegin(ledger: Ledger, stored: StoredDocument | undefined): boolean
-  /** Waits until it may. Rejects with `too_many_attempts`, and with `overloaded` where too many wait or `signal` aborts. */
-  wait(ledger: Ledger, signal: AbortSignal): Promise<void>
+  /**
+   * Waits until it may. Callers are served in turn. Rejects with `too_many_attempts`, and with `overloaded` where too many
+   * wait or `signal` aborts.
+   */
+  wait(
+    ledger: Ledger,
+    by: { readonly signal: AbortSignal; readonly caller: string | undefined },
+  ): Promise<void>
   /** Ends an attempt. `stored` is the ledger behind it, where it is known. */
   end(ledger: Ledger, stored: StoredDocument | undefined): void
 }
@@ -29,17 +36,16 @@ interface Waiting {
 interface Lane {
   running: number
   readonly runningOf: Map<string, number>
-  /** In the order in which they came. */
-  readonly waiting: Set<Waiting>
+  waiting: number
 }
 
 /** Creates the turns of a process. `now` gives milliseconds since 1970. */
 export function createTurns(now: () => number): Turns {
   const lanes = new Map<string, Lane>()
-  let waiting = 0
+  const waiting = new FairQueue<Waiting>(MAX_WAITING)
 
   const laneOf = ({ _id }: Ledger): Lane => {
-    const lane = lanes.get(_id) ?? { running: 0, runningOf: new Map(), waiting: new Set() }
+    const lane = lanes.get(_id) ?? { running: 0, runningOf: new Map(), waiting: 0 }
     lanes.set(_id, lane)
     return lane
   }
@@ -63,7 +69,7 @@ export function createTurns(now: () => number): Turns {
 
   const drop = ({ _id }: Ledger): void => {
     const lane = lanes.get(_id)
-    if (lane && lane.running === 0 && lane.waiting.size === 0) lanes.delete(_id)
+    if (lane && lane.running === 0 && lane.waiting === 0) lanes.delete(_id)
   }
 
   return {
@@ -73,14 +79,14 @@ export function createTurns(now: () => number): Turns {
       if (begins) add(ledger, 1)
       return begins
     },
-    wait: (ledger, signal) =>
+    wait: (ledger, { signal, caller }) =>
       new Promise((resolve, reject) => {
-        if (signal.aborted || waiting >= MAX_WAITING) return reject(overloaded())
+        if (signal.aborted) return reject(overloaded())
         const lane = laneOf(ledger)
         const leave = (): void => {
           signal.removeEventListener('abort', giveUp)
-          lane.waiting.delete(entry)
-          waiting -= 1
+          waiting.delete(entry)
+          lane.waiting -= 1
           drop(ledger)
         }
         const giveUp = (): void => entry.refuse(overloaded())
@@ -97,18 +103,18 @@ export function createTurns(now: () => number): Turns {
           },
         }
         signal.addEventListener('abort', giveUp, { once: true })
-        lane.waiting.add(entry)
-        waiting += 1
+        lane.waiting += 1
+        waiting.add(entry, caller)?.refuse(overloaded())
       }),
     end(ledger, stored) {
       add(ledger, -1)
-      for (const entry of [...laneOf(ledger).waiting]) {
-        try {
-          refuseFull(entry.ledger, stored, now())
-          if (hasTurn(entry.ledger, stored)) entry.start()
-        } catch (refusal) {
-          entry.refuse(refusal)
-        }
+      const isFull = (entry: Waiting): boolean => waitForPlace(stored, entry.ledger, now()) > 0
+      const mayEnd = (entry: Waiting): boolean =>
+        entry.ledger._id === ledger._id && (isFull(entry) || hasTurn(entry.ledger, stored))
+      for (let next = waiting.take(mayEnd); next; next = waiting.take(mayEnd)) {
+        const wait = waitForPlace(stored, next.ledger, now())
+        if (wait > 0) next.refuse(tooMany(wait))
+        else next.start()
       }
       drop(ledger)
     },

@@ -1,46 +1,64 @@
 import { ServiceError } from '../errors.js'
+import { FairQueue } from '../fair-queue.js'
 
-/** Runs tasks in order, a few at a time. */
+/** For whom a task is run. */
+export interface TaskOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Callers are served in turn. Absent: one common caller. */
+  readonly caller?: string | undefined
+}
+
+/** Runs tasks, a few at a time, in turn of their callers. */
 export interface WorkQueue {
   /**
-   * Runs a task in its turn. Rejects with `overloaded` when too many wait already, and when `signal` aborts
-   * before its turn.
+   * Runs a task in its turn. Rejects with `overloaded` when the queue is full and no other caller has more tasks in it, and
+   * when `signal` aborts before its turn.
    */
-  run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  run<T>(task: () => Promise<T>, options?: TaskOptions): Promise<T>
+}
+
+/** A task that waits. */
+interface Waiting {
+  start(): void
+  refuse(): void
 }
 
 /** Creates a queue in which at most `capacity` tasks wait, and `width` run at once. */
 export function createWorkQueue(capacity: number, width = 1): WorkQueue {
-  const waiting: (() => void)[] = []
+  const waiting = new FairQueue<Waiting>(capacity)
   let running = 0
 
-  const waitForTurn = (signal: AbortSignal | undefined): Promise<void> =>
+  const waitForTurn = ({ signal, caller }: TaskOptions): Promise<void> =>
     new Promise((resolve, reject) => {
       const leave = (): void => {
-        waiting.splice(waiting.indexOf(start), 1)
-        reject(overloaded())
+        waiting.delete(entry)
+        entry.refuse()
       }
-      const start = (): void => {
-        signal?.removeEventListener('abort', leave)
-        resolve()
+      const entry: Waiting = {
+        start() {
+          signal?.removeEventListener('abort', leave)
+          resolve()
+        },
+        refuse() {
+          signal?.removeEventListener('abort', leave)
+          reject(overloaded())
+        },
       }
       signal?.addEventListener('abort', leave, { once: true })
-      waiting.push(start)
+      waiting.add(entry, caller)?.refuse()
     })
 
   return {
-    async run(task, signal) {
-      if (signal?.aborted) throw overloaded()
-      if (running >= width) {
-        if (waiting.length >= capacity) throw overloaded()
-        await waitForTurn(signal)
-      } else running += 1
+    async run(task, options = {}) {
+      if (options.signal?.aborted) throw overloaded()
+      if (running >= width) await waitForTurn(options)
+      else running += 1
       try {
         return await task()
       } finally {
         // The turn passes on at once: a newcomer cannot take it in between.
-        const next = waiting.shift()
-        if (next) next()
+        const next = waiting.take()
+        if (next) next.start()
         else running -= 1
       }
     },

@@ -1,4 +1,5 @@
 import { type ErrorCode, isServiceError, ServiceError } from '../errors.js'
+import type { QueueCaller } from '../fair-queue.js'
 import { isPromise } from '../promises.js'
 import type { Deadline, Wait } from '../service/deadline.js'
 import type { MaybePromise } from '../types.js'
@@ -22,7 +23,8 @@ function late(wait: Wait): ServiceError {
 }
 
 /** The deadline of one request. The wait that it begins with is that for the host. */
-class RequestDeadline implements Deadline {
+export class RequestDeadline implements Deadline {
+  caller: QueueCaller | undefined
   #wait: Wait = 'host'
   #isOver = false
   #controller: AbortController | undefined
@@ -78,7 +80,7 @@ export interface Limit<T> {
  * deadline continues in the background.
  */
 export function runWithDeadline<T>(
-  work: (deadline: Deadline) => MaybePromise<T>,
+  work: (deadline: RequestDeadline) => MaybePromise<T>,
   limit: () => Limit<T>,
 ): MaybePromise<T> {
   const deadline = new RequestDeadline()

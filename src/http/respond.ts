@@ -12,12 +12,13 @@ import type { Observe } from '../types/host.js'
 import type { MaybePromise, ServiceOptions } from '../types.js'
 import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } from './answer.js'
 import { createCors } from './cors.js'
-import { type Limit, runWithDeadline } from './deadline.js'
+import { type Limit, type RequestDeadline, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
 import type { Observation } from './observe/observation.js'
 import { observeRequests } from './observe/observe-requests.js'
 import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
+import { nameClient, nameUser } from './queue-caller.js'
 import { NO_STORE, REVALIDATE } from './routes/answers.js'
 import { createExchange, type Describe } from './routes/create-exchange.js'
 import type { Routes } from './routes/find-route.js'
@@ -74,7 +75,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
 
   const answer = (
     incoming: IncomingRequest,
-    deadline: Deadline,
+    deadline: RequestDeadline,
     observation: Observation | undefined,
   ): MaybePromise<Answer> => {
     const prefix = findPrefix(incoming.mountPath)
@@ -92,6 +93,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       observation?.identify(identity)
       const { caller, session } = identity
       const own = caller === null ? store : store.by(caller.id)
+      if (caller !== null) deadline.caller = nameUser(caller.id)
       const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
       const isStrict = prefer !== undefined && prefersStrict(prefer)
       const call = createCall(service, { deadline, store: own, caller, session, isStrict })
@@ -103,6 +105,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         return caller === null ? applied : forbidStoring(applied)
       })
     }
+    deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
       if (!identify) return run(store, NOBODY)
@@ -190,7 +193,7 @@ export function createRespond(service: Service, options: RespondOptions): Respon
         if (isStream(body)) body.cancel()
       },
     })
-    const work = (deadline: Deadline): MaybePromise<Answer> =>
+    const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
       whenReady(answer(incoming, deadline, observation), (answered) =>
         complete(incoming, answered, observation),
       )

@@ -1,3 +1,5 @@
+import type { QueueCaller } from '../fair-queue.js'
+
 /** What a request may wait for; it decides the answer when the time is over. */
 export type Wait = 'body' | 'deliver' | 'describe' | 'hash' | 'hook' | 'host' | 'read' | 'turn' | 'write'
 
@@ -8,6 +10,11 @@ export interface Deadline {
    * first needed.
    */
   readonly signal: AbortSignal
+  /**
+   * Whose work it is, for queues that serve callers in turn (CONTRACT.md §6, "Fairness"): a text, or what finds it out.
+   * Absent: one caller that is common to all such work.
+   */
+  readonly caller?: QueueCaller | undefined
   /** Whether the signal never comes: storage has none, and knows that nobody but itself ends what it does. */
   readonly isUnhurried?: boolean
   /** Calls `listener` when the signal would abort; returns a function that stops that. It costs less. */

@@ -1,3 +1,4 @@
+import { textOf } from '../fair-queue.js'
 import { and, everything, type Filter, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
 import { simplify } from '../filter/simplify.js'
@@ -225,10 +226,13 @@ const DEADLINE = Symbol('deadline')
  */
 class Asked {
   declare readonly signal?: AbortSignal
+  declare readonly caller?: string
   readonly [DEADLINE]: Deadline
 
   constructor(deadline: Deadline) {
     this[DEADLINE] = deadline
+    if (typeof deadline.caller === 'string') this.caller = deadline.caller
+    else if (deadline.caller) Object.defineProperty(this, 'caller', CALLER)
     if (!deadline.isUnhurried) Object.defineProperty(this, 'signal', SIGNAL)
   }
 }
@@ -246,6 +250,13 @@ const SIGNAL: PropertyDescriptor & ThisType<Asked> = {
   enumerable: true,
   get() {
     return this[DEADLINE].signal
+  },
+}
+
+const CALLER: PropertyDescriptor & ThisType<Asked> = {
+  enumerable: true,
+  get() {
+    return textOf(this[DEADLINE].caller)
   },
 }
 

@@ -5,10 +5,14 @@ export interface Logger {
   error(message: string, details?: { readonly [name: string]: unknown }): void
 }
 
-/** Hashes secrets. `verify` is false for a hash that it cannot read. */
+/**
+ * Hashes secrets. `verify` is false for a hash that it cannot read. `caller` is an opaque text that says whose request it is:
+ * a hasher in which secrets wait serves callers in turn, so that one with many secrets holds up no other. Absent: one caller
+ * that is common to all such secrets.
+ */
 export interface Hasher {
-  hash(secret: string, signal?: AbortSignal): Promise<string>
-  verify(secret: string, hash: string, signal?: AbortSignal): Promise<boolean>
+  hash(secret: string, signal?: AbortSignal, caller?: string): Promise<string>
+  verify(secret: string, hash: string, signal?: AbortSignal, caller?: string): Promise<boolean>
 }
 
 /** What every message to the owner of an account says. */

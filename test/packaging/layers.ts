@@ -6,6 +6,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   slices: ['types'],
   promises: ['types'],
   'first-version': [],
+  'fair-queue': [],
   infer: ['types'],
   consumers: ['types', 'infer'],
   hooks: ['errors', 'types', 'infer', 'consumers'],
@@ -31,10 +32,11 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'query',
     'permissions',
   ],
-  auth: ['json', 'errors', 'types', 'first-version', 'filter', 'storage', 'fields'],
+  auth: ['json', 'errors', 'types', 'first-version', 'fair-queue', 'filter', 'storage', 'fields'],
   service: [
     'json',
     'promises',
+    'fair-queue',
     'errors',
     'types',
     'hooks',
@@ -53,6 +55,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   http: [
     'json',
     'promises',
+    'fair-queue',
     'errors',
     'types',
     'hooks',
@@ -65,7 +68,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
     'service',
   ],
-  adapters: ['json', 'errors', 'options', 'slices', 'promises', 'filter', 'storage'],
+  adapters: ['json', 'errors', 'options', 'slices', 'promises', 'fair-queue', 'filter', 'storage'],
   mounts: ['json', 'errors', 'options', 'types', 'slices', 'promises', 'auth', 'http'],
   'create-collection-service': [
     'errors',

@@ -1,6 +1,7 @@
 import { type IssuedSession, issueSession, type Session } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { isServiceError, ServiceError } from '../../errors.js'
+import { textOf } from '../../fair-queue.js'
 import { composeSecret, MAX_SECRET_BYTES } from '../../fields/types/hash.js'
 import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
@@ -121,7 +122,9 @@ async function compareSecret(
   const isStorable = isStorableText(secret) && countBytes(secret) <= MAX_SECRET_BYTES
   const hash = user && isStorable ? readHash(user, auth.secret.name) : undefined
   deadline.enter('hash')
-  const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, deadline.signal)
+  const { signal, caller } = deadline
+  // The account that is named decides nothing: anybody can name it.
+  const isRight = await service.hasher.verify(isStorable ? secret : '', hash ?? decoy, signal, textOf(caller))
   // Anything else would open an account by mistake: an object that says no is true.
   if (typeof isRight !== 'boolean') throw new TypeError('hasher.verify must resolve to true or false')
   return hash !== undefined && isRight

@@ -30,6 +30,7 @@ export async function holdOrStream(
   // The client may give up while the first pieces are written, or leave while it reads the rest.
   const current: Deadline = {
     signal: stream.signal,
+    caller: deadline.caller,
     onOver(listener) {
       if (stream.signal.aborted) listener()
       stream.signal.addEventListener('abort', listener, { once: true })

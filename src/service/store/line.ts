@@ -1,3 +1,6 @@
+import { ServiceError } from '../../errors.js'
+import { FairQueue } from '../../fair-queue.js'
+
 /** How long one whose turn it is is waited for: in attempts of those who are fast. */
 const PATIENCE = 8
 
@@ -26,12 +29,16 @@ type Writer = object
 interface Waiter {
   readonly writer: Writer
   readonly letIn: () => void
+  readonly refuse: () => void
 }
 
-/** Those who write one document, in the order in which they came. */
+/** The most that wait for one document. */
+export const MAX_WAITING = 1000
+
+/** Those who write one document, in turn of their callers. */
 export class Line {
   #holder: Writer
-  readonly #waiting: Waiter[] = []
+  readonly #waiting = new FairQueue<Waiter>(MAX_WAITING)
   readonly #onEmpty: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   /** How often somebody has got the turn, or has used it. */
@@ -62,9 +69,12 @@ export class Line {
     return this.#losses * this.#cost
   }
 
-  /** Resolves when it is the turn of a writer, or when that has left, or need not wait for more who are slow. */
-  enter(writer: Writer): Promise<void> {
-    return new Promise((resolve) => {
+  /**
+   * Resolves when it is the turn of a writer, or when that has left, or need not wait for more who are slow. Rejects with
+   * `overloaded` where too many wait.
+   */
+  enter(writer: Writer, caller: string | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
       let seen = this.#moves
       const looking = again(() => {
         if (this.#moves === seen) this.#passOver()
@@ -74,7 +84,11 @@ export class Line {
         stop(looking)
         resolve()
       }
-      this.#waiting.push({ writer, letIn })
+      const refuse = (): void => {
+        stop(looking)
+        reject(new ServiceError('overloaded', 'Too many writes of one document wait. Try again.'))
+      }
+      this.#waiting.add({ writer, letIn, refuse }, caller)?.refuse()
       if (this.#timer === undefined) this.watch()
     })
   }
@@ -85,8 +99,9 @@ export class Line {
       this.#slow = 0
       this.#giveOn()
     }
-    const place = this.#waiting.findIndex((waiter) => waiter.writer === writer)
-    if (place >= 0) for (const { letIn } of this.#waiting.splice(place, 1)) letIn()
+    for (const waiter of this.#waiting) {
+      if (waiter.writer === writer && this.#waiting.delete(waiter)) waiter.letIn()
+    }
   }
 
   /** Is told by a writer how long an attempt has taken, and whether it was lost here. */
@@ -99,7 +114,7 @@ export class Line {
 
   #giveOn(): void {
     this.#moves += 1
-    const next = this.#waiting.shift()
+    const next = this.#waiting.take()
     if (next) {
       this.#holder = next.writer
       next.letIn()
@@ -122,7 +137,7 @@ export class Line {
 
   #passOver(): void {
     this.#slow += 1
-    for (const { letIn } of this.#waiting.splice(0, Math.max(0, this.#slow - MOST_SLOW))) letIn()
+    for (let i = MOST_SLOW; i < this.#slow; i++) this.#waiting.take()?.letIn()
     this.#giveOn()
   }
 }

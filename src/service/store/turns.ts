@@ -1,3 +1,4 @@
+import { type QueueCaller, textOf } from '../../fair-queue.js'
 import { Line, MAX_PATIENCE } from './line.js'
 
 /** How long one pauses for what those before have lost to other processes: so many times as long as they did. */
@@ -8,6 +9,8 @@ const MAX_PAUSE = 50
 
 /** The deadline of who waits. */
 export interface Ending {
+  /** The caller, who is served in turn with others. */
+  readonly caller?: QueueCaller | undefined
   /** Calls `listener` when the time is over; returns a function that stops that. */
   onOver(listener: () => void): () => void
 }
@@ -28,13 +31,16 @@ export class Turns {
 
   /**
    * Resolves when it is one's turn, or the time is over: at the document for which most wait, and at those others for which
-   * nobody does. So nobody keeps one document while waiting for another.
+   * nobody does. So nobody keeps one document while waiting for another. Rejects with `overloaded` where too many wait.
    */
   async take(documents: Iterable<string>, ending: Ending): Promise<Turn> {
     const turn = new Turn(this.lines, [...documents].sort())
     const stop = ending.onOver(() => turn.end())
-    await turn.begin()
-    stop()
+    try {
+      await turn.begin(ending)
+    } finally {
+      stop()
+    }
     return turn
   }
 }
@@ -62,10 +68,10 @@ export class Turn {
     return this.#held().length === this.#documents.length
   }
 
-  async begin(): Promise<void> {
+  async begin({ caller }: Pick<Ending, 'caller'>): Promise<void> {
     const [busiest] = this.#known().sort((a, b) => b.length - a.length)
     // Otherwise it is taken at once: all who have lost to the same one come in the same turn of the event loop.
-    if (busiest) await busiest.enter(this)
+    if (busiest) await busiest.enter(this, textOf(caller))
     for (const document of this.#documents) if (!this.#isOver) this.#takeIfFree(document)
     // Who has just got a turn has tried least: others who keep coming in between are let through first.
     const lost = Math.max(0, ...this.#held().map((line) => line.lost))

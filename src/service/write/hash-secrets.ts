@@ -1,4 +1,5 @@
 import type { Collection } from '../../config/plan.js'
+import { textOf } from '../../fair-queue.js'
 import { composeSecret } from '../../fields/types/hash.js'
 import { isStorableText } from '../../json/domain.js'
 import { readOwn } from '../../json/own-properties.js'
@@ -10,7 +11,8 @@ import { invalidFor } from './rules/veil.js'
 /** Hashes a valid secret, in NFC. Throws `overloaded`. */
 async function hashSecret({ deadline, service }: Call, secret: string): Promise<string> {
   deadline.enter('hash')
-  const hash: unknown = await service.hasher.hash(composeSecret(secret), deadline.signal)
+  const { signal, caller } = deadline
+  const hash: unknown = await service.hasher.hash(composeSecret(secret), signal, textOf(caller))
   if (typeof hash !== 'string' || hash === '' || !isStorableText(hash))
     throw new TypeError('hasher.hash must resolve to a text that can be stored')
   return hash

@@ -113,7 +113,7 @@ describe('a work queue', () => {
     const [a, b, c] = [createTask('a', log), createTask('b', log), createTask('c', log)]
     const first = queue.run(a.task)
     const controller = new AbortController()
-    const waiting = refusal(queue.run(b.task, controller.signal))
+    const waiting = refusal(queue.run(b.task, { signal: controller.signal }))
     controller.abort()
     expect(await waiting).toBe('overloaded')
     const third = queue.run(c.task)
@@ -126,7 +126,9 @@ describe('a work queue', () => {
   test('a signal that has aborted before refuses at once', async () => {
     const queue = createWorkQueue(1)
     const log: string[] = []
-    expect(await refusal(queue.run(createTask('a', log).task, AbortSignal.abort()))).toBe('overloaded')
+    expect(await refusal(queue.run(createTask('a', log).task, { signal: AbortSignal.abort() }))).toBe(
+      'overloaded',
+    )
     expect(log).toEqual([])
     expect(await queue.run(async () => 'free')).toBe('free')
   })
@@ -136,8 +138,8 @@ describe('a work queue', () => {
     const log: string[] = []
     const [a, b, c] = [createTask('a', log), createTask('b', log), createTask('c', log)]
     const controller = new AbortController()
-    const first = queue.run(a.task, controller.signal)
-    const second = queue.run(b.task, controller.signal)
+    const first = queue.run(a.task, { signal: controller.signal })
+    const second = queue.run(b.task, { signal: controller.signal })
     a.end()
     await first
     await settle()

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../errors.js'
+import { FairQueue } from '../../../fair-queue.js'
 import { overloaded } from '../faults.js'
 import type { Caller } from './connections.js'
 import { Crowd, type Leaving } from './crowd.js'
@@ -42,7 +43,7 @@ export function createBatch<Item, Result>(
   watch: Watch,
   { together, alone, leaving, most = MOST_TOGETHER }: Work<Item, Result>,
 ): Batch<Item, Result> {
-  let waiting: Member<Item, Result>[] = []
+  const waiting = new FairQueue<Member<Item, Result>>(MAX_WAITING)
   let underWay = 0
   let isDue = false
 
@@ -97,9 +98,7 @@ export function createBatch<Item, Result>(
   }
   const begin = (): void => {
     while (waiting.length > 0 && underWay < MOST_UNDER_WAY) {
-      const members = waiting.slice(0, most)
-      waiting = waiting.slice(most)
-      run(members)
+      run(Array.from({ length: Math.min(most, waiting.length) }).flatMap(() => waiting.take() ?? []))
     }
   }
   const beginDue = (): void => {
@@ -109,8 +108,7 @@ export function createBatch<Item, Result>(
 
   return (item, caller) =>
     new Promise((resolve, reject) => {
-      if (waiting.length >= MAX_WAITING) throw overloaded()
-      waiting.push({ item, caller, resolve, reject })
+      waiting.add({ item, caller, resolve, reject }, caller.caller)?.reject(overloaded())
       if (isDue) return
       isDue = true
       atEndOfTurn(beginDue)

@@ -9,6 +9,10 @@ import { LEAVE, SILENCE, type Waiting, type Watch } from './watch.js'
 
 /** Whom work is for. */
 export interface Caller {
+  /** The caller, in queues that serve callers in turn. It may be costly to get. */
+  readonly caller?: string | undefined
+  /** Several callers instead, of work that they share. */
+  readonly callers?: readonly (string | undefined)[]
   /** When it aborts, work is given up: what only reads is cancelled. It may be costly to get. */
   readonly signal?: AbortSignal | undefined
   /** Whether the signal need not come, however long work takes. Default: whether there is none. */
@@ -33,6 +37,8 @@ export interface Manner {
 
 /** The connections to one database. */
 export interface Connections {
+  /** Whether what may be long would wait for a connection. */
+  readonly isFullOfLong: boolean
   /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
   use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
   /** Closes them once `last` is over. What is not over soon is given up. */
@@ -70,6 +76,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       const job: Job & Waiting = {
         mayBeLong,
         writes,
+        callers: caller.callers ?? [caller.caller],
         start(given) {
           session = given
           working = work(writes ? endingWith(given, progress) : given)
@@ -129,6 +136,9 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       watch.add(job)
     })
   return {
+    get isFullOfLong() {
+      return queue.isFullOfLong
+    },
     use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
     async close(last) {
       outlast.stop()

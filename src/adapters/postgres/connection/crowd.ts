@@ -35,6 +35,10 @@ export class Crowd implements Caller {
     return this.#controller.signal
   }
 
+  get callers(): readonly (string | undefined)[] {
+    return this.#members.map(({ caller }) => caller.caller)
+  }
+
   /** It is enough that one of them has no end of its own. */
   get isUnhurried(): boolean {
     return this.#members.some(({ caller }) => isUnhurried(caller))

@@ -1,3 +1,4 @@
+import { FairQueue } from '../../../fair-queue.js'
 import { classify, explain, overloaded } from '../faults.js'
 import type { PoolSource } from './pool.js'
 import type { Session, Sessions } from './session.js'
@@ -8,14 +9,18 @@ export interface Job {
   readonly mayBeLong: boolean
   /** Writes share three quarters of them: also where none of them ends, reads are answered. */
   readonly writes: boolean
+  /** For whom it is, in queues that serve callers in turn. */
+  readonly callers: readonly (string | undefined)[]
   /** Uses a session, until it is given to `done`. */
   start(session: Session): void
   fail(thrown: unknown): void
 }
 
-/** Gives connections to jobs, in order. */
+/** Gives connections to jobs, in turn of their callers. */
 export interface Queue {
-  /** Throws where too many jobs wait already. */
+  /** Whether long work would wait. */
+  readonly isFullOfLong: boolean
+  /** Throws where too many jobs wait already, and no other caller has more of them. */
   enter(job: Job): void
   /** Takes a job out. Returns whether it was still waiting. */
   leave(job: Job): boolean
@@ -23,7 +28,7 @@ export interface Queue {
   done(job: Job, session: Session): void
 }
 
-/** The most jobs that wait for a connection; the next one is refused at once. */
+/** The most jobs that wait for a connection: beyond, the last one of the caller with the most jobs is refused at once. */
 export const MAX_WAITING = 256
 
 /** The connections of a pool with no known size: the default of `pg`. */
@@ -32,14 +37,7 @@ const DEFAULT_SIZE = 10
 /** The connections that work of one kind may have, and what waits for one of them before it waits for any. */
 interface Share {
   places: number
-  readonly waiting: Job[]
-}
-
-/** Takes a job out of a line. Returns whether it was there. */
-function remove(line: Job[], job: Job): boolean {
-  const at = line.indexOf(job)
-  if (at >= 0) line.splice(at, 1)
-  return at >= 0
+  readonly waiting: FairQueue<Job>
 }
 
 /**
@@ -48,32 +46,42 @@ function remove(line: Job[], job: Job): boolean {
  */
 export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: () => void): Queue {
   const size = pool.options?.max ?? DEFAULT_SIZE
-  const share = (places: number): Share => ({ places: Math.max(1, places), waiting: [] })
+  const share = (places: number): Share => ({
+    places: Math.max(1, places),
+    waiting: new FairQueue(MAX_WAITING),
+  })
   const long = share(Math.floor(size / 2))
   const writing = share(size - Math.ceil(size / 4))
   const [none, ofLong, ofWrites, ofBoth] = [[], [long], [writing], [long, writing]]
   const sharesOf = ({ mayBeLong, writes }: Job): readonly Share[] =>
     mayBeLong ? (writes ? ofBoth : ofLong) : writes ? ofWrites : none
-  // Arrays: what a set of long life once held may live until the engine cleans up everything, with its request.
-  const waiting: Job[] = []
+  const waiting = new FairQueue<Job>(MAX_WAITING)
   let held = 0
   let connecting = 0
 
-  const checkRoom = (line: readonly Job[]): void => {
-    if (line.length >= MAX_WAITING) onFull()
-    if (line.length >= MAX_WAITING || pool.waitingCount >= MAX_WAITING) throw overloaded()
+  const checkRoom = ({ length }: FairQueue<Job>): void => {
+    if (length >= MAX_WAITING) onFull()
+    if (pool.waitingCount >= MAX_WAITING) throw overloaded()
+  }
+  const wait = (queue: FairQueue<Job>, job: Job): void => {
+    const refused = queue.add(job, ...job.callers)
+    if (!refused) return
+    const shares = sharesOf(refused)
+    const at = shares.findIndex((share) => share.waiting === queue)
+    shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
+    refused.fail(overloaded())
   }
   /** Takes a place of each share, or waits for the first that has none. */
   const take = (job: Job, [share, ...others]: readonly Share[]): void => {
-    if (!share) waiting.push(job)
-    else if (share.places === 0) share.waiting.push(job)
+    if (!share) wait(waiting, job)
+    else if (share.places === 0) wait(share.waiting, job)
     else {
       share.places -= 1
       take(job, others)
     }
   }
   const giveBack = (share: Share): void => {
-    const next = share.waiting.shift()
+    const next = share.waiting.take()
     if (next) {
       const shares = sharesOf(next)
       take(next, shares.slice(shares.indexOf(share) + 1))
@@ -91,9 +99,9 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
       },
       (thrown: unknown) => {
         connecting -= 1
-        const [job] = waiting
-        if (!job || held > 0) return
-        waiting.shift()
+        if (held > 0) return
+        const job = waiting.take()
+        if (!job) return
         sharesOf(job).forEach(giveBack)
         job.fail(explain(classify(thrown)))
         connect()
@@ -101,7 +109,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     )
   }
   const next = (session: Session): void => {
-    const job = waiting.shift()
+    const job = waiting.take()
     if (job) job.start(session)
     else release(session)
   }
@@ -111,6 +119,9 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
   }
 
   return {
+    get isFullOfLong() {
+      return long.places === 0
+    },
     enter(job) {
       const shares = sharesOf(job)
       checkRoom(shares.find(({ places }) => places === 0)?.waiting ?? waiting)
@@ -119,8 +130,8 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     },
     leave(job) {
       const shares = sharesOf(job)
-      const at = shares.findIndex((share) => remove(share.waiting, job))
-      if (at < 0 && !remove(waiting, job)) return false
+      const at = shares.findIndex((share) => share.waiting.delete(job))
+      if (at < 0 && !waiting.delete(job)) return false
       shares.slice(0, at < 0 ? shares.length : at).forEach(giveBack)
       connect()
       return true

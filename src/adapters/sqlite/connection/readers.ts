@@ -1,3 +1,4 @@
+import { FairQueue } from '../../../fair-queue.js'
 import { runSliced, type Slice, type Sliced } from '../../../slices.js'
 import type { MaybePromise } from '../../../storage.js'
 import { unavailable } from '../faults.js'
@@ -9,13 +10,21 @@ export type Reading<T> = (connection: Connection, slice: Slice) => Sliced<T>
 /** The signal of a query, created when it is first needed. */
 export interface Abortable {
   readonly signal?: AbortSignal
+  /** The caller, who is served in turn with others. */
+  readonly caller?: string | undefined
+}
+
+/** A read that waits for a connection. */
+interface Waiting {
+  start(connection: Connection): void
+  refuse(reason: unknown): void
 }
 
 /** Connections for long reads; each read sees a snapshot of the file. */
 export interface Readers {
   /**
-   * Reads as soon as a connection is free. Rejects where too many wait, and with the signal's reason when it
-   * aborts.
+   * Reads as soon as a connection is free, in turn of the callers. Rejects where too many wait, and with the signal's
+   * reason when it aborts.
    */
   read<T>(reading: Reading<T>, query: Abortable): MaybePromise<T>
   /** Closes all connections once they are free; with a reason, ends with it what is read. */
@@ -38,13 +47,13 @@ export async function openReaders(file: string, cache: number): Promise<Readers>
     throw thrown
   }
   const free = [...all]
-  const waiting: ((connection: Connection) => void)[] = []
+  const waiting = new FairQueue<Waiting>(MAX_WAITING)
   let onFree: (() => void) | undefined
   const ending = new AbortController()
 
   const release = (connection: Connection): void => {
-    const next = waiting.shift()
-    if (next) next(connection)
+    const next = waiting.take()
+    if (next) next.start(connection)
     else free.push(connection)
     if (free.length === all.length) onFree?.()
   }
@@ -60,28 +69,31 @@ export async function openReaders(file: string, cache: number): Promise<Readers>
     }
     return result instanceof Promise ? result.finally(() => release(connection)) : result
   }
-  const wait = (signal: AbortSignal | undefined): Promise<Connection> =>
+  const wait = ({ signal, caller }: Abortable): Promise<Connection> =>
     new Promise((resolve, reject) => {
-      const take = (connection: Connection): void => {
-        signal?.removeEventListener('abort', giveUp)
-        resolve(connection)
+      const entry: Waiting = {
+        start(connection) {
+          signal?.removeEventListener('abort', giveUp)
+          resolve(connection)
+        },
+        refuse(reason) {
+          signal?.removeEventListener('abort', giveUp)
+          reject(reason)
+        },
       }
       const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(take), 1)
-        reject(signal?.reason)
+        waiting.delete(entry)
+        entry.refuse(signal?.reason)
       }
-      if (signal?.aborted) reject(signal.reason)
-      else if (waiting.length >= MAX_WAITING) reject(unavailable(new Error('too many readings wait')))
-      else {
-        signal?.addEventListener('abort', giveUp, { once: true })
-        waiting.push(take)
-      }
+      if (signal?.aborted) return reject(signal.reason)
+      signal?.addEventListener('abort', giveUp, { once: true })
+      waiting.add(entry, caller)?.refuse(unavailable(new Error('too many readings wait')))
     })
   return {
     read(reading, query) {
       const connection = free.pop()
       if (connection) return use(connection, reading, query)
-      return wait(query.signal).then((freed) => use(freed, reading, query))
+      return wait(query).then((freed) => use(freed, reading, query))
     },
     async close(reason) {
       if (reason !== undefined) ending.abort(reason)

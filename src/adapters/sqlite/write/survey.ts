@@ -31,10 +31,10 @@ const OVERTAKEN = Symbol('overtaken')
 export function writeSurveyed(
   surveyor: Surveyor,
   steps: readonly WriteStep[],
-  { signal, by = null }: WriteOptions,
+  { signal, by = null, caller }: WriteOptions,
 ): Promise<WriteResult> {
   const long = steps.filter((step) => 'refuse' in step && surveyor.isLong(step.in, step.refuse))
-  const plain: QueuedWrite = { steps, signal, by, suspects: () => undefined, verify: () => {} }
+  const plain: QueuedWrite = { steps, signal, by, caller, suspects: () => undefined, verify: () => {} }
   return long.length === 0 ? surveyor.queue.write(plain) : writeLong(surveyor, plain, long)
 }
 
@@ -43,7 +43,7 @@ async function writeLong(
   plain: QueuedWrite,
   long: readonly WriteStep[],
 ): Promise<WriteResult> {
-  const { signal } = plain
+  const { signal, caller } = plain
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const watch = queue.watch()
     try {
@@ -51,7 +51,11 @@ async function writeLong(
       for (const step of long) {
         if (!('refuse' in step)) continue
         const query = { filter: step.refuse, sort: [], skip: 0, limit: MAX_FOUND }
-        const listing = listIds(step.in, { ...query, ...(signal ? { signal } : {}) })
+        const listing = listIds(step.in, {
+          ...query,
+          ...(signal ? { signal } : {}),
+          ...(caller === undefined ? {} : { caller }),
+        })
         found.set(step, await untilLeft(listing, signal))
       }
       return await queue.write({

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../errors.js'
+import { FairQueue } from '../../../fair-queue.js'
 import { SLICE, type Slice, type Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
@@ -10,7 +11,8 @@ import { createWatches, type Watch } from './watch.js'
 import { writeSteps } from './write-steps.js'
 
 /**
- * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint.
+ * Writes that arrive together share a transaction, and so one wait for the disk; each has its own savepoint. Where more wait
+ * than one transaction takes, callers are served in turn.
  * A transaction pauses between turns of the event loop; meanwhile no other connection can write.
  */
 export interface WriteQueue {
@@ -26,6 +28,8 @@ export interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly by: string | null
+  /** The caller, who is served in turn with others. */
+  readonly caller: string | undefined
   readonly suspects: Suspects
   /** Called inside the transaction: throws if what the write depends on has changed. */
   readonly verify: () => void
@@ -61,7 +65,8 @@ const PAUSE = 15
 
 /** Creates the queue of a connection. */
 export function createWriteQueue({ connection, files, log, listener }: Target): WriteQueue {
-  let waiting: Waiting[] = []
+  // A write leaves at its deadline, or after `MAX_WAIT`.
+  const waiting = new FairQueue<Waiting>()
   let running: readonly Waiting[] = []
   let isScheduled = false
   const onDrained: (() => void)[] = []
@@ -102,7 +107,8 @@ export function createWriteQueue({ connection, files, log, listener }: Target): 
         for (const write of waiting) hear(write)
         return 1 + Math.random() * PAUSE
       }
-      for (const write of waiting.splice(0)) {
+      for (const write of waiting) {
+        waiting.delete(write)
         begin(write)
         write.reject(explain(thrown))
       }
@@ -131,16 +137,18 @@ export function createWriteQueue({ connection, files, log, listener }: Target): 
     const now = performance.now()
     const isHopeless = ({ signal, since, state }: Waiting): boolean =>
       state === 'left' || signal?.aborted === true || now - since > MAX_WAIT
-    for (const { reject } of waiting.filter(isHopeless))
-      reject(unavailable(new Error('other processes kept writing, or nobody waits any more')))
-    waiting = waiting.filter((one) => !isHopeless(one))
+    for (const write of waiting) {
+      if (!isHopeless(write)) continue
+      waiting.delete(write)
+      write.reject(unavailable(new Error('other processes kept writing, or nobody waits any more')))
+    }
   }
 
   return {
     write: (write) =>
       new Promise((resolve, reject) => {
         const own = { since: performance.now(), state: 'waiting' } as const
-        waiting.push({ ...own, resolve, reject, ...write })
+        waiting.add({ ...own, resolve, reject, ...write }, write.caller)
         schedule()
       }),
     watch: () => watches.begin(running.map(({ steps }) => steps)),
@@ -171,15 +179,16 @@ function begin(write: Waiting): void {
 }
 
 /** Takes the first writes, as many as may share a transaction. */
-function takeShared(waiting: Waiting[]): readonly Waiting[] {
-  let count = 0
+function takeShared(waiting: FairQueue<Waiting>): readonly Waiting[] {
+  const taken: Waiting[] = []
   let steps = 0
-  for (const write of waiting) {
-    steps += write.steps.length
-    if (count === MAX_SHARED || (count > 0 && steps > MAX_STEPS)) break
-    count += 1
+  for (let next = waiting.peek(); next && taken.length < MAX_SHARED; next = waiting.peek()) {
+    steps += next.steps.length
+    if (taken.length > 0 && steps > MAX_STEPS) break
+    waiting.take()
+    taken.push(next)
   }
-  return waiting.splice(0, count)
+  return taken
 }
 
 type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown: unknown }]

@@ -1,6 +1,7 @@
 import { type Ledger, type LedgerWrite, liftPlaces, nameLedger, takePlace } from '../../../auth/ledger.js'
 import { createTurns, refuseFull } from '../../../auth/turns.js'
 import { isServiceError } from '../../../errors.js'
+import { textOf } from '../../../fair-queue.js'
 import { createOrder } from '../../../promises.js'
 import type { StoredDocument } from '../../../storage.js'
 import type { Logger } from '../../../types/host.js'
@@ -38,7 +39,8 @@ export function createThrottle({ now, logger }: { now: () => number; logger: Log
   ): Promise<StoredDocument | undefined> => {
     const stored = await readLedger(store, ledger)
     deadline.enter('hash')
-    if (!turns.tryBegin(ledger, stored)) await turns.wait(ledger, deadline.signal)
+    if (turns.tryBegin(ledger, stored)) return stored
+    await turns.wait(ledger, { signal: deadline.signal, caller: textOf(deadline.caller) })
     return stored
   }
 

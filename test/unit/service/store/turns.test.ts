@@ -78,7 +78,7 @@ describe('turns', () => {
     // As in a runtime that has ended the timer with the request that began it.
     const watch = vi.spyOn(line, 'watch').mockImplementation(() => {})
     const writer = {}
-    await line.enter(writer)
+    await line.enter(writer, undefined)
     expect(line.isHeldBy(writer)).toBe(true)
     watch.mockRestore()
     line.leave(writer)

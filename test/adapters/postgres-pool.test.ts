@@ -5,7 +5,7 @@ import type { PoolSource } from '../../src/adapters/postgres/connection/pool.js'
 import { MAX_PREPARED } from '../../src/adapters/postgres/connection/prepared.js'
 import { createWatch } from '../../src/adapters/postgres/connection/watch.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
-import { everything, type FieldRef, type Filter, isId } from '../../src/filter/filter.js'
+import { and, everything, type FieldRef, type Filter, isId, or } from '../../src/filter/filter.js'
 import type { Pattern } from '../../src/filter/pattern/syntax/pattern.js'
 import type { CollectionPlan, ListQuery, StorageAdapter, WriteStep } from '../../src/storage.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
@@ -144,6 +144,59 @@ describe('reads that may be long', () => {
     await locked.release()
     const found = await Promise.all(reading)
     expect(found).toEqual(found.map((_, i) => (i % longReads.length === 3 ? 0 : [])))
+  })
+
+  test('do not keep waiting what an index answers', { timeout: 60_000 }, async () => {
+    const { adapter, schema } = await open(4)
+    const text: FieldRef = { path: 'text', type: 'string', each: false }
+    const indexes = [
+      { fields: [n], unique: false },
+      { fields: [text, n], unique: false },
+    ]
+    await adapter.open([{ name: 'quick', indexes }])
+    const insert = (_id: string, n: number) => ({
+      in: 'quick',
+      insert: { _id, _version: 1, n, text: `t${n % 2}` },
+    })
+    await adapter.write(
+      Array.from({ length: 12_000 }, (_, i) => insert(`d${i}`, i)),
+      {},
+    )
+    const locked = await lock(schema)
+    const reading = Array.from({ length: 8 }, (_, i) => longReads[i % longReads.length]?.(adapter))
+    await until(async () => (await locked.countWaiting()) === 2)
+    const beyond = (value: number): Filter => ({ kind: 'gte', field: n, value })
+    const is = (value: string): Filter => ({ kind: 'eq', field: text, value })
+    const some: readonly (readonly [filter: Filter, total: number])[] = [
+      [beyond(11_996), 4],
+      [and([is('t1'), beyond(11_996)]), 2],
+      [or([is('t5'), beyond(11_996)]), 4],
+      [or([11, 12, 13].map((value) => ({ kind: 'eq', field: n, value }))), 3],
+    ]
+    for (const [filter, total] of some) {
+      expect(await adapter.count('quick', filter, {})).toBe(total)
+      for (const sort of [[], [{ field: text, descending: true }]]) {
+        expect(await adapter.list('quick', { ...all, filter, sort })).toHaveLength(total)
+        expect((await drain(adapter.stream?.('quick', { ...all, filter, sort }))).flat()).toHaveLength(total)
+      }
+    }
+    // These look at more, and wait.
+    const isPattern: Filter = { kind: 'match', field: text, pattern: { kind: 'set', ranges: [[48, 48]] } }
+    const long = [
+      adapter.count('quick', and([beyond(11_996), isPattern]), {}),
+      adapter.count('quick', beyond(0), {}),
+      adapter.list('quick', { ...all, filter: beyond(0) }),
+    ]
+    const done: unknown[] = []
+    for (const one of long) void Promise.resolve(one).then((found) => done.push(found))
+    await adapter.count('quick', beyond(11_996), {})
+    expect(done).toEqual([])
+    expect(await locked.countWaiting()).toBe(2)
+    await locked.release()
+    await Promise.all(reading)
+    const [few, many, listed] = await Promise.all(long)
+    expect([few, many]).toEqual([2, 12_000])
+    expect(Array.isArray(listed)).toBe(true)
   })
 
   test('wait in a queue with an end', { timeout: 60_000 }, async () => {

@@ -20,6 +20,7 @@ export async function readExistingDatabase(
     use: connections.use,
     watch,
     isOpen: () => true,
+    isFullOfLong: () => connections.isFullOfLong,
     indexesOf: () => [],
   })
   return {

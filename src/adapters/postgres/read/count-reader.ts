@@ -1,6 +1,6 @@
 import type { Value } from '../../sql/dialect.js'
 import { canCancel } from '../connection/cancel.js'
-import type { Caller, Connections } from '../connection/connections.js'
+import type { Caller, Connections, Manner } from '../connection/connections.js'
 import type { Crowd } from '../connection/crowd.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
@@ -22,8 +22,8 @@ export interface CountSource {
   readonly isOpen: () => boolean
 }
 
-/** Counts with some values. */
-export type ReadCount = (values: readonly Value[], caller: Caller) => Promise<number>
+/** Counts with some values. A count that may be long can be read in another manner. */
+export type ReadCount = (values: readonly Value[], caller: Caller, manner: Manner) => Promise<number>
 
 /** The most counts of one statement: they are done one after another. */
 const MOST_TOGETHER = 4
@@ -40,8 +40,8 @@ const PAUSE = 64
  */
 export function createCountReader({ use, watch, isOpen }: CountSource, count: Count): ReadCount {
   const { text, mayBeLong, writeBehind } = count
-  const alone: ReadCount = (values, caller) =>
-    use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, { mayBeLong })
+  const alone: ReadCount = (values, caller, manner) =>
+    use(async ({ readRows }) => Number((await readRows(text, values))[0]?.[0]), caller, manner)
   if (!writeBehind) return alone
 
   let paused = 0
@@ -69,15 +69,17 @@ export function createCountReader({ use, watch, isOpen }: CountSource, count: Co
     }
   }
   const ask = createAskTogether<number>(watch, {
-    alone,
+    alone: (values, caller) => alone(values, caller, { mayBeLong }),
     most: MOST_TOGETHER,
     together: (distinct, crowd) =>
       use((session) => readShared(session, distinct, crowd), crowd, { mayBeLong }),
   })
-  return (values, caller) => {
-    if (paused === 0) return ask(values, caller)
-    paused -= 1
-    return alone(values, caller)
+  return (values, caller, manner) => {
+    // Counts that wait with what may be long are done together, others beside them.
+    const isBeside = manner.mayBeLong !== mayBeLong
+    if (!isBeside && paused === 0) return ask(values, caller)
+    if (!isBeside) paused -= 1
+    return alone(values, caller, manner)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Scalar } from '../../../filter/filter.js'
 import type { Value } from '../../sql/dialect.js'
-import type { Caller, Connections } from '../connection/connections.js'
+import type { Caller, Connections, Manner } from '../connection/connections.js'
 import type { Session } from '../connection/session.js'
 import type { Watch } from '../connection/watch.js'
 import { createAskTogether } from './ask-together.js'
@@ -26,8 +26,8 @@ export interface Page {
   readonly source: ListSource
 }
 
-/** Reads a page with some values. */
-export type ReadPage = (values: readonly Value[], caller: Caller) => Promise<Texts>
+/** Reads a page with some values. A page that may be long can be read in another manner. */
+export type ReadPage = (values: readonly Value[], caller: Caller, manner: Manner) => Promise<Texts>
 
 /** The fewest bytes for each document of a page that is first tried as a whole. One that is kept can learn. */
 const MIN_SHARE = { once: 3200, kept: 256 }
@@ -45,14 +45,14 @@ const JOINED = { most: 32, bytes: 65_536, size: 8192 }
 export function createPageReader(use: Connections['use'], watch: Watch, page: Page): ReadPage {
   const { values, most, mayBeLong, join } = page
   const readAlone = createReadAlone(page)
-  const alone: ReadPage = (values, caller) =>
-    use((session) => readAlone(session, values), caller, { mayBeLong })
+  const alone: ReadPage = (values, caller, manner) =>
+    use((session) => readAlone(session, values), caller, manner)
   if (!join || mayBeLong || most > JOINED.most) return alone
 
   const { bytes, size } = JOINED
   const text = writeJoined(writeList(join(), String(bytes), String(Math.min(size, bytes / most))), values)
   return createAskTogether<Texts>(watch, {
-    alone,
+    alone: (values, caller) => alone(values, caller, page),
     async together(distinct, caller) {
       const columns = values.map((_, i) => distinct.map((values) => values[i] as Scalar))
       const rows = await use(({ readRows }) => readRows(text, columns), caller)

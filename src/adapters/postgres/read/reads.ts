@@ -1,7 +1,16 @@
-import type { IndexPlan, Listed, ListQuery, StorageAdapter, StoredDocument } from '../../../storage.js'
+import type { Filter } from '../../../filter/filter.js'
+import { whenReady } from '../../../promises.js'
+import type {
+  IndexPlan,
+  Listed,
+  ListQuery,
+  MaybePromise,
+  StorageAdapter,
+  StoredDocument,
+} from '../../../storage.js'
 import type { SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
-import { countNamed, isShort } from '../../sql/read/is-short.js'
+import { countNamed, findRanged, isShort, type Ranged } from '../../sql/read/is-short.js'
 import { type ListedIds, streamByIds } from '../../sql/read/stream-by-ids.js'
 import {
   type CompileOptions,
@@ -9,7 +18,7 @@ import {
   type FilteredStatement,
   type Statements,
 } from '../../sql/statements.js'
-import type { Manner } from '../connection/connections.js'
+import type { Caller, Manner } from '../connection/connections.js'
 import type { RunStatement, Session } from '../connection/session.js'
 import { explain, isInvalidRegex } from '../faults.js'
 import { BATCH_BYTES } from './batch.js'
@@ -25,8 +34,19 @@ import { readInCore } from './read-in-core.js'
 /** What reads need. */
 export interface ReadSource extends CountSource {
   readonly engine: SqlEngine
+  /** Whether what may be long would wait for a connection. */
+  readonly isFullOfLong: () => boolean
   /** The indexes of a collection that a read can use. */
   readonly indexesOf: (collection: string) => readonly IndexPlan[]
+}
+
+/** The most documents that a list, or a count, finds by indexes while it does not wait with what may be long. */
+const FEW = { listed: 1000, counted: 10_000 }
+
+/** For whom is asked whether a read is long, and the most documents of one that is not. */
+interface Asking {
+  readonly caller: Caller
+  readonly most: number
 }
 
 const LONG: Manner = { mayBeLong: true }
@@ -37,6 +57,7 @@ export function createReads({
   use,
   watch,
   isOpen,
+  isFullOfLong,
   indexesOf,
 }: ReadSource): Required<Pick<StorageAdapter, 'list' | 'stream' | 'count'>> {
   const joinedDialect: SqlDialect = { ...dialect, parameter: (place) => `asked.v${place}` }
@@ -45,6 +66,27 @@ export function createReads({
     createStatements({ ...dialect, parameter: (place, value) => dialect.parameter(places + place, value) })
   const kept = createKeptDocuments()
   const isLong = (collection: string, query: Query): boolean => !isShort(indexesOf(collection), query)
+  /** Whether the parts of a filter that indexes answer have few documents. */
+  const haveFew = async (
+    parts: readonly Ranged[],
+    collection: string,
+    { caller, most }: Asking,
+  ): Promise<boolean> => {
+    let left = most
+    for (const { filter, sort } of parts) {
+      const { text, values } = statements.ids(collection, { filter, sort, skip: 0, limit: left + 1 })
+      const count = `SELECT count(*) FROM (${text}) AS few`
+      const [[found] = []] = await use(({ readRows }) => readRows(count, values), caller)
+      left -= Number(found)
+      if (left < 0) return false
+    }
+    return true
+  }
+  /** How what may be long is read. While it would wait, the indexes that answer it are asked whether it is long. */
+  const mannerOf = (collection: string, filter: Filter, asking: Asking): MaybePromise<Manner> => {
+    const parts = isFullOfLong() ? findRanged(indexesOf(collection), filter) : undefined
+    return parts ? haveFew(parts, collection, asking).then((isShort) => ({ mayBeLong: !isShort })) : LONG
+  }
   const planPage = createPlans({
     indexesOf,
     compile: (collection, query, options) =>
@@ -89,7 +131,7 @@ export function createReads({
 
   /** Reads; if PostgreSQL cannot compile a pattern, reads again with the patterns left to the core. */
   const read = async <T>(
-    attempt: (options: CompileOptions) => Promise<T>,
+    attempt: (options: CompileOptions) => MaybePromise<T>,
     options: CompileOptions = {},
   ): Promise<T> => {
     try {
@@ -131,16 +173,22 @@ export function createReads({
 
   return {
     async list(collection, query) {
-      const found = await read((options): Promise<Texts | Listed> => {
+      const found = await read((options): MaybePromise<Texts | Listed> => {
         const { plan, values } = planPage(collection, query, options)
-        if (plan.isExact) return plan.readPage(values, query)
         const page = { text: plan.text, values }
-        return use(({ run }) => collect(run, page, collection, query), query, plan)
+        if (!plan.isExact) return use(({ run }) => collect(run, page, collection, query), query, plan)
+        if (!plan.mayBeLong) return plan.readPage(values, query, plan)
+        const asking = { caller: query, most: FEW.listed }
+        return whenReady(mannerOf(collection, query.filter, asking), (manner) =>
+          plan.readPage(values, query, manner),
+        )
       })
       // Text that waits for its turn must not hold a connection.
       return 'texts' in found ? parseListed(found, query) : found
     },
     async *stream(collection, query) {
+      const asking = { caller: query, most: FEW.listed }
+      const manner = await mannerOf(collection, query.filter, asking)
       const listed = await read((options) => {
         const { text, values, isExact } = statements.ids(collection, query, options)
         const work = async ({ readRows }: Session): Promise<ListedIds> => {
@@ -148,20 +196,26 @@ export function createReads({
           const [[ids] = []] = await readRows(`SELECT json_agg(_id)::text FROM (${text}) AS listed`, values)
           return { ids: JSON.parse(ids ?? '[]') as readonly string[], isExact }
         }
-        return use(work, query, LONG)
+        return use(work, query, manner)
       })
       const first = writeFirst(pageOfIds(dialect.table(collection)), '$2::float8')
       yield* streamByIds(listed, query, async (ids) => {
         const fetch = ({ readRows }: Session): Promise<Texts> =>
           readFirst(readRows, first, [ids, BATCH_BYTES])
-        return parseListed(await read(() => use(fetch, query, LONG)), query)
+        return parseListed(await read(() => use(fetch, query, manner)), query)
       })
     },
     count(collection, filter, caller) {
       const query = { filter, sort: [], skip: 0, limit: null }
       return read((options) => {
         const { plan, values } = planCount(collection, query, options)
-        if (plan.isExact) return plan.readCount(values, caller)
+        if (plan.isExact) {
+          if (!plan.mayBeLong) return plan.readCount(values, caller, plan)
+          const asking = { caller, most: FEW.counted }
+          return whenReady(mannerOf(collection, filter, asking), (manner) =>
+            plan.readCount(values, caller, manner),
+          )
+        }
         const work = async ({ run }: Session): Promise<number> => {
           let total = 0
           const page = statements.page(collection, query, options)

@@ -1,6 +1,6 @@
-import { conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
+import { and, conditionsOf, type FieldRef, type Filter, hasPattern, ID } from '../../../filter/filter.js'
 import { isOn, isRange, splitAlternatives, splitRanges, useIndex } from '../../../filter/index-order.js'
-import type { IndexPlan, ListQuery } from '../../../storage.js'
+import type { IndexPlan, ListQuery, SortKey } from '../../../storage.js'
 
 /** The most documents that a short read looks at. */
 const MAX_SHORT = 256
@@ -38,6 +38,34 @@ export function countNamed(indexes: readonly IndexPlan[], filter: Filter): numbe
   return parts
     .filter((part) => part.kind === 'or')
     .reduce((least, part) => Math.min(least, countNamed(indexes, part)), Number.POSITIVE_INFINITY)
+}
+
+/** A part of what a filter matches: all of it lies in few ranges of one index. */
+export interface Ranged {
+  readonly filter: Filter
+  /** The order of the index, where it is one range; else empty. A statement with a limit that asks for it uses the index. */
+  readonly sort: readonly SortKey[]
+}
+
+/**
+ * The parts of a filter that indexes answer: all matches, some perhaps more than once, without a look at other documents.
+ * `undefined` where they do not.
+ */
+export function findRanged(indexes: readonly IndexPlan[], filter: Filter): readonly Ranged[] | undefined {
+  const all = [{ fields: [] }, ...indexes].map(({ fields }) => [...fields, ID])
+  const rangedOf = (part: Filter): Ranged | undefined => {
+    const conditions = conditionsOf(part)
+    const columns = all.find((some) => gives(some, conditions, []))
+    if (!columns || conditions.length === 0) return undefined
+    const isOneRange = useIndex(columns, conditions, []).fixing.every(({ kind }) => kind !== 'or')
+    return { filter: part, sort: isOneRange ? columns.map((field) => ({ field, descending: false })) : [] }
+  }
+  const alternatives = splitAlternatives(conditionsOf(filter)).map((parts) => parts.map(({ all }) => and(all)))
+  for (const parts of [[filter], ...alternatives]) {
+    const ranged = parts.flatMap((part) => rangedOf(part) ?? [])
+    if (ranged.length === parts.length) return ranged
+  }
+  return undefined
 }
 
 /** Whether an index with these columns has all matches in few ranges, in order. */

@@ -141,7 +141,8 @@ class DeadlineStore implements Store {
           const failed = overtaken ?? documentOf(all[result.step])
           const met = written.find((document) => document === failed)
           const at = met === undefined ? [] : [met, ...this.#turns.findTaken(written)]
-          return new Lost(at, met, broken?.key)
+          const read = met === undefined ? failed : undefined
+          return new Lost(at, { met, read, broken: broken?.key })
         })
       })
     })

@@ -7,12 +7,18 @@ export class Lost {
   readonly at: readonly string[]
   /** That of them at which others were faster. */
   readonly met: string | undefined
+  /** The document at which others were faster, where the attempt only reads it. */
+  readonly read: string | undefined
   /** The key of the agreement that did not hold. */
   readonly broken: string | undefined
 
-  constructor(at: readonly string[], met?: string, broken?: string) {
+  constructor(
+    at: readonly string[],
+    { met, read, broken }: Partial<Pick<Lost, 'met' | 'read' | 'broken'>> = {},
+  ) {
     this.at = at
     this.met = met
+    this.read = read
     this.broken = broken
   }
 }
@@ -24,6 +30,9 @@ export class LeftToOthers extends Lost {}
 interface Waiting extends Ending {
   enter(wait: 'turn'): void
 }
+
+/** After so many lost attempts, one who only reads a document takes turns with those who write it. */
+const LOST_AS_READER = 3
 
 /**
  * Tries again after a lost attempt, so many times in all, in turn at the documents at which others were met. Who is so slow
@@ -40,8 +49,9 @@ export async function tryInTurn<T>(
   let last = first
   try {
     for (let tried = first instanceof LeftToOthers ? 0 : 1; tried < attempts; tried += 1) {
-      const others = last.at.filter((document) => !contended.has(document))
-      if (last.at.length > 0 && !turn?.isSlow && (others.length > 0 || !turn?.isWhole)) {
+      const at = last.read === undefined || tried < LOST_AS_READER ? last.at : [...last.at, last.read]
+      const others = at.filter((document) => !contended.has(document))
+      if (at.length > 0 && !turn?.isSlow && (others.length > 0 || !turn?.isWhole)) {
         for (const document of others) contended.add(document)
         turn?.end()
         deadline.enter('turn')
@@ -50,7 +60,7 @@ export async function tryInTurn<T>(
       const began = performance.now()
       const result = await attempt(last)
       const lost = result instanceof Lost ? result : undefined
-      turn?.tell(performance.now() - began, lost?.met)
+      turn?.tell(performance.now() - began, lost?.met ?? lost?.read)
       if (!(result instanceof Lost)) return result
       last = result
     }

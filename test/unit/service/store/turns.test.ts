@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
+import { isServiceError } from '../../../../src/errors.js'
 import { UNHURRIED } from '../../../../src/service/deadline.js'
-import { Line } from '../../../../src/service/store/line.js'
+import { Line, MAX_WAITING } from '../../../../src/service/store/line.js'
 import { LeftToOthers, Lost, tryInTurn } from '../../../../src/service/store/try-in-turn.js'
 import { type Turn, Turns } from '../../../../src/service/store/turns.js'
 
@@ -126,8 +127,47 @@ describe('turns', () => {
   })
 })
 
+describe('turns of several callers', () => {
+  const by = (caller: string) => ({ ...UNHURRIED, caller })
+
+  test('come one after another, whoever asked first', async () => {
+    const turns = new Turns()
+    const told: string[] = []
+    const holder = await turns.take(['a'], by('x'))
+    const all = ['x1', 'x2', 'x3', 'y1'].map(async (name) => {
+      const turn = await turns.take(['a'], by(name.slice(0, 1)))
+      told.push(name)
+      turn.end()
+    })
+    holder.end()
+    await Promise.all(all)
+    expect(told).toEqual(['x1', 'y1', 'x2', 'x3'])
+  })
+
+  test('are refused beyond a thousand, the last of who has most', async () => {
+    const turns = new Turns()
+    const holder = await turns.take(['a'], by('x'))
+    const told: string[] = []
+    const take = async (name: string): Promise<void> => {
+      try {
+        const turn = await turns.take(['a'], by(name.slice(0, 1)))
+        turn.end()
+      } catch (thrown) {
+        told.push(`${name} ${isServiceError(thrown) && thrown.code}`)
+      }
+    }
+    const all = Array.from({ length: MAX_WAITING }, (_, i) => take(`x${i}`))
+    all.push(take('y'))
+    await settle()
+    expect(told).toEqual([`x${MAX_WAITING - 1} overloaded`])
+    holder.end()
+    await Promise.all(all)
+    expect(turns.lines.size).toBe(0)
+  })
+})
+
 describe('who has lost an attempt', () => {
-  const lost = (at?: string): Lost => new Lost(at === undefined ? [] : [at], at)
+  const lost = (met?: string): Lost => (met === undefined ? new Lost([]) : new Lost([met], { met }))
 
   /** Counts attempts whose results are given. */
   async function run(first: Lost, results: readonly (Lost | 'done')[], attempts = 10) {
@@ -152,6 +192,12 @@ describe('who has lost an attempt', () => {
       result: 'done',
       held: ['b', 'a,b', 'a,b'],
     })
+  })
+
+  test('at a document that it only reads takes turns after the third', async () => {
+    const read = new Lost([], { read: 'a' })
+    const { result, held } = await run(read, [read, read, read, 'done'])
+    expect([result, held]).toEqual(['done', ['', '', 'a', 'a']])
   })
 
   test('has so many attempts in all, of which one that left a document to others is none', async () => {

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import type * as Queues from '../../src/fair-queue.js'
+import type * as Callers from '../../src/http/queue-caller.js'
+import { checkFloodOfLogins } from '../support/fairness-laws.js'
+import { fails, loadMutant, type Mutant } from './create-mutant.js'
+
+/** What serves callers in turn, broken on purpose. */
+
+const QUEUE = '../../src/fair-queue.js'
+const CALLER = '../../src/http/queue-caller.js'
+
+type Break = (real: typeof Queues.FairQueue) => typeof Queues.FairQueue
+
+const brokenQueue = (what: string, broken: Break): Mutant => [
+  what,
+  QUEUE,
+  async (original) => {
+    const real = (await original()) as typeof Queues
+    return { ...real, FairQueue: broken(real.FairQueue) }
+  },
+]
+
+const brokenCaller = (what: string, broken: Partial<typeof Callers>): Mutant => [
+  what,
+  CALLER,
+  async (original) => ({ ...((await original()) as object), ...broken }),
+]
+
+const mutants: readonly Mutant[] = [
+  brokenQueue(
+    'requests are served in the order in which they came',
+    (Real) =>
+      class<T> extends Real<T> {
+        override add(entry: T): T | undefined {
+          return super.add(entry)
+        }
+      },
+  ),
+  brokenQueue(
+    'a full queue refuses the newcomer',
+    (Real) =>
+      class<T> extends Real<T> {
+        readonly #most: number
+        constructor(most = Number.POSITIVE_INFINITY) {
+          super()
+          this.#most = most
+        }
+        override add(entry: T, ...callers: readonly (string | undefined)[]): T | undefined {
+          return this.length >= this.#most ? entry : super.add(entry, ...callers)
+        }
+      },
+  ),
+  brokenQueue(
+    'a queue has no end',
+    (Real) =>
+      class<T> extends Real<T> {
+        constructor(_: number) {
+          super()
+        }
+      },
+  ),
+  brokenQueue(
+    'a newcomer waits until all before have been served',
+    (Real) =>
+      class<T> extends Real<T> {
+        override take(mayGo: (entry: T) => boolean = () => true): T | undefined {
+          for (const entry of this) if (mayGo(entry) && this.delete(entry)) return entry
+          return undefined
+        }
+      },
+  ),
+  brokenCaller('all addresses are one', { nameClient: () => 'client' }),
+  brokenCaller('no address is known', { nameClient: () => undefined }),
+]
+
+const check = async (mutant: Mutant): Promise<void> => {
+  const loaded = await loadMutant(mutant, async () => ({
+    ...(await import('../../src/create-collection-service.js')),
+    ...(await import('../../src/auth/hasher.js')),
+    ...(await import('../../src/auth/work-queue.js')),
+  }))
+  await checkFloodOfLogins({ create: loaded.createCollectionService, hashing: loaded })
+}
+
+test.each(mutants.map((one) => [one[0], one] as const))('%s: found', async (_, mutant) => {
+  expect(await fails(check(mutant))).toBe(true)
+})
+
+test('what is not broken passes', async () => {
+  const unbroken: Mutant = ['nothing', QUEUE, async (original) => (await original()) as object]
+  expect(await fails(check(unbroken))).toBe(false)
+})

@@ -41,7 +41,7 @@ async function openHeld({ adapter, create, hashing = { createHasherOn, createWor
   }
   const real = hashing.createHasherOn(engine, 4, hashing.createWorkQueue(WAITING))
   const hasher: Hasher = {
-    hash: real.hash,
+    ...real,
     verify(...asked) {
       const verified = real.verify(...asked)
       waiting.push(asked[0])

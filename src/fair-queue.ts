@@ -21,6 +21,8 @@ export class FairQueue<T> {
   readonly #capacity: number
   /** By caller, the one that is served next first; no list is empty. */
   readonly #lists = new Map<string, Place<T>[]>()
+  /** The caller that was served last: it comes after all others. */
+  #last: string | undefined
   #length = 0
   #entered = 0
 
@@ -48,23 +50,26 @@ export class FairQueue<T> {
     return this.#length > this.#capacity ? this.#evict() : undefined
   }
 
+  /** Notes that a caller is served without having waited. */
+  pass(caller = ''): void {
+    this.#last = caller
+  }
+
   /** The entry that is served next. */
   peek(): T | undefined {
-    for (const [first] of this.#lists.values()) return first?.entry
-    return undefined
+    for (const [caller, [first]] of this.#lists) if (caller !== this.#last) return first?.entry
+    return this.#lists.get(this.#last ?? '')?.[0]?.entry
   }
 
   /** Removes and returns the entry that is served next, of those that `mayGo`. Default: all may. */
   take(mayGo: (entry: T) => boolean = all): T | undefined {
+    const last = this.#last
     for (const [caller, list] of this.#lists) {
-      const at = list.findIndex(({ entry }) => mayGo(entry))
-      if (at < 0) continue
-      this.#lists.delete(caller)
-      const [taken] = this.#remove(caller, list, at)
-      if (list.length > 0) this.#lists.set(caller, list)
-      return taken?.entry
+      const taken = caller === last ? undefined : this.#takeOf(caller, list, mayGo)
+      if (taken) return taken.entry
     }
-    return undefined
+    const list = last === undefined ? undefined : this.#lists.get(last)
+    return last === undefined || !list ? undefined : this.#takeOf(last, list, mayGo)?.entry
   }
 
   /** Removes an entry. Returns whether it was there. */
@@ -81,6 +86,16 @@ export class FairQueue<T> {
   /** All entries, by caller. */
   *[Symbol.iterator](): Generator<T, void, undefined> {
     for (const list of [...this.#lists.values()]) for (const { entry } of [...list]) yield entry
+  }
+
+  #takeOf(caller: string, list: Place<T>[], mayGo: (entry: T) => boolean): Place<T> | undefined {
+    const at = list.findIndex(({ entry }) => mayGo(entry))
+    if (at < 0) return undefined
+    this.#lists.delete(caller)
+    const [taken] = this.#remove(caller, list, at)
+    if (list.length > 0) this.#lists.set(caller, list)
+    this.#last = caller
+    return taken
   }
 
   #leastBusy(callers: readonly (string | undefined)[]): string {

@@ -52,7 +52,10 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
     async run(task, options = {}) {
       if (options.signal?.aborted) throw overloaded()
       if (running >= width) await waitForTurn(options)
-      else running += 1
+      else {
+        running += 1
+        waiting.pass(options.caller)
+      }
       try {
         return await task()
       } finally {

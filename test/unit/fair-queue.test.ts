@@ -38,6 +38,17 @@ describe('a fair queue', () => {
     expect(drain(queue)).toEqual(['b1', 'a2', 'c1', 'a3'])
   })
 
+  test('serves a newcomer before another entry of who is served', () => {
+    const { queue } = fill(['a1', 'a2', 'a3'])
+    expect(queue.take()).toBe('a1')
+    queue.add('b1', 'b')
+    expect(queue.peek()).toBe('b1')
+    expect(drain(queue)).toEqual(['b1', 'a2', 'a3'])
+    queue.pass('a')
+    for (const entry of ['a4', 'b2']) queue.add(entry, entry[0])
+    expect(drain(queue)).toEqual(['b2', 'a4'])
+  })
+
   test('gives all without a caller one turn', () => {
     const queue = new FairQueue<string>()
     for (const entry of ['1', '2', '3']) queue.add(entry, undefined)

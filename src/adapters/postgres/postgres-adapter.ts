@@ -135,7 +135,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       use: read,
       watch,
       isOpen: () => connections !== undefined,
-      isFullOfLong: () => connections?.isFullOfLong ?? false,
+      isFullOfLong: () => connections?.isFullOfLong() ?? false,
       indexesOf: (collection) => indexes.get(collection) ?? [],
     }),
     async write(steps, caller) {

@@ -20,7 +20,7 @@ export async function readExistingDatabase(
     use: connections.use,
     watch,
     isOpen: () => true,
-    isFullOfLong: () => connections.isFullOfLong,
+    isFullOfLong: connections.isFullOfLong,
     indexesOf: () => [],
   })
   return {

@@ -38,7 +38,7 @@ export interface Manner {
 /** The connections to one database. */
 export interface Connections {
   /** Whether what may be long would wait for a connection. */
-  readonly isFullOfLong: boolean
+  isFullOfLong(): boolean
   /** Runs `work` on a connection of its own, and again where it loses against other transactions. */
   use<T>(work: (session: Session) => Promise<T>, caller: Caller, manner?: Manner): Promise<T>
   /** Closes them once `last` is over. What is not over soon is given up. */
@@ -136,9 +136,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       watch.add(job)
     })
   return {
-    get isFullOfLong() {
-      return queue.isFullOfLong
-    },
+    isFullOfLong: queue.isFullOfLong,
     use: (work, caller, manner) => retry(() => useOnce(work, caller, manner), caller),
     async close(last) {
       outlast.stop()

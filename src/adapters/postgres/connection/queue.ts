@@ -19,7 +19,7 @@ export interface Job {
 /** Gives connections to jobs, in turn of their callers. */
 export interface Queue {
   /** Whether long work would wait. */
-  readonly isFullOfLong: boolean
+  isFullOfLong(): boolean
   /** Throws where too many jobs wait already, and no other caller has more of them. */
   enter(job: Job): void
   /** Takes a job out. Returns whether it was still waiting. */
@@ -119,9 +119,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
   }
 
   return {
-    get isFullOfLong() {
-      return long.places === 0
-    },
+    isFullOfLong: () => long.places === 0,
     enter(job) {
       const shares = sharesOf(job)
       checkRoom(shares.find(({ places }) => places === 0)?.waiting ?? waiting)

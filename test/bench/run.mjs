@@ -1,5 +1,15 @@
 /** Runs the benchmarks: all of them, or those named: `npm run bench -- stalls`. */
-const BENCHMARKS = ['changes', 'hashing', 'logged', 'processes', 'real', 'requests', 'stalls', 'writes']
+const BENCHMARKS = [
+  'changes',
+  'fairness',
+  'hashing',
+  'logged',
+  'processes',
+  'real',
+  'requests',
+  'stalls',
+  'writes',
+]
 
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !BENCHMARKS.includes(name))

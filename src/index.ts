@@ -31,6 +31,7 @@ export type {
   UpdateBodyOf,
 } from './infer/collections.js'
 export type {
+  CallOptions,
   Change,
   ChangePage,
   ChangeQuery,

@@ -216,6 +216,27 @@ describe('reads that may be long', () => {
     expect([await reading[0], await last]).toEqual([[], []])
   })
 
+  test('are served in turn of their callers, and a full queue refuses who has most', {
+    timeout: 60_000,
+  }, async () => {
+    const { adapter, schema } = await open(2)
+    const locked = await lock(schema)
+    const done: string[] = []
+    const read = async (caller: string, name = caller): Promise<void> => {
+      const found = await Promise.resolve(adapter.list('slow', { ...all, caller })).catch(({ code }) => code)
+      done.push(found.length === 0 ? name : `${name} ${found}`)
+    }
+    const reading = [read('many', 'first')]
+    await until(async () => (await locked.countWaiting()) === 1)
+    reading.push(...Array.from({ length: 255 }, () => read('many')), read('many', 'last'))
+    reading.push(read('few'), read('few'))
+    await until(() => done.length === 2)
+    expect(done).toEqual(['last overloaded', 'many overloaded'])
+    await locked.release()
+    await Promise.all(reading)
+    expect(done.slice(2, 8)).toEqual(['first', 'few', 'many', 'few', 'many', 'many'])
+  })
+
   test('give their place back when they are given up', { timeout: 60_000 }, async () => {
     const { adapter, schema } = await open(2)
     for (let round = 0; round < 3; round++) {

@@ -60,6 +60,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
       let signal: AbortSignal | undefined
       const progress: Progress = { isGivenUp: false, isOpen: false }
       let looking: ReturnType<typeof setTimeout> | undefined
+      let hasFailed = false
       const forget = (): void => {
         watch.delete(job)
         late.delete(giveUp)
@@ -92,6 +93,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
           )
         },
         fail(thrown) {
+          hasFailed = true
           forget()
           reject(thrown)
         },
@@ -133,7 +135,7 @@ export function createConnections(source: PoolSource, watch: Watch): Connections
         })
       }
       queue.enter(job)
-      watch.add(job)
+      if (!hasFailed) watch.add(job)
     })
   return {
     isFullOfLong: queue.isFullOfLong,

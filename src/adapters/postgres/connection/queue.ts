@@ -20,7 +20,7 @@ export interface Job {
 export interface Queue {
   /** Whether long work would wait. */
   isFullOfLong(): boolean
-  /** Throws where too many jobs wait already, and no other caller has more of them. */
+  /** Fails a job where too many wait already: the last one of the caller with the most jobs, or this one. Throws where the host's pool is full. */
   enter(job: Job): void
   /** Takes a job out. Returns whether it was still waiting. */
   leave(job: Job): boolean
@@ -77,6 +77,7 @@ export function createQueue({ pool }: PoolSource, sessions: Sessions, onFull: ()
     else if (share.places === 0) wait(share.waiting, job)
     else {
       share.places -= 1
+      share.waiting.pass(job.callers[0])
       take(job, others)
     }
   }

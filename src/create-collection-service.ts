@@ -32,6 +32,7 @@ import { createBackground } from './service/start/background.js'
 import { createIdSource } from './service/start/id-source.js'
 import { createLifecycle } from './service/start/lifecycle.js'
 import { createLogger } from './service/start/logger.js'
+import { createUpkeep } from './service/start/upkeep.js'
 import { Turns } from './service/store/turns.js'
 import { createLog, createStore } from './service/store.js'
 import type { StorageAdapter } from './storage.js'
@@ -115,6 +116,16 @@ export function assembleService<C>(
     onSettled() {},
     discard() {},
   })
+  const store = createStore(adapter, UNHURRIED, turns)
+  const background = createBackground({
+    ...{ logger, tell: options.background, track: () => life.track() },
+    run: async (work) =>
+      runWithDeadline(
+        (deadline) => work({ deadline, store: createStore(adapter, deadline, turns) }),
+        unwatched,
+      ),
+  })
+  const clock = createClock(now)
   const plain = adjust({
     plan,
     accounts,
@@ -122,25 +133,24 @@ export function assembleService<C>(
     decoy: createDecoy(hasher),
     logger,
     throttle: createThrottle({ now, logger }),
-    background: createBackground({
-      ...{ logger, tell: options.background, track: () => life.track() },
-      run: async (work) =>
-        runWithDeadline(
-          (deadline) => work({ deadline, store: createStore(adapter, deadline, turns) }),
-          unwatched,
-        ),
-    }),
+    background,
+    beside: store,
     deliver,
     page: options.page,
     now,
-    clock: createClock(now),
+    clock,
     createId: createIdSource(now),
     ...compileRules(plan, logger),
     attachments: new Map(
-      accounts ? [[accounts.users.name, attachSessions(accounts, deliver !== undefined)]] : [],
+      accounts
+        ? [[accounts.users.name, attachSessions(accounts, { beside: store, background, clock, deliver })]]
+        : [],
     ),
   })
-  const [log, store] = [createLog(adapter), createStore(adapter, UNHURRIED, turns)]
+  const log = createLog(adapter)
+  const upkeep = accounts
+    ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
+    : undefined
   const consumers = readConsumers(options.consumers ?? {})
   const life = createLifecycle(
     plain,
@@ -164,6 +174,9 @@ export function assembleService<C>(
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     open: life.open,
+    onAnswer: () => {
+      if (life.isOpen()) upkeep?.()
+    },
     createStore: (deadline: Deadline, calls?: StorageCalls) =>
       createStore(calls ? observeStorage(adapter, calls) : adapter, deadline, turns),
     observe: options.observe,

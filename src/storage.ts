@@ -25,6 +25,11 @@ export interface LogPlan {
   readonly keep: number
   /** The same for a change behind a mark (`CollectionPlan.mark`). Default: `keep`. */
   readonly keepMarked?: number
+  /**
+   * The bytes of documents, as the storage keeps them, beyond which the oldest changes of the whole log go before their
+   * time, unless they lie behind a mark. The newest stays. Default: no limit.
+   */
+  readonly bytes?: number
 }
 
 /** What a storage has to know of a collection. Plain JSON. */
@@ -209,8 +214,8 @@ export interface StorageAdapter {
    *   atomic step, and lie in the order of `_id`, then of `in`.
    * - A position is text, of 256 characters at most beside `_id` and `in`; any adapter over the same place reads it.
    *   It MUST tell its change from another one that takes the place in a restored storage.
-   * - Changes that are older than every `keep`, or `keepMarked`, MUST go in the course of later writes and reads,
-   *   in bounded steps, the oldest first.
+   * - Changes that are older than every `keep`, or `keepMarked`, or beyond the largest `bytes`, MUST go in the course of
+   *   later writes and reads, in bounded steps, the oldest first.
    */
   changes?(after: string | null, query: ChangeQuery): Promise<ChangePage>
   /**

@@ -87,6 +87,8 @@ export interface AuthConfig extends Commented {
   readonly register?: boolean
   /** Default 30. */
   readonly sessionDays?: number
+  /** Sessions of an account, 1 to 1,000: a login beyond them ends the oldest. Default 100. */
+  readonly sessions?: number
   /** bcrypt's cost, 10 to 15. Default 12. */
   readonly cost?: number
   /** The timestamp of `users` that says since when its identifier is verified. Default `null`: none is. */
@@ -129,6 +131,8 @@ export interface Limits {
   readonly subscribers: number
   /** Hours for which a stream can go on where it ended. Default 24. */
   readonly changesHours: number
+  /** Bytes of documents that the log of changes keeps: the oldest changes go. Default 1,073,741,824. */
+  readonly changesBytes: number
 }
 
 /**

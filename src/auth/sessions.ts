@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../fields/timestamp.js'
-import { and, type FieldRef, type Filter, ID, isId } from '../filter/filter.js'
+import { and, type FieldRef, type Filter, ID, isId, not } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import { readOwn } from '../json/own-properties.js'
 import type { CollectionPlan, SortKey, StoredDocument, WriteStep } from '../storage.js'
@@ -77,11 +77,20 @@ export const countingSessions = (userId: string, stamp: string, now: string): Fi
     { kind: 'gt', field: EXPIRES_AT, value: now },
   ])
 
+/** Matches the sessions with another stamp than the present one. */
+export const otherStamps = (stamp: string): Filter => not({ kind: 'eq', field: STAMP, value: stamp })
+
 /** The order in which sessions began. */
 export const SESSION_ORDER: readonly SortKey[] = [
   { field: CREATED_AT, descending: false },
   { field: ID, descending: false },
 ]
+
+/** The reverse: what an earlier release has stored does not say when it began, and comes last. */
+export const NEWEST_FIRST: readonly SortKey[] = SESSION_ORDER.map(({ field }) => ({
+  field,
+  descending: true,
+}))
 
 /** The name of a session: neither its token nor the digest of it. */
 export const nameSession = (id: string): string => digest(`session ${id}`).slice(0, 32)
@@ -92,6 +101,15 @@ export function beginningOf(session: StoredDocument, lifetime: number): string {
   if (typeof createdAt === 'string') return createdAt
   return formatTimestamp(Date.parse(String(expiresAt)) - lifetime) ?? String(expiresAt)
 }
+
+/** The same as it is stored; empty where it is not. */
+export function storedBeginning(session: StoredDocument): string {
+  const createdAt = readOwn(session, 'createdAt')
+  return typeof createdAt === 'string' ? createdAt : ''
+}
+
+/** Matches the sessions that began at a time in stored form, or later. */
+export const begunSince = (time: string): Filter => ({ kind: 'gte', field: CREATED_AT, value: time })
 
 /** Matches the sessions that have expired at a time in stored form. */
 export const expiredSessions = (now: string): Filter => ({ kind: 'lte', field: EXPIRES_AT, value: now })

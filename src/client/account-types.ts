@@ -86,7 +86,7 @@ export interface AuthClient<M> {
     body: { readonly current: string; readonly new: string },
     options?: CallOptions,
   ): Promise<void>
-  /** The sessions of the signed-in user, in the order in which they began. */
+  /** The sessions of the signed-in user, 1,000 at most, in the order in which they began. */
   sessions(options?: CallOptions): Promise<readonly SessionView[]>
   /** Ends the session with the `_id` of a list. */
   endSession(id: string, options?: CallOptions): Promise<void>

@@ -63,13 +63,17 @@ export function compileAuth(
   }
   const verified = findVerifiedField(auth, users, isUnsure, report)
   if (!users || !identifier || !secret) return null
-  const { register, sessionDays, cost, requireVerified, resetMinutes } = { ...DEFAULT_AUTH, ...auth }
+  const { register, sessionDays, sessions, cost, requireVerified, resetMinutes } = {
+    ...DEFAULT_AUTH,
+    ...auth,
+  }
   return {
     users,
     identifier,
     secret,
     register,
     sessionMilliseconds: sessionDays * DAY,
+    sessions,
     cost,
     verified,
     requiresVerified: requireVerified,

@@ -16,6 +16,7 @@ export const DEFAULT_LIMITS: Limits = {
   requestSeconds: 10,
   subscribers: 1000,
   changesHours: 24,
+  changesBytes: 1_073_741_824,
 }
 
 /**
@@ -23,10 +24,11 @@ export const DEFAULT_LIMITS: Limits = {
  * of `users`.
  */
 export const DEFAULT_AUTH: Required<
-  Pick<AuthConfig, 'register' | 'sessionDays' | 'cost' | 'requireVerified' | 'resetMinutes'>
+  Pick<AuthConfig, 'register' | 'sessionDays' | 'sessions' | 'cost' | 'requireVerified' | 'resetMinutes'>
 > = {
   register: true,
   sessionDays: 30,
+  sessions: 100,
   cost: 12,
   requireVerified: false,
   resetMinutes: 60,

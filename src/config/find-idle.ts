@@ -4,9 +4,15 @@ import type { AuthConfig, Config } from '../types.js'
 import type { ServicePlan } from './plan.js'
 
 /** What only accounts of the service's own heed; the others rule what callers of the host may do too. */
-const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = ['register', 'sessionDays', 'cost', 'resetMinutes']
+const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
+  'register',
+  'sessionDays',
+  'sessions',
+  'cost',
+  'resetMinutes',
+]
 
-const OF_CHANGES = ['subscribers', 'changesHours'] as const
+const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const
 
 /** Warns of keys that are set and change nothing. */
 export function warnOfIdleKeys(

@@ -41,6 +41,8 @@ export interface AuthPlan {
   readonly secret: Field
   readonly register: boolean
   readonly sessionMilliseconds: number
+  /** The most sessions of an account. */
+  readonly sessions: number
   readonly cost: number
   /** The timestamp that says since when an account is verified; `null` where none is. */
   readonly verified: Field | null

@@ -42,6 +42,8 @@ export interface RespondOptions {
   readonly host: ServiceOptions
   /** Opens the storage; `undefined` where it is open. */
   readonly open: () => Promise<void> | undefined
+  /** Called for each request that is not refused. */
+  readonly onAnswer: () => void
   /** The storage; with `calls`, which are noted there. */
   readonly createStore: (deadline: Deadline, calls?: StorageCalls) => Store
   /** Is told of each request; `undefined` where nobody is. */
@@ -194,9 +196,10 @@ export function createRespond(service: Service, options: RespondOptions): Respon
       },
     })
     const work = (deadline: RequestDeadline): MaybePromise<Answer> =>
-      whenReady(answer(incoming, deadline, observation), (answered) =>
-        complete(incoming, answered, observation),
-      )
+      whenReady(answer(incoming, deadline, observation), (answered) => {
+        options.onAnswer()
+        return complete(incoming, answered, observation)
+      })
     // Errors are never cached, so it makes no difference whether the caller was signed in.
     const refuse = (thrown: unknown): Answer =>
       complete(incoming, addHeaders(fail(thrown, isGone, observation), NO_STORE), observation)

@@ -1,6 +1,7 @@
 import type { Session } from '../auth/sessions.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
+import type { Deadline } from './deadline.js'
 import type { InSession, Keeping } from './kept-sessions.js'
 import type { Store } from './store.js'
 
@@ -9,11 +10,14 @@ export interface Taken {
   /** A new stamp for the document (see `write/stored-document.ts`). */
   readonly stamp?: string
   readonly steps: readonly WriteStep[]
+  /** Called once the write has taken effect. */
+  readonly after?: (() => void) | undefined
 }
 
 /** The call that writes. */
 interface Writer {
   readonly store: Store
+  readonly deadline: Deadline
   readonly session: Session | undefined
 }
 
@@ -27,6 +31,6 @@ export interface Attachment {
   takeWithUpdate(by: Writer, stored: StoredDocument, hashes: ReadonlyMap<string, unknown>): Promise<Taken>
   /** Who calls in a session, as the account is now. Throws `invalid_token` where it is over. */
   resume(by: Keeping, store: Store, session: Session): MaybePromise<InSession>
-  /** The steps that go with the delete of documents. */
-  takeWithDelete(ids: Iterable<string>): readonly WriteStep[]
+  /** What goes with the delete of documents. */
+  takeWithDelete(by: Pick<Writer, 'deadline'>, ids: readonly string[]): MaybePromise<Taken>
 }

@@ -57,6 +57,8 @@ export interface Service {
   readonly logger: Logger
   readonly throttle: Throttle
   readonly background: Background
+  /** The storage, also beside the batch that a call is a part of. */
+  readonly beside: Store
   /** The host's way to the owners of accounts; `undefined` where there is none. */
   readonly deliver: Deliver | undefined
   /** Milliseconds since 1970. */

@@ -132,7 +132,10 @@ class DeadlineStore implements Store {
       }
       this.#deadline.enter(isTrial ? 'read' : 'write')
       return whenReady(this.#adapter.write(all, new AskedWrite(this.#deadline, this.#caller)), (result) => {
-        if (result.ok) return done
+        if (result.ok) {
+          attempted.after?.()
+          return done
+        }
         const broken = judging[result.step - steps.length]
         // The next attempt evaluates its own references again, where the body can name them.
         if (broken && (result.reason === 'found' || broken.key === last?.broken)) throw broken.refuse?.()

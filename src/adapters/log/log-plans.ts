@@ -10,6 +10,8 @@ export interface LogPlans {
   records(steps: readonly WriteStep[]): boolean
   /** The times before which a change goes: if no mark lies before it, and in any case. */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
+  /** The bytes of documents beyond which the oldest changes go, if no mark lies before them. */
+  readonly bytes: number
   /** The given plans, with what those before say of the log. */
   joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
@@ -19,11 +21,14 @@ export interface LogPlans {
 export function createLogPlans(): LogPlans {
   const logged = new Map<string, LogPlan>()
   const marks = new Map<string, string>()
-  let [keep, keepMarked] = [0, 0]
+  let [keep, keepMarked, bytes] = [0, 0, 0]
   return {
     of: (collection) => logged.get(collection),
     marks,
     records: (steps) => logged.size > 0 && steps.some((step) => logged.has(step.in)),
+    get bytes() {
+      return bytes
+    },
     horizon: (now) => ({ unmarked: now - keep, any: now - keepMarked }),
     joined: (plans) =>
       plans.map((plan) => {
@@ -35,6 +40,7 @@ export function createLogPlans(): LogPlans {
         if (mark !== undefined) marks.set(name, mark)
         if (!log) continue
         logged.set(name, log)
+        bytes = Math.max(bytes, log.bytes ?? Number.POSITIVE_INFINITY)
         keep = Math.max(keep, log.keep)
         keepMarked = Math.max(keepMarked, log.keep, log.keepMarked ?? 0)
       }

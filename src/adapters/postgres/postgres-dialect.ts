@@ -91,7 +91,8 @@ const NEW_NAME = 'left(md5(random()::text || clock_timestamp()::text), 8)'
 /**
  * The statements that create the log. `seq`: drawn by who writes, when the document is locked. `position`: given by
  * who reads first, when the write is committed. `write`: what belongs together. `last` and `dropped`: the last
- * position that was given, and the last that is gone.
+ * position that was given, and the last that is gone. `total`: the bytes of a change and of those before it, counted with
+ * its position.
  */
 const createLog = (log: string, head: string): readonly string[] => [
   `CREATE TABLE ${log} (seq bigint GENERATED ALWAYS AS IDENTITY, position bigint, write bigint, time timestamptz NOT NULL DEFAULT clock_timestamp(), collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, before jsonb, after jsonb)`,
@@ -102,6 +103,7 @@ const createLog = (log: string, head: string): readonly string[] => [
   `INSERT INTO ${head} (log, last, dropped) VALUES (${NEW_NAME}, 0, 0)`,
   // Logs of earlier versions lack it: their processes write on without.
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
+  `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS total bigint`,
 ]
 
 /**

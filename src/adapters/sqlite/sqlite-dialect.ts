@@ -64,13 +64,17 @@ const LOWEST: { readonly [type in ComparableType]: string } = {
 /** The name of a new log. */
 const NEW_NAME = 'lower(hex(randomblob(4)))'
 
-/** Writes are serial, so their number orders them. `dropped`: the place behind which changes are kept. */
+/**
+ * Writes are serial, so their number orders them. `dropped`: the place behind which changes are kept. `size`: the bytes of
+ * what is kept, and between which places they were counted.
+ */
 const LOG_STRUCTURES: readonly string[] = [
   `CREATE TABLE ${quoteName(LOG)} (write INTEGER NOT NULL, id TEXT NOT NULL, collection TEXT NOT NULL, time INTEGER NOT NULL, before TEXT, after TEXT, PRIMARY KEY (write, id, collection))`,
   `CREATE TABLE ${quoteName(LOG_HEAD)} (log TEXT NOT NULL, dropped TEXT NOT NULL)`,
   `INSERT INTO ${quoteName(LOG_HEAD)} (log, dropped) VALUES (${NEW_NAME}, '[0,"",""]')`,
   // Logs of earlier versions lack it: their processes write on without.
   `ALTER TABLE ${quoteName(LOG)} ADD COLUMN caller TEXT`,
+  `ALTER TABLE ${quoteName(LOG_HEAD)} ADD COLUMN size TEXT`,
 ]
 
 const nativeLimit = (limit: number | null): number => limit ?? -1

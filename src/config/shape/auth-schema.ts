@@ -26,6 +26,13 @@ export const AUTH: JsonSchema = object(
       description: 'Days after which a session ends.',
       ...examples(7),
     }),
+    sessions: withDefault(DEFAULT_AUTH.sessions, {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      description: 'Sessions of an account: a login beyond them ends the oldest.',
+      ...examples(20),
+    }),
     cost: withDefault(DEFAULT_AUTH.cost, {
       type: 'integer',
       minimum: 10,

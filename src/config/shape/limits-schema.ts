@@ -52,6 +52,11 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
     description: 'Hours for which a stream of changes can go on where it ended.',
     ...examples(24),
   },
+  changesBytes: limit(
+    'integer',
+    'Bytes of documents that the log of changes keeps in a database; beyond them the oldest changes go.',
+    1_073_741_824,
+  ),
 }
 
 /** The JSON Schema of `limits`. */

@@ -1,5 +1,6 @@
 import type { Session } from '../../auth/sessions.js'
 import { whenReady } from '../../promises.js'
+import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/session-page.js'
 import { envelope } from '../../schema/envelope.js'
 import { showAccount } from '../../service/accounts/account.js'
 import { judgeSecret, changeSecret as renewSecret } from '../../service/accounts/change-secret.js'
@@ -81,10 +82,15 @@ export const logoutAll: Endpoint<'auth'> = {
 
 /** `GET /auth/sessions`. */
 export const sessions: Endpoint<'auth'> = {
+  parameters: PARAMETERS,
   async run(exchange, { auth }) {
     const session = requireSession(exchange.call)
-    exchange.refuseQuery()
-    return answerJson(200, await listSessions(exchange.call, auth, session))
+    const page = readSessionPage(exchange.readRaw())
+    const { shown, next } = await listSessions(exchange.call, auth, session, page)
+    if (!next) return answerJson(200, shown)
+    const place = writePlace(next)
+    const link = `<${exchange.prefix}/auth/sessions?limit=${page.limit}&after=${place}>; rel="next"`
+    return answerJson(200, shown, { 'next-cursor': place, link })
   },
 }
 

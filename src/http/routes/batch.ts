@@ -1,6 +1,8 @@
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
+import { parseQueryString } from '../../query/query-string.js'
+import type { RawQuery } from '../../query/raw-query.js'
 import { envelope } from '../../schema/envelope.js'
 import { runBatch } from '../../service/batch/run-batch.js'
 import type { Call } from '../../service/call.js'
@@ -96,6 +98,10 @@ class OperationExchange implements Exchange {
 
   readQuery(access: ReadAccess): LinkedQuery {
     return this.call.service.readQuery('', NO_PARAMETERS, access, this.call)
+  }
+
+  readRaw(): RawQuery {
+    return parseQueryString('', NO_PARAMETERS, this.call.service.plan.limits)
   }
 
   refuseQuery(): void {}

@@ -4,7 +4,7 @@ import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
 import { parseQueryString } from '../../query/query-string.js'
-import type { ParameterName } from '../../query/raw-query.js'
+import type { ParameterName, RawQuery } from '../../query/raw-query.js'
 import type { Call } from '../../service/call.js'
 import type { ChangeStreams } from '../../service/changes/streams.js'
 import { invalid } from '../../service/refusals.js'
@@ -108,6 +108,11 @@ class RequestExchange implements Exchange {
 
   refuseQuery(): void {
     parseQueryString(this.#query, NO_PARAMETERS, this.call.service.plan.limits)
+  }
+
+  readRaw(): RawQuery {
+    const { parameters = NO_PARAMETERS } = this.#endpoint
+    return parseQueryString(this.#query, parameters, this.call.service.plan.limits)
   }
 
   readBody(): MaybePromise<JsonObject> {

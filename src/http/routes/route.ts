@@ -4,7 +4,7 @@ import type { KnownCaller } from '../../permissions/caller.js'
 import type { KeptText } from '../../permissions/kept-texts.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
-import type { ParameterName } from '../../query/raw-query.js'
+import type { ParameterName, RawQuery } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
 import type { ChangeStreams } from '../../service/changes/streams.js'
@@ -49,6 +49,8 @@ export interface Exchange {
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /** Reads the query of a caller. Throws `invalid_query`, also for a parameter that the endpoint does not have. */
   readQuery(access: ReadAccess): LinkedQuery
+  /** The query, parsed and not compiled. Throws `invalid_query`, as `readQuery` does. */
+  readRaw(): RawQuery
   /** Throws `invalid_query` for any parameter. */
   refuseQuery(): void
   /**

@@ -116,6 +116,7 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
     roleField: auth.users.roleField,
     register: auth.register,
     sessionDays: auth.sessionMilliseconds / 86_400_000,
+    sessions: auth.sessions,
     cost: auth.cost,
     verifiedField: auth.verified?.name ?? null,
     requireVerified: auth.requiresVerified,

@@ -1,6 +1,7 @@
 import type { AuthPlan } from '../../config/plan.js'
 import type { ErrorCode } from '../../errors.js'
 import type { JsonSchema } from '../../json/json-schema.js'
+import { MAX_SESSIONS } from '../../query/paging/session-page.js'
 import { describeRegistration, referToAccount, referToSignedIn, SESSIONS } from '../schemas/accounts.js'
 import { describeValue } from '../schemas/value-schema.js'
 import { type Scope, valueOptions } from '../scope.js'
@@ -129,9 +130,22 @@ const me: DescribeOperation = (scope, { auth }) => ({
   ...SESSION,
 })
 
+/** The parameters of a list of sessions. */
+const PAGE: readonly JsonSchema[] = [
+  {
+    ...{ name: 'after', in: 'query', schema: { type: 'string' } },
+    description: '`Next-Cursor` of the page before.',
+  },
+  {
+    ...{ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 0, maximum: MAX_SESSIONS } },
+    description: `The most sessions. Without it: ${MAX_SESSIONS}.`,
+  },
+]
+
 const sessions: DescribeOperation = (scope) => ({
   summary: "Lists the caller's sessions",
-  answers: { 200: answer(scope, 'The sessions.', SESSIONS) },
+  parameters: PAGE,
+  answers: { 200: answer(scope, 'A page of the sessions.', SESSIONS, ['Next-Cursor', 'Link']) },
   ...SESSION,
 })
 

@@ -28,23 +28,26 @@ export function writeCursor(sort: readonly SortKey[], document: StoredDocument, 
 export function readCursor(sort: readonly SortKey[], text: string): Cursor {
   const parts = parse(text)
   const [order, values, passed] = Array.isArray(parts) && parts.length === 3 ? parts : []
-  if (!Array.isArray(values) || !Number.isSafeInteger(passed) || passed < 0) throw malformed()
+  if (!Array.isArray(values) || !Number.isSafeInteger(passed) || passed < 0) throw malformedCursor()
   if (order !== nameOf(sort)) throw new ConditionFault('wrong_cursor', 'is a place in another order')
-  if (values.length !== sort.length || !values.every(isValue) || values.at(-1) === null) throw malformed()
-  if (!sort.every(({ field }, i) => values[i] === null || holdsType(field.type)(values[i]))) throw malformed()
+  if (values.length !== sort.length || !values.every(isValue) || values.at(-1) === null)
+    throw malformedCursor()
+  if (!sort.every(({ field }, i) => values[i] === null || holdsType(field.type)(values[i])))
+    throw malformedCursor()
   return { values, passed }
 }
 
-const malformed = (): ConditionFault =>
+/** The fault of text that is not a cursor. */
+export const malformedCursor = (): ConditionFault =>
   new ConditionFault('malformed', 'is not a cursor: copy it from Next-Cursor unchanged')
 
 function parse(text: string): unknown {
   const bytes = decodeBase64url(text)
-  if (!bytes) throw malformed()
+  if (!bytes) throw malformedCursor()
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw malformed()
+    throw malformedCursor()
   }
 }
 

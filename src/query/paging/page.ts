@@ -77,7 +77,8 @@ function readWhole(text: string | undefined): number | undefined {
   return value
 }
 
-function readLimit(text: string | undefined, { defaultLimit, maxLimit }: PageLimits): number | null {
+/** The limit of a list; `null` for none. Throws `ConditionFault`. */
+export function readLimit(text: string | undefined, { defaultLimit, maxLimit }: PageLimits): number | null {
   const limit = readWhole(text) ?? defaultLimit ?? maxLimit
   if (limit !== null && maxLimit !== null && limit > maxLimit) {
     throw new ConditionFault('out_of_range', `must be at most ${maxLimit}`)

@@ -1,4 +1,4 @@
-import { issueSession, SESSIONS, type Session, sessionsOf } from '../../auth/sessions.js'
+import { issueSession, SESSIONS, type Session } from '../../auth/sessions.js'
 import { createStamp } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
@@ -13,6 +13,7 @@ import { hashSecrets } from '../write/hash-secrets.js'
 import { readFields, readStamp, updateStoredDocument } from '../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../write/update-document.js'
 import { showAccount, showAgain } from './account.js'
+import { endSessions } from './end-sessions.js'
 import { invalidCredentials, type SignedIn, verifyOwn } from './login.js'
 
 /** The faults of a new secret, whose place in the body is `/new`. */
@@ -57,7 +58,7 @@ async function planChange(
   session: Session,
   hashes: ReadonlyMap<string, string | null>,
 ): Promise<Attempt<SignedIn>> {
-  const { service, store } = call
+  const { service, store, deadline } = call
   const { users } = auth
   const user = await store.own(users.name).find(session.user._id)
   if (!user) throw invalidToken()
@@ -69,13 +70,10 @@ async function planChange(
   const replace = updateStoredDocument(user, fields, planned.now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const ending = await endSessions(service, { auth, deadline }, [user._id])
   return {
-    steps: [
-      { in: SESSIONS, require: session.id },
-      ...steps,
-      { in: SESSIONS, remove: sessionsOf(user._id) },
-      step,
-    ],
+    steps: [{ in: SESSIONS, require: session.id }, ...steps, ...ending.steps, step],
+    after: ending.after,
     agreements,
     refuse,
     done: { user: await showAccount(call, auth, replace), ...issued },

@@ -17,6 +17,7 @@ import { readHash, readStamp } from '../write/stored-document.js'
 import { showAccount } from './account.js'
 import { behind, lineOf } from './behind.js'
 import { deliverToken } from './delivery/deliver.js'
+import { makeRoom } from './end-sessions.js'
 import { renewHash } from './renew-hash.js'
 import { removeExpired } from './sessions.js'
 import { counts } from './verified.js'
@@ -58,7 +59,11 @@ export async function login(
   const session = issueSession(user._id, readStamp(user), service.now(), auth.sessionMilliseconds)
   const expired = await removeExpired(store, service.clock())
   const done = { user: await showAccount(call, auth, user), ...session.issued }
-  const signedIn = await store.write(() => ({ steps: [session.step, ...expired], done }))
+  const room = await makeRoom(call, auth, user)
+  const signedIn = await store.write(() => ({
+    steps: [...room.steps, session.step, ...expired],
+    ...{ done, after: room.after },
+  }))
   await renewHash(call, auth, user, { secret, isOnlyTyped })
   return signedIn
 }

@@ -1,15 +1,8 @@
 import { DELIVERIES, deliveredTo } from '../../auth/deliveries.js'
-import {
-  expiredSessions,
-  readSession,
-  SESSIONS,
-  type Session,
-  sessionFilter,
-  sessionsOf,
-} from '../../auth/sessions.js'
+import { expiredSessions, readSession, SESSIONS, type Session, sessionFilter } from '../../auth/sessions.js'
 import { createStamp, digestToken, isToken } from '../../auth/token.js'
 import type { AuthPlan } from '../../config/plan.js'
-import { and, isId, not, or } from '../../filter/filter.js'
+import { isId, or } from '../../filter/filter.js'
 import { readOwn } from '../../json/own-properties.js'
 import { ignoreFailure, whenReady } from '../../promises.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
@@ -22,6 +15,7 @@ import { invalidToken, isRefusal } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
 import { readStamp, renewStamp } from '../write/stored-document.js'
 import { callerOf } from './account.js'
+import { endSessions } from './end-sessions.js'
 import { counts } from './verified.js'
 
 /**
@@ -148,20 +142,22 @@ export const endSession = (store: Store, { id }: Pick<Session, 'id'>): MaybeProm
  * `overloaded` where others keep writing the user.
  */
 export const endAllSessions = (
-  { service, store }: Pick<Call, 'service' | 'store'>,
+  { service, store, deadline }: Pick<Call, 'service' | 'store' | 'deadline'>,
   auth: AuthPlan,
   { id }: Pick<Session, 'id'>,
 ): MaybePromise<void> =>
   store.write(async () => {
     // Those that have begun since it ended are not its own to end.
     const { user } = (await resumeSession(service, store, auth, id)).session
+    const { steps, after } = await endSessions(service, { auth, deadline }, [user._id])
     return {
       steps: [
         { in: SESSIONS, require: id },
         { in: auth.users.name, replace: renewStamp(user, createStamp()), version: user._version },
-        { in: SESSIONS, remove: sessionsOf(user._id) },
+        ...steps,
       ],
       done: undefined,
+      after,
     }
   })
 
@@ -179,7 +175,10 @@ export async function removeExpired(store: Store, now: string): Promise<readonly
  * Ends the sessions of an account when it is deleted or its secret changes, its delivered tokens when it is
  * deleted, and its verification when its identifier changes.
  */
-export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachment => ({
+export const attachSessions = (
+  auth: AuthPlan,
+  by: Pick<Service, 'beside' | 'background' | 'clock' | 'deliver'>,
+): Attachment => ({
   createStamp,
   resume: (by, store, { id, user }) => findHeld({ by, store, auth, id, userId: user._id }),
   settle(before, fields, renewed) {
@@ -189,24 +188,20 @@ export const attachSessions = (auth: AuthPlan, hasDeliveries: boolean): Attachme
     if (isSame || !verified || !Object.hasOwn(fields, verified.name)) return fields
     return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== verified.name))
   },
-  async takeWithUpdate({ store, session }, { _id }, hashes) {
+  async takeWithUpdate({ store, deadline, session }, { _id }, hashes) {
     if (!hashes.has(auth.secret.name)) return { steps: [] }
     const stamp = createStamp()
-    if (session?.user._id !== _id) return { stamp, steps: [{ in: SESSIONS, remove: sessionsOf(_id) }] }
+    if (session?.user._id !== _id) return { stamp, ...(await endSessions(by, { auth, deadline }, [_id])) }
     // A session that changes its own secret stays, with the new stamp.
     const own = await store.own(SESSIONS).first(sessionFilter(session.id))
     if (!own) throw invalidToken()
-    return {
-      stamp,
-      steps: [
-        { in: SESSIONS, replace: { ...own, stamp, _version: own._version + 1 }, version: own._version },
-        { in: SESSIONS, remove: and([sessionsOf(_id), not(sessionFilter(session.id))]) },
-      ],
-    }
+    const { steps, after } = await endSessions(by, { auth, deadline }, [_id], session.id)
+    const replace = { ...own, stamp, _version: own._version + 1 }
+    return { stamp, steps: [{ in: SESSIONS, replace, version: own._version }, ...steps], after }
   },
-  takeWithDelete(ids) {
-    const all = [...ids]
-    const sessions: WriteStep = { in: SESSIONS, remove: or(all.map(sessionsOf)) }
-    return hasDeliveries ? [sessions, { in: DELIVERIES, remove: or(all.map(deliveredTo)) }] : [sessions]
-  },
+  takeWithDelete: ({ deadline }, ids) =>
+    whenReady(endSessions(by, { auth, deadline }, ids), ({ steps, after }) => ({
+      steps: by.deliver ? [...steps, { in: DELIVERIES, remove: or(ids.map(deliveredTo)) }] : steps,
+      after,
+    })),
 })

@@ -10,6 +10,7 @@ import { documentOf, idOf } from '../store/document-of.js'
 interface Waiting extends Pick<Attempt<unknown>, 'steps'> {
   readonly agreements?: Attempt<unknown>['agreements'] | undefined
   readonly refuse?: Attempt<unknown>['refuse'] | undefined
+  readonly after?: Attempt<unknown>['after']
 }
 
 /** A write that waits, and the operation that made it. */
@@ -52,12 +53,17 @@ export class PendingWrites {
     return this.#steps
   }
 
-  add(operation: number, { steps, agreements, refuse }: Waiting): void {
-    this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse })
+  add(operation: number, { steps, agreements, refuse, after }: Waiting): void {
+    this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse, after })
     for (const step of steps) {
       this.#steps.push(step)
       this.#apply(step, operation)
     }
+  }
+
+  /** Called once they have taken effect. */
+  readonly after = (): void => {
+    for (const { after } of this.#writes) after?.()
   }
 
   /**

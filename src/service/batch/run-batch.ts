@@ -129,6 +129,7 @@ function plan(
     steps: [...own, ...agreements.flatMap(({ step }) => step ?? [])],
     done: answers,
     isTrial: steps.length === 0,
+    after: store.pending.after,
     refuse(failure) {
       const broken = agreements[failure.step - own.length]
       // What it is about was required as it was read, so another attempt would find the same.

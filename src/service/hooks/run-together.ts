@@ -28,6 +28,7 @@ export function runTogether<T>(
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
       done,
+      after: store.pending.after,
       // A write that takes a unique value first has also changed the document by which a hook chose that value. A value that
       // a client gave stays taken: nothing is read, so that registrations with a taken identifier make no further calls.
       findOvertaken: ({ reason, fields = NONE }) =>

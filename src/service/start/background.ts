@@ -38,7 +38,7 @@ export function createBackground({ run, track, logger, tell }: BackgroundOptions
       const inLine = line === undefined ? 0 : (lines.get(line) ?? 0)
       if (inLine >= MAX_IN_LINE) return
       if (underWay >= MAX_UNDER_WAY) {
-        if (!isFull) logger.warn('too much is under way behind answers: deliveries are left out')
+        if (!isFull) logger.warn('too much is under way behind answers: some of it is left out')
         isFull = true
         return
       }

@@ -14,6 +14,7 @@ export interface Lifecycle {
    * once a second.
    */
   open(): Promise<void> | undefined
+  isOpen(): boolean
   close(): Promise<void>
   /** Counts work that `close` waits for, until the returned function is called. */
   track(): () => void
@@ -111,6 +112,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       }
       return opening
     },
+    isOpen: () => state === 'open' && !closing,
     close() {
       closing ??= closeStorage()
       return closing

@@ -29,6 +29,8 @@ export interface Attempt<T> {
   readonly isTrial?: boolean
   /** What must hold of all that it leaves behind. */
   readonly agreements?: readonly Agreement[]
+  /** Called once the write has taken effect. */
+  readonly after?: (() => void) | undefined
   /** What hooks add, in the same step. Only in a store that holds its writes back (`Hooks.together`). */
   readonly behind?: (() => Promise<void>) | undefined
   /** Throws where another attempt is of no use. Default: it throws for values that are taken. */

@@ -25,20 +25,22 @@ import { askUpdateHook, planReplace } from './update-document.js'
  * together they take effect.
  */
 export async function deleteAsked(call: Call, target: Target): Promise<void> {
-  const { store, service } = call
+  const { store } = call
   const { collection } = target
   const count = createCount(call)
   const { doomed, isLed } = await store.write(async () => {
     const { stored } = await findTarget(call, target)
     const asked = await askHook(call, { collection, before: stored, after: null })
     const done = await findDoomed(call, { collection, stored, count })
+    const taken = await takeWithDelete(call, collection.name, [stored._id])
     const steps = [
       // One that changes meanwhile may refer elsewhere by then.
       ...requireFound(done),
       { in: collection.name, remove: isId(stored._id) },
-      ...takeWithDelete(service, collection.name, [stored._id]),
+      ...taken.steps,
     ]
-    return { steps, done: { doomed: done, isLed: asked?.behind !== undefined }, behind: asked?.behind }
+    const isLed = asked?.behind !== undefined
+    return { steps, done: { doomed: done, isLed }, behind: asked?.behind, after: taken.after }
   })
   const kept = await deleteAllBelow(call, target, doomed, isLed)
   const gone = new Map(
@@ -59,7 +61,7 @@ export async function deleteAsked(call: Call, target: Target): Promise<void> {
   for (const { collection, before } of holders) await unsetAsked(call, collection, before._id, gone)
   const standing = await findStanding(call, gone)
   await store.write(() => ({
-    ...planReferrers(service.plan, gone, (name, id) => standing.has(`${name}/${id}`)),
+    ...planReferrers(call.service.plan, gone, (name, id) => standing.has(`${name}/${id}`)),
     done: undefined,
   }))
 }
@@ -109,8 +111,11 @@ const deleteBelow = (call: Call, { collection, id }: Candidate): MaybePromise<bo
     const stored = await call.store.own(name).find(id)
     if (!stored) return { steps: [], done: false }
     const asked = await askHook(call, { collection, before: stored, after: null })
-    const steps = [{ in: name, remove: isId(id) }, ...takeWithDelete(call.service, name, [id])]
-    return { steps, done: asked?.behind !== undefined, behind: asked?.behind }
+    const { steps, after } = await takeWithDelete(call, name, [id])
+    return {
+      steps: [{ in: name, remove: isId(id) }, ...steps],
+      ...{ done: asked?.behind !== undefined, behind: asked?.behind, after },
+    }
   })
 
 /** Takes the references to what was deleted from a document; a hook may have changed it before. */

@@ -44,18 +44,24 @@ async function planRemoval(
   const { service } = call
   const unsetting = await planUnset(call, doomed, count)
   const steps: WriteStep[] = [{ in: collection.name, remove: versionFilter(stored), expect: 1 }]
+  /** Accounts are the only collection with something to do then. */
+  let after: Attempt<void>['after']
   for (const [name, versions] of doomed) {
     const others = [...versions].filter(([id]) => name !== collection.name || id !== stored._id)
     // One that has changed may refer elsewhere by now.
     steps.push(...others.map(([id, version]) => ({ in: name, require: id, version })))
     if (others.length > 0) steps.push({ in: name, remove: or(others.map(([id]) => isId(id))) })
-    if (versions.size > 0) steps.push(...takeWithDelete(service, name, versions.keys()))
+    if (versions.size === 0) continue
+    const taken = await takeWithDelete(call, name, [...versions.keys()])
+    steps.push(...taken.steps)
+    if (taken.after) after = taken.after
   }
   steps.push(...unsetting.steps)
   const behind = planReferrers(service.plan, doomed)
   return {
     steps: [...steps, ...behind.steps],
     agreements: unsetting.agreements,
+    after,
     done: undefined,
     refuse: (failure) => behind.refuse({ ...failure, step: failure.step - steps.length }),
   }

@@ -3,6 +3,8 @@ import { ServiceError } from '../../errors.js'
 import { and, type FieldRef, type Filter, isId, or } from '../../filter/filter.js'
 import { collectReferences } from '../../schema/references.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { MaybePromise } from '../../types.js'
+import type { Taken } from '../attachment.js'
 import type { Call, Service } from '../call.js'
 import type { Pace } from '../pace.js'
 import { inUse } from '../refusals.js'
@@ -162,12 +164,14 @@ export function planReferrers(
   }
 }
 
-/** The steps that delete what belongs to documents. */
+/** What goes with the delete of documents: the steps that delete what belongs to them. */
 export const takeWithDelete = (
-  { attachments }: Service,
+  { service, deadline }: Call,
   name: string,
-  ids: Iterable<string>,
-): readonly WriteStep[] => attachments.get(name)?.takeWithDelete(ids) ?? []
+  ids: readonly string[],
+): MaybePromise<Taken> => service.attachments.get(name)?.takeWithDelete({ deadline }, ids) ?? NOTHING
+
+const NOTHING: Taken = { steps: [] }
 
 const tooLarge = (): ServiceError =>
   new ServiceError(

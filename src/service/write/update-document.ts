@@ -212,6 +212,7 @@ function planReplacement(
       renewed: unseen,
       seen: { given, isShown: (name) => access.isShown(stored, name) },
     })
-    return { steps: taken ? [...steps, ...taken.steps] : steps, agreements, refuse, done, behind }
+    if (!taken) return { steps, agreements, refuse, done, behind }
+    return { steps: [...steps, ...taken.steps], agreements, refuse, done, behind, after: taken.after }
   })
 }

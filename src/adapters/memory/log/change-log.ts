@@ -10,6 +10,7 @@ import type {
 import { createBell } from '../../log/bell.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { isWhole, parsePosition, printPosition } from '../../log/position.js'
+import { createHeldWarning } from '../../log/warn-of-held.js'
 
 /** What a step made of a document in a logged collection. */
 export interface Touched extends Pick<Change, 'in' | 'before' | 'after'> {
@@ -23,9 +24,10 @@ export interface ChangeLog {
   readonly changes: NonNullable<StorageAdapter['changes']>
 }
 
-type Kept = Omit<Change, 'position'>
+/** `bytes`: of both documents. */
+type Kept = Omit<Change, 'position'> & { readonly bytes: number }
 
-/** How many old changes go, at most, for each new one: the log does not grow, and no write waits for long. */
+/** How many changes go for their age, at most, for each new one: the log does not grow, and no write waits for long. */
 const DROPPED = 2
 
 /** The array of changes is cut when it has this many in front that are gone, and half of it is. */
@@ -48,6 +50,17 @@ export function createChangeLog(
   let cut = 0
   let gone = 0
   let writes = 0
+  /** Of all that is kept. */
+  let bytes = 0
+  const warnOfHeld = createHeldWarning()
+  const sizes = new WeakMap<StoredDocument, number>()
+  /** What a document is after one change, it is before the next: it is counted once. */
+  const sizeOf = (stored: StoredDocument | null, left: StoredDocument | null): number => {
+    if (!stored) return 0
+    const size = sizes.get(stored) ?? JSON.stringify(left).length
+    sizes.set(stored, size)
+    return size
+  }
 
   const end = (): number => cut + kept.length
   const positionOf = (place: number, time: number): string => printPosition({ log: name(), place, time })
@@ -65,14 +78,20 @@ export function createChangeLog(
   const drop = (most: number): void => {
     const { unmarked, any } = plans.horizon(Date.now())
     let mark: number | undefined
-    for (let i = 0; i < most; i++) {
+    let isHeld = false
+    for (let i = 0; ; i++) {
       const oldest = kept[gone]
-      if (!oldest || oldest.time >= unmarked) break
+      // As many go as were too much: each was once recorded, so no write pays for long.
+      const isBeyond = bytes > plans.bytes && gone < kept.length - 1
+      if (!oldest || !(isBeyond || (i < most && oldest.time < unmarked))) break
       mark ??= findMark()
+      isHeld = isBeyond && cut + gone >= mark && oldest.time >= any
       if (cut + gone >= mark && oldest.time >= any) break
+      bytes -= oldest.bytes
       kept[gone] = undefined
       gone += 1
     }
+    warnOfHeld(isHeld)
     if (gone < CUT || gone * 2 < kept.length) return
     kept = kept.slice(gone)
     cut += gone
@@ -84,7 +103,7 @@ export function createChangeLog(
     const isKnown = from?.log === name() && from.place >= cut + gone && from.place <= end()
     const start = isKnown ? from.place : cut + gone
     const found = kept.slice(start - cut, start - cut + limit).flatMap((change) => change ?? [])
-    const changes = found.map((change, i) => ({
+    const changes = found.map(({ bytes: _, ...change }, i) => ({
       ...change,
       position: positionOf(start + i + 1, change.time),
     }))
@@ -99,7 +118,10 @@ export function createChangeLog(
       const write = ++writes
       for (const { in: collection, before: old, after: young, log } of changes) {
         const [before, after] = [leaveOut(old, log), leaveOut(young, log)]
-        kept.push({ in: collection, id: (old ?? young)?._id ?? '', before, after, write, time, by })
+        const size = sizeOf(old, before) + sizeOf(young, after)
+        bytes += size
+        const id = (old ?? young)?._id ?? ''
+        kept.push({ in: collection, id, before, after, write, time, by, bytes: size })
       }
       drop(changes.length * DROPPED)
       bell.ring()

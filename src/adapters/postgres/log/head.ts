@@ -1,5 +1,6 @@
 import type { LogPlans } from '../../log/log-plans.js'
 import { parsePosition } from '../../log/position.js'
+import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../../sql/log/recorder.js'
 import type { RunStatement } from '../connection/session.js'
@@ -11,9 +12,9 @@ import { isPlace } from './place.js'
 export interface LogHead {
   /**
    * Numbers the next changes that are committed and have no position, and drops old ones. `wait`: whether to wait
-   * for another process that is at it. Gives whether there may be more to number.
+   * for another process that is at it. Gives whether there may be more to number, and to drop.
    */
-  advance(run: RunStatement, wait: boolean): Promise<boolean>
+  advance(run: RunStatement, wait: boolean): Promise<{ readonly toNumber: boolean; readonly toDrop: boolean }>
 }
 
 /** The most changes that are numbered at once; what a write has changed stays together, unless that alone is more. */
@@ -34,24 +35,39 @@ const BEGIN = [
   BOUND_IDLE,
 ].join('; ')
 
+/** The bytes of the documents of a change, as they are stored: nothing is decompressed for it. */
+const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
+
+/** What the head says of the log. */
+interface Kept {
+  readonly dropped: number
+  readonly last: number
+  readonly now: number
+  /** The total of the last change; `NaN` where a process of an earlier version has numbered it. */
+  readonly total: number
+}
+
 /** Creates what is done at the head. */
 export function createLogHead(dialect: SqlDialect, plans: LogPlans): LogHead {
   const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const warnOfHeld = createHeldWarning()
   const lock = `SELECT last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
-(SELECT ${millisecondsOf('time')} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest
+(SELECT ${millisecondsOf('time')} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest,
+(SELECT total - ${SIZE} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS before,
+(SELECT total FROM ${log} WHERE position = last) AS total
 FROM ${head} FOR UPDATE OF _log_head`
   // A later change of a document has drawn a higher number. The last number of a write places all its changes.
-  const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
+  const number = `WITH fresh AS MATERIALIZED (SELECT seq, write, id, collection, ${SIZE} AS size FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT ${MOST}),
 ends AS MATERIALIZED (SELECT count(*) AS count, max(seq) AS seq FROM fresh),
 cut AS MATERIALIZED (SELECT DISTINCT write FROM fresh WHERE (SELECT count FROM ends) = ${MOST} AND EXISTS
 (SELECT FROM ${log} AS rest WHERE rest.write = fresh.write AND rest.position IS NULL AND rest.seq > (SELECT seq FROM ends))),
 whole AS MATERIALIZED (SELECT * FROM fresh WHERE write IS NULL OR write NOT IN (SELECT write FROM cut)),
 next AS (SELECT * FROM whole UNION ALL SELECT * FROM fresh WHERE NOT EXISTS (SELECT FROM whole)),
-turns AS (SELECT seq, id, collection, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM next),
-placed AS (SELECT seq, row_number() OVER (ORDER BY turn, id, collection) AS place FROM turns),
-numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position)
-UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends) AS seen`
-  const oldest = `SELECT position, ${millisecondsOf('time')} AS time, coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0) AS size
+turns AS (SELECT seq, id, collection, size, max(seq) OVER (PARTITION BY coalesce(write, -seq)) AS turn FROM next),
+placed AS (SELECT seq, row_number() OVER ordered AS place, sum(size) OVER (ordered ROWS UNBOUNDED PRECEDING) AS sum FROM turns WINDOW ordered AS (ORDER BY turn, id, collection)),
+numbered AS (UPDATE ${log} AS log SET position = $1::bigint + place, total = $2::bigint + sum FROM placed WHERE log.seq = placed.seq AND log.position IS NULL RETURNING position, total)
+UPDATE ${head} SET last = greatest(last, (SELECT max(position) FROM numbered)) RETURNING (SELECT count FROM ends) AS seen, (SELECT max(total) FROM numbered) AS total, last`
+  const oldest = `SELECT position, ${millisecondsOf('time')} AS time, ${SIZE} AS size, total
 FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   const drop = `WITH gone AS (DELETE FROM ${log} WHERE position <= $1::bigint) UPDATE ${head} SET dropped = $1::bigint`
 
@@ -69,23 +85,37 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
     }
     return first
   }
-  const dropOld = async (run: RunStatement, dropped: number, now: number): Promise<void> => {
+  /** Whether the changes from one on have more bytes than are kept. The newest stays; an unknown total is not beyond. */
+  const isBeyond = (position: number, before: unknown, { total, last }: Kept): boolean =>
+    position < last && before !== null && total - Number(before) > plans.bytes
+
+  /** Drops changes that are old enough, or beyond the bytes that are kept; whether there may be more. */
+  const dropOldest = async (run: RunStatement, kept: Kept): Promise<boolean> => {
+    const { dropped, now } = kept
     const { unmarked, any } = plans.horizon(now)
     const mark = await findMark(run)
     let end = dropped
     let bytes = 0
+    let isHeld = false
+    let isMore = true
     for (const row of (await run(oldest, [dropped])).rows) {
-      const [position, time] = [Number(row.position), Number(row.time)]
-      if (time >= unmarked || (position > mark && time >= any) || bytes > MOST_BYTES) break
-      bytes += Number(row.size)
+      const [position, time, size] = [Number(row.position), Number(row.time), Number(row.size)]
+      const goes = isBeyond(position, row.total === null ? null : Number(row.total) - size, kept)
+      isHeld = goes && position > mark && time >= any
+      isMore = (goes || time < unmarked) && !(position > mark && time >= any)
+      if (!isMore || bytes > MOST_BYTES) break
+      bytes += size
       end = position
     }
+    warnOfHeld(isHeld)
     if (end > dropped) await run(drop, [end])
+    return isMore && end > dropped
   }
 
   return {
     async advance(run, wait) {
       let count = 0
+      let isMore = false
       await inTransaction(run, BEGIN, async () => {
         const [held] = (await run(wait ? lock : `${lock} SKIP LOCKED`)).rows
         if (!held) {
@@ -93,13 +123,16 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
           return
         }
         // Another statement: it sees what was committed while this one waited.
-        const [numbered] = (await run(number, [Number(held.last)])).rows
+        const [numbered] = (await run(number, [Number(held.last), Number(held.total ?? 0)])).rows
         count = Number(numbered?.seen)
-        const now = Number(held.now)
-        if (held.oldest !== null && Number(held.oldest) < plans.horizon(now).unmarked)
-          await dropOld(run, Number(held.dropped), now)
+        const last = Number(numbered?.last ?? held.last)
+        const total = Number(numbered?.total ?? held.total ?? Number.NaN)
+        const kept = { dropped: Number(held.dropped), now: Number(held.now), last, total }
+        const isOld = held.oldest !== null && Number(held.oldest) < plans.horizon(kept.now).unmarked
+        if (isOld || (held.oldest !== null && isBeyond(kept.dropped, held.before, kept)))
+          isMore = await dropOldest(run, kept)
       })
-      return count >= MOST
+      return { toNumber: count >= MOST, toDrop: isMore }
     },
   }
 }

@@ -3,7 +3,9 @@ import { createBell } from '../../log/bell.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import type { SqlDialect } from '../../sql/dialect.js'
 import type { Connections } from '../connection/connections.js'
+import type { Session } from '../connection/session.js'
 import { explain } from '../faults.js'
+import { isLarge } from '../write/is-large.js'
 import { createLogHead } from './head.js'
 import { createReadChanges } from './read-changes.js'
 
@@ -22,6 +24,12 @@ const LOOK = 200
 /** The steps after which the log is numbered and old changes go, though nobody reads it. */
 const UNREAD = 500
 
+/** A write of large documents counts as so many more: they have some 64 KiB at least. */
+const LARGE = 50
+
+/** The most times in a row that it is done. */
+const ROUNDS = 100
+
 /** Creates the log of an adapter. */
 export function createPostgresLog(
   dialect: SqlDialect,
@@ -32,6 +40,10 @@ export function createPostgresLog(
   const head = createLogHead(dialect, plans)
   const read = createReadChanges(dialect, use, head)
   let unread = 0
+  let isAdvancing = false
+  const advance = async ({ run }: Session): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round += 1) if (!(await head.advance(run, false)).toDrop) return
+  }
   let advancing: Promise<unknown> = Promise.resolve()
 
   const explained = async (after: string | null, query: ChangeQuery): Promise<ChangePage> => {
@@ -46,12 +58,17 @@ export function createPostgresLog(
       bell.readWhenRung(() => explained(after, query), after === null ? { ...query, wait: 0 } : query),
     noteWrite(steps) {
       bell.ring()
-      unread += steps.length
+      unread += steps.length + (isLarge(steps) ? LARGE : 0)
       if (unread < UNREAD) return
       unread = 0
-      // The next write tries again.
-      const advance = use(({ run }) => head.advance(run, false), {}).catch(() => {})
-      advancing = Promise.all([advancing, advance])
+      // One at a time, until it keeps up. The next write tries again.
+      if (isAdvancing) return
+      isAdvancing = true
+      advancing = use(advance, {})
+        .catch(() => {})
+        .then(() => {
+          isAdvancing = false
+        })
     },
     async settle() {
       await advancing

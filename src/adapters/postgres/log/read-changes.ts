@@ -128,7 +128,7 @@ FROM ${heads}`
     const caller = { signal: query.signal, isUnhurried: true }
     const { read, start, gap } = await use(async (session) => {
       if (after === null) {
-        while (await head.advance(session.run, true));
+        while ((await head.advance(session.run, true)).toNumber);
         const read = await readPage(session, NOWHERE, { ...query, limit: 1 })
         return { read: { ...read, isFresh: false }, start: read.last, gap: false }
       }

@@ -2,10 +2,22 @@ import { everything } from '../../../filter/filter.js'
 import type { WriteStep } from '../../../storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import { parsePosition } from '../../log/position.js'
+import { createHeldWarning } from '../../log/warn-of-held.js'
 import type { Recording } from '../../sql/log/recorder.js'
 import type { Connection } from '../connection/connection.js'
 import { sqliteEngine } from '../sqlite-engine.js'
-import { BEHIND, comparePlaces, dropUpTo, isPlace, type Place, readHead } from './place.js'
+import {
+  BEHIND,
+  bytesUpTo,
+  comparePlaces,
+  dropUpTo,
+  findBytes,
+  isPlace,
+  type Place,
+  readBytes,
+  readHead,
+  storeBytes,
+} from './place.js'
 import { createRecordings, UNDO } from './recording.js'
 
 /** Records what is written through a connection. */
@@ -34,21 +46,30 @@ const LEAST = 256
 const MOST = 1024
 const MOST_BYTES = 2 ** 22
 
+/** What goes because of its bytes: for each that is added, and besides. A change counts as so many, at least. */
+const PACE = 2
+const LEAST_BYTES = 2 ** 16
+const LEAST_SIZE = 128
+const MOST_ROWS = 2 ** 15
+
 /** Creates the writer of a connection. `onRecorded` is called when changes have been committed. */
 export function createLogWriter(connection: Connection, plans: LogPlans, onRecorded: () => void): LogWriter {
   /** The number of the last write, read once in each transaction: others write too. */
   let last: number | undefined
+  /** That of the last write before the transaction. */
+  let before = 0
+  const warnOfHeld = createHeldWarning()
   const recordingOf = createRecordings(plans)
   /** The changes that may go. */
   let due = 0
 
-  /** Drops the oldest changes that need not be kept. */
-  const drop = (most: number): void => {
+  /** Drops the oldest changes that are old enough. Gives their bytes. */
+  const drop = (most: number): number => {
     const { log, dropped } = readHead(connection)
     const { unmarked, any } = plans.horizon(Date.now())
     // Mostly nothing is old enough: one row says so.
     const oldest = connection.first(`SELECT time ${BEHIND} LIMIT 1`, dropped)
-    if (oldest === undefined || Number(oldest) >= unmarked) return
+    if (oldest === undefined || Number(oldest) >= unmarked) return 0
     const columns = `write, time, octet_length(coalesce(before, '')) + octet_length(coalesce(after, '')), id, collection`
     let mark: Place | null | undefined
     let end: Place | undefined
@@ -70,6 +91,21 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
       bytes += size
     }
     if (end) dropUpTo(connection, end)
+    return bytes
+  }
+  /** Drops the oldest changes beyond the bytes that are kept; more than were added, so that it keeps up. Gives their bytes. */
+  const dropBeyond = (beyond: number, added: number): number => {
+    const head = readHead(connection)
+    const bytes = Math.min(beyond, added * PACE + LEAST_BYTES)
+    const found = findBytes(connection, head, bytes, Math.min(MOST_ROWS, Math.ceil(bytes / LEAST_SIZE)))
+    const mark = findMark(head.log)
+    const isHeld = mark !== null && found !== undefined && comparePlaces(found, mark) > 0
+    warnOfHeld(isHeld)
+    const end = isHeld ? mark : found
+    if (!end || comparePlaces(end, head.dropped) <= 0) return 0
+    const freed = bytesUpTo(connection, head.dropped, end)
+    dropUpTo(connection, end)
+    return freed
   }
   /** The first mark; `null` where there is none. */
   const findMark = (log: string): Place | null => {
@@ -90,16 +126,24 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
   return {
     begin(steps, by) {
       if (!plans.records(steps)) return undefined
-      last = 1 + (last ?? readHead(connection).last[0])
+      if (last === undefined) before = readHead(connection).last[0]
+      last = 1 + (last ?? before)
       due += steps.length * DROPPED
       const numbered = { write: last, time: Date.now(), by }
       return { recording: recordingOf(numbered), undo: () => void connection.run(UNDO, [numbered.write]) }
     },
     beforeCommit() {
-      if (last === undefined || due < LEAST) return
-      const most = Math.min(due, MOST)
-      due = Math.min(due - most, MOST)
-      drop(most)
+      if (last === undefined) return
+      const { all, added } = readBytes(connection, before)
+      let bytes = all
+      if (due >= LEAST) {
+        const most = Math.min(due, MOST)
+        due = Math.min(due - most, MOST)
+        bytes -= drop(most)
+      }
+      if (bytes > plans.bytes) bytes -= dropBeyond(bytes - plans.bytes, added)
+      else warnOfHeld(false)
+      storeBytes(connection, bytes)
     },
     end(isCommitted) {
       if (last !== undefined && isCommitted) onRecorded()

@@ -43,6 +43,52 @@ export function readHead(connection: Connection): Head {
   return { log: String(log), dropped: gone, last: lastPlace === null ? gone : parsePlace(lastPlace) }
 }
 
+/** The bytes of the documents of a change. SQLite knows them without reading the documents. */
+const SIZE = `octet_length(coalesce(before, '')) + octet_length(coalesce(after, ''))`
+
+const total = (connection: Connection, where: string, values: readonly (string | number)[]): number =>
+  Number(connection.first(`SELECT total(${SIZE}) FROM ${TABLE} WHERE ${where}`, values))
+
+/**
+ * The bytes of what is kept, once writes after `before` were recorded. They are counted anew only where a process of an
+ * earlier version has written, or dropped, meanwhile.
+ */
+export function readBytes(
+  connection: Connection,
+  before: number,
+): { readonly all: number; readonly added: number } {
+  const added = total(connection, 'write > ?', [before])
+  const [dropped, size] = connection.row(`SELECT dropped, size FROM ${HEAD}`, [])
+  const [bytes, from, to] = size === null ? [] : (JSON.parse(String(size)) as readonly unknown[])
+  const isKnown = typeof bytes === 'number' && from === dropped && to === before
+  return { all: isKnown ? bytes + added : total(connection, 'TRUE', []), added }
+}
+
+/** Stores the bytes of what is kept. */
+export function storeBytes(connection: Connection, bytes: number): void {
+  const { dropped, last } = readHead(connection)
+  connection.run(`UPDATE ${HEAD} SET size = ?`, [JSON.stringify([bytes, JSON.stringify(dropped), last[0]])])
+}
+
+/** The bytes of the oldest changes, up to a place. */
+export const bytesUpTo = (connection: Connection, dropped: Place, end: Place): number =>
+  total(connection, `(${PLACE}) > (?, ?, ?) AND (${PLACE}) <= (?, ?, ?)`, [...dropped, ...end])
+
+/** The change with which the oldest have so many bytes, among so many, and before the last write. */
+export function findBytes(
+  connection: Connection,
+  { dropped, last }: Head,
+  bytes: number,
+  most: number,
+): Place | undefined {
+  const summed = `SELECT ${PLACE}, ${SIZE} AS size, sum(${SIZE}) OVER (ORDER BY ${PLACE} ROWS UNBOUNDED PRECEDING) AS total ${BEHIND.replace('ORDER BY', 'AND write < ? ORDER BY')} LIMIT ?`
+  const found = connection.first(
+    `SELECT ${PLACE_TEXT} FROM (${summed}) WHERE total - size < ? ORDER BY write DESC, id DESC, collection DESC LIMIT 1`,
+    [...dropped, last[0], most, bytes],
+  )
+  return found === undefined ? undefined : parsePlace(found)
+}
+
 /** When the change at a place was made; `null` where there is none. */
 export function readTime(connection: Connection, place: Place): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)

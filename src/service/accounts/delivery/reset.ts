@@ -1,5 +1,5 @@
 import { useUp } from '../../../auth/deliveries.js'
-import { issueSession, SESSIONS, sessionsOf } from '../../../auth/sessions.js'
+import { issueSession } from '../../../auth/sessions.js'
 import { createStamp } from '../../../auth/token.js'
 import type { AuthPlan } from '../../../config/plan.js'
 import type { Call } from '../../call.js'
@@ -9,6 +9,7 @@ import { hashSecrets } from '../../write/hash-secrets.js'
 import { updateStoredDocument } from '../../write/stored-document.js'
 import { askUpdateHook, planReplace } from '../../write/update-document.js'
 import { showAccount, showAgain } from '../account.js'
+import { endSessions } from '../end-sessions.js'
 import type { SignedIn } from '../login.js'
 import { verifiedFields } from '../verified.js'
 import { findDelivered } from './tokens.js'
@@ -48,8 +49,10 @@ async function planReset(
   const replace = updateStoredDocument(user, fields, now, { hashes, stamp })
   const { issued, step } = issueSession(user._id, stamp, service.now(), auth.sessionMilliseconds)
   const { steps, agreements, refuse } = planReplace(call, users, { before: user, after: replace })
+  const ending = await endSessions(service, { auth, deadline: call.deadline }, [user._id])
   return {
-    steps: [...steps, ...useUp(delivered), { in: SESSIONS, remove: sessionsOf(user._id) }, step],
+    steps: [...steps, ...useUp(delivered), ...ending.steps, step],
+    after: ending.after,
     agreements,
     refuse,
     done: { user: await showAccount(call, auth, replace), ...issued },

@@ -20,7 +20,7 @@ export function plansOf({ collections, log, limits }: ServicePlan): readonly Col
   return [
     ...plans.map((plan) =>
       log.collections.has(plan.name)
-        ? { ...plan, log: { omit: UNLOGGED, keep, keepMarked: KEEP_MARKED } }
+        ? { ...plan, log: { omit: UNLOGGED, keep, keepMarked: KEEP_MARKED, bytes: limits.changesBytes } }
         : plan,
     ),
     KEYS_PLAN,

@@ -1,0 +1,21 @@
+/** What some runtimes have of `process`. */
+const { process: host } = globalThis as {
+  readonly process?: { emitWarning?(message: string, options: { readonly code: string }): void }
+}
+
+/**
+ * Creates what hears whether consumers hold changes beyond the bytes that the log keeps: it warns when that begins
+ * (CONTRACT.md §9, "The log").
+ */
+export function createHeldWarning(): (isHeld: boolean) => void {
+  let wasHeld = false
+  return (isHeld) => {
+    if (isHeld && !wasHeld) {
+      const message =
+        'consumers have not handled changes that the log would drop: it holds more than limits.changesBytes'
+      if (host?.emitWarning) host.emitWarning(message, { code: 'COLLECTION_SERVICE_LOG_HELD' })
+      else console.warn(message)
+    }
+    wasHeld = isHeld
+  }
+}

@@ -35,15 +35,26 @@ export interface LogParts {
 interface Horizon {
   readonly unmarked: number
   readonly any: number
+  /** The bytes beyond which the first ones go. */
+  readonly bytes: number
 }
+
+/** The bytes of the documents of changes. */
+const sizeOf = (changes: readonly PlainChange[]): number =>
+  changes.reduce((sum, { before, after }) => sum + textOf(before).length + textOf(after).length, 0)
+
+const textOf = (document: StoredDocument | null): string => (document ? JSON.stringify(document) : '')
 
 export const soundLog: LogParts = {
   record: (changes, _, isOk) => (isOk ? changes : []),
   append: (log, changes) => [...log, ...changes],
   goOn: (place, told) => place + told,
   page: (behind, limit) => behind.slice(0, limit),
-  countGone: (log, mark, { unmarked, any }) => {
-    const first = log.findIndex(({ time }, i) => time >= unmarked || (i >= mark && time >= any))
+  countGone(log, mark, { unmarked, any, bytes }) {
+    const isBeyond = (i: number): boolean => i < log.length - 1 && sizeOf(log.slice(i)) > bytes
+    const first = log.findIndex(
+      ({ time }, i) => (time >= unmarked && !isBeyond(i)) || (i >= mark && time >= any),
+    )
     return first < 0 ? log.length : first
   },
   isGap: (place, gone) => place === undefined || place < gone,
@@ -76,7 +87,8 @@ export function createLoggedAdapter(
   }
   const drop = (): void => {
     const now = Date.now()
-    const times = { unmarked: now - keepOf('keep'), any: now - keepOf('keepMarked') }
+    const bytes = Math.max(...plans.flatMap(({ log }) => (log ? (log.bytes ?? Number.POSITIVE_INFINITY) : [])))
+    const times = { unmarked: now - keepOf('keep'), any: now - keepOf('keepMarked'), bytes }
     gone = Math.max(gone, parts.countGone(log, findMark(), times))
   }
   const look = (after: string | null, limit: number) => {

@@ -126,6 +126,22 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
     { countGone: (log, _, times) => soundLog.countGone(log, Number.POSITIVE_INFINITY, times) },
   ],
   [
+    'bytes are not minded',
+    {
+      countGone: (log, mark, times) =>
+        soundLog.countGone(log, mark, { ...times, bytes: Number.POSITIVE_INFINITY }),
+    },
+  ],
+  [
+    'the newest goes beyond the bytes, too',
+    {
+      countGone: (log, mark, times) =>
+        log.length < mark && JSON.stringify(log.at(-1) ?? 0).length > times.bytes
+          ? log.length
+          : soundLog.countGone(log, mark, times),
+    },
+  ],
+  [
     'a mark keeps what lies before it',
     { countGone: (log, mark, times) => (mark < 9e9 ? 0 : soundLog.countGone(log, mark, times)) },
   ],

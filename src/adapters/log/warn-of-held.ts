@@ -10,12 +10,11 @@ const { process: host } = globalThis as {
 export function createHeldWarning(): (isHeld: boolean) => void {
   let wasHeld = false
   return (isHeld) => {
-    if (isHeld && !wasHeld) {
-      const message =
-        'consumers have not handled changes that the log would drop: it holds more than limits.changesBytes'
-      if (host?.emitWarning) host.emitWarning(message, { code: 'COLLECTION_SERVICE_LOG_HELD' })
-      else console.warn(message)
-    }
+    if (isHeld && !wasHeld)
+      host?.emitWarning?.(
+        'consumers have not handled changes that the log would drop: it holds more than limits.changesBytes',
+        { code: 'COLLECTION_SERVICE_LOG_HELD' },
+      )
     wasHeld = isHeld
   }
 }

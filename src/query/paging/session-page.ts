@@ -13,12 +13,14 @@ export const PARAMETERS: readonly ParameterName[] = ['after', 'limit']
 /** The most sessions of a page, and those of one that names no limit. */
 export const MAX_SESSIONS = 1000
 
-/** A place in the list of an account's sessions. It names none of them: their `_id` is never told. */
+/** A place in the list of an account's sessions. It has no stored `_id`: that is never told. */
 export interface SessionPlace {
   /** When the last session before it began, in stored form; empty where that was not stored. */
   readonly began: string
-  /** The sessions before it that began then. */
+  /** The sessions up to that one that began then; 0 before all sessions. */
   readonly passed: number
+  /** Its name. */
+  readonly name: string
 }
 
 /** The part of a list of sessions that a query asks for. */
@@ -28,7 +30,7 @@ export interface SessionPage {
 }
 
 /** Before all sessions. */
-const START: SessionPlace = { began: '', passed: 0 }
+export const START: SessionPlace = { began: '', passed: 0, name: '' }
 
 /** Reads `after` and `limit` (CONTRACT.md §4, "Sessions"). Throws `invalid_query` with every fault. */
 export function readSessionPage({ after, limit }: RawQuery): SessionPage {
@@ -55,15 +57,16 @@ export function readSessionPage({ after, limit }: RawQuery): SessionPage {
 }
 
 /** Writes a place, as text for a URL. */
-export const writePlace = ({ began, passed }: SessionPlace): string =>
-  encodeText(JSON.stringify([began, passed]))
+export const writePlace = ({ began, passed, name }: SessionPlace): string =>
+  encodeText(JSON.stringify([began, passed, name]))
 
 function readPlace(text: string): SessionPlace {
   const parts = parse(text)
-  const [began, passed] = Array.isArray(parts) && parts.length === 2 ? (parts as readonly unknown[]) : []
+  const [began, passed, name, ...others] = Array.isArray(parts) ? (parts as readonly unknown[]) : []
   const isTime = typeof began === 'string' && (began === '' || parseTimestamp(began) === began)
-  if (!isTime || !Number.isSafeInteger(passed) || Number(passed) < 0) throw malformedCursor()
-  return { began, passed: Number(passed) }
+  const isPlace = isTime && typeof name === 'string' && others.length === 0
+  if (!isPlace || !Number.isSafeInteger(passed) || Number(passed) < 1) throw malformedCursor()
+  return { began, passed: Number(passed), name }
 }
 
 function parse(text: string): unknown {

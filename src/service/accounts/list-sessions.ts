@@ -10,7 +10,7 @@ import {
 } from '../../auth/sessions.js'
 import type { AuthPlan } from '../../config/plan.js'
 import { and } from '../../filter/filter.js'
-import type { SessionPage, SessionPlace } from '../../query/paging/session-page.js'
+import { type SessionPage, type SessionPlace, START } from '../../query/paging/session-page.js'
 import { nextTurn } from '../../slices.js'
 import type { StoredDocument } from '../../storage.js'
 import type { Call } from '../call.js'
@@ -41,22 +41,36 @@ export async function listSessions(
   own: Session,
   { after, limit }: SessionPage,
 ): Promise<SessionsPage> {
-  const found = limit === 0 ? [] : await readSessions(call, own, after, limit + 1)
-  const shown = found.slice(0, limit).map((session) => ({
+  const { found, passed } = limit === 0 ? NONE : await readSessions(call, own, after, limit + 1)
+  const page = found.slice(0, limit)
+  const shown = page.map((session) => ({
     _id: nameSession(session._id),
     createdAt: beginningOf(session, sessionMilliseconds),
     expiresAt: session.expiresAt,
     isCurrent: session._id === own.id,
   }))
-  return found.length > limit ? { shown, next: placeBehind(found.slice(0, limit), after) } : { shown }
+  return found.length > limit ? { shown, next: placeBehind(page, after.began, passed) } : { shown }
 }
 
-/** The place after sessions that begin at another one. */
-function placeBehind(found: readonly StoredDocument[], before: SessionPlace): SessionPlace {
+/** Sessions after a place. */
+interface Found {
+  readonly found: readonly StoredDocument[]
+  /** Those before them that began when the last one before them did. */
+  readonly passed: number
+}
+
+const NONE: Found = { found: [], passed: 0 }
+
+/** The place after sessions that follow others. */
+function placeBehind(found: readonly StoredDocument[], before: string, passed: number): SessionPlace {
   const times = found.map(storedBeginning)
-  const began = times.at(-1) ?? before.began
-  const passed = times.filter((time) => time === began).length
-  return { began, passed: began === before.began ? before.passed + passed : passed }
+  const began = times.at(-1) ?? before
+  const same = times.filter((time) => time === began).length
+  return {
+    began,
+    passed: began === before ? passed + same : same,
+    name: nameSession(found.at(-1)?._id ?? ''),
+  }
 }
 
 /** The sessions that are read at once where one is looked for by its name. */
@@ -64,25 +78,30 @@ const LOOKED_AT = 500
 
 /** Ends the session with a name. Throws `not_found` for any that is not the account's. */
 export async function endNamedSession(call: Call, own: Session, name: string): Promise<void> {
-  let after: SessionPlace = { began: '', passed: 0 }
-  for (;;) {
-    const found = await readSessions(call, own, after, LOOKED_AT)
+  for (let after = START; ; await nextTurn()) {
+    const { found, passed } = await readSessions(call, own, after, LOOKED_AT)
     const named = found.find(({ _id }) => nameSession(_id) === name)
     if (named) return endSession(call.store, { id: named._id })
     if (found.length < LOOKED_AT) throw notFound()
-    after = placeBehind(found, after)
-    await nextTurn()
+    after = placeBehind(found, after.began, passed)
   }
 }
 
 /** Those of an account that count, after a place. */
-const readSessions = async (
+async function readSessions(
   { store, service }: Call,
   { user }: Session,
-  { began, passed }: SessionPlace,
+  { began, passed, name }: SessionPlace,
   limit: number,
-): Promise<readonly StoredDocument[]> => {
+): Promise<Found> {
   const counting = countingSessions(user._id, readStamp(user), service.clock())
   const filter = began === '' ? counting : and([counting, begunSince(began)])
-  return store.own(SESSIONS).list({ filter, sort: SESSION_ORDER, skip: passed, limit })
+  // The last one before may have ended, or another one that began when it did: then the next one has its place.
+  const skip = Math.max(0, passed - 1)
+  const sessions = await store
+    .own(SESSIONS)
+    .list({ filter, sort: SESSION_ORDER, skip, limit: limit + passed - skip })
+  const [first] = sessions
+  const isThere = passed > 0 && first !== undefined && nameSession(first._id) === name
+  return isThere ? { found: sessions.slice(1), passed } : { found: sessions.slice(0, limit), passed: skip }
 }

@@ -8,6 +8,7 @@ import { logCase, loggedPlan } from './with-log.js'
 
 const HOUR = 60 * 60 * 1000
 const ROUNDS = 120
+const BYTES = 1000
 
 let serial = 0
 
@@ -109,5 +110,32 @@ export const keepCases: readonly AdapterCase[] = [
       await waitForGap(second, marked)
     },
     MARKED,
+  ),
+
+  logCase(
+    'beyond the bytes that are kept the oldest go, but for what lies behind a mark; the newest stays',
+    async (first, second) => {
+      const early = await findEnd(first)
+      await insertAll(first, 'things', [documentOf('a')])
+      await waitForGap(first, early)
+      const end = await findEnd(second)
+      await insertAll(second, 'things', [documentOf('large', { text: 'x'.repeat(4 * BYTES) })])
+      const { gap, changes } = await first.changes(end, { limit: 10 })
+      checkSame([gap, changes.map(({ id }) => id)], [false, ['large']], 'the newest change')
+      const marked = await findEnd(first)
+      await insertAll(first, 'marks', [markOf(1, marked)])
+      await insertAll(second, 'things', [
+        documentOf('b'),
+        documentOf('c', { text: 'x'.repeat(4 * BYTES) }),
+        documentOf('d'),
+      ])
+      await pass(first)
+      const held = await second.changes(marked, { limit: 3 })
+      checkSame([held.gap, held.changes.map(({ id }) => id)], [false, ['b', 'c', 'd']], 'behind the mark')
+      const replace = markOf(2, await findEnd(first))
+      await checkWrite(second, [{ in: 'marks', replace, version: 1 }], { ok: true, removed: 0 })
+      await waitForGap(second, marked)
+    },
+    [loggedPlan('things', { keep: HOUR, bytes: BYTES }), { name: 'marks', indexes: [], mark: 'position' }],
   ),
 ]

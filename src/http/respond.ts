@@ -14,6 +14,7 @@ import { type Answer, type IncomingRequest, isEndless, isStream, type Respond } 
 import { createCors } from './cors.js'
 import { type Limit, type RequestDeadline, runWithDeadline } from './deadline.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
+import { networkOf } from './network.js'
 import type { Observation } from './observe/observation.js'
 import { observeRequests } from './observe/observe-requests.js'
 import { APPLIED, prefersStrict } from './prefer.js'
@@ -239,11 +240,11 @@ const isOurs = ({ code, cause }: ServiceError): boolean =>
   cause === undefined &&
   (code === 'storage_unavailable' || code === 'outcome_unknown' || code === 'overloaded')
 
-/** The client's address, from the host or else from the edge; `undefined` where neither knows it. */
+/** The network of the client's address, from the host or else from the edge; `undefined` where neither knows it. */
 function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
   const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
   if (address === undefined || address === null || address === '') return undefined
-  if (typeof address === 'string') return address
+  if (typeof address === 'string') return networkOf(address)
   ignoreFailure(address)
   throw new TypeError('options.clientAddress must return a string')
 }

@@ -97,9 +97,7 @@ describe.each(places)('in %s', (_, create) => {
       for (let i = from; i < to; i++) {
         const document = { _id: 'one', _version: i + 1, text: randomText() }
         const step =
-          i === 0
-            ? { in: 'things', insert: document }
-            : { in: 'things', replace: document, version: i }
+          i === 0 ? { in: 'things', insert: document } : { in: 'things', replace: document, version: i }
         expect(await adapters[i % adapters.length]?.write([step], {})).toMatchObject({ ok: true })
       }
     }

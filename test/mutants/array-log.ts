@@ -87,7 +87,9 @@ export function createLoggedAdapter(
   }
   const drop = (): void => {
     const now = Date.now()
-    const bytes = Math.max(...plans.flatMap(({ log }) => (log ? (log.bytes ?? Number.POSITIVE_INFINITY) : [])))
+    const bytes = Math.max(
+      ...plans.flatMap(({ log }) => (log ? (log.bytes ?? Number.POSITIVE_INFINITY) : [])),
+    )
     const times = { unmarked: now - keepOf('keep'), any: now - keepOf('keepMarked'), bytes }
     gone = Math.max(gone, parts.countGone(log, findMark(), times))
   }

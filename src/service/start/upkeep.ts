@@ -27,7 +27,7 @@ interface Upkept {
  * asked nothing adds nothing.
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept): () => void {
-  let last = now()
+  let last: number | undefined
   const expiring: readonly (readonly [collection: string, expired: (now: string) => Filter])[] = [
     [SESSIONS, expiredSessions],
     [LEDGERS, expiredLedgers],
@@ -41,9 +41,9 @@ export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept):
   return () => {
     const present = now()
     // A clock that was far ahead must not stop it.
-    if (Math.abs(present - last) < PAUSE) return
-    last = present
-    begin()
+    const isDue = last !== undefined && Math.abs(present - last) >= PAUSE
+    if (isDue || last === undefined) last = present
+    if (isDue) begin()
   }
 }
 

@@ -1,0 +1,18 @@
+/**
+ * The network of a client's address: who has one address of IPv6 has all that share its first 64 bits, so these count as one
+ * (CONTRACT.md §4, "Throttle"). Any other text is itself.
+ */
+export function networkOf(address: string): string {
+  // An address of IPv4, also one that is written as IPv6, stands alone.
+  if (!/^[\da-f:]+(?:%[^%]*)?$/i.test(address)) return address
+  const [start = '', end, ...others] = (address.split('%')[0] ?? '').split('::')
+  const [first, last] = [start, end ?? ''].map((part) => (part === '' ? [] : part.split(':')))
+  if (!first || !last || others.length > 0 || (end === undefined && first.length !== 8)) return address
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
+  const groups = end === undefined ? first : [...first, ...zeros, ...last]
+  if (groups.length !== 8) return address
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
 import type * as Deliveries from '../../src/auth/deliveries.js'
 import type * as Ledger from '../../src/auth/ledger.js'
+import type * as AuthSessions from '../../src/auth/sessions.js'
 import type * as CompileClaims from '../../src/config/claims/compile-claims.js'
+import { not } from '../../src/filter/filter.js'
 import { createCollectionService } from '../../src/index.js'
+import type * as SessionPage from '../../src/query/paging/session-page.js'
 import type * as Deliver from '../../src/service/accounts/delivery/deliver.js'
 import type * as Request from '../../src/service/accounts/delivery/request.js'
+import type * as EndSessions from '../../src/service/accounts/end-sessions.js'
 import type * as Login from '../../src/service/accounts/login.js'
 import type * as Sessions from '../../src/service/accounts/sessions.js'
 import type * as Throttle from '../../src/service/accounts/throttle/throttle.js'
@@ -13,6 +17,9 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Accounts broken on purpose, each in a way in which services of this kind have been opened before. */
 
+const AUTH_SESSIONS = '../../src/auth/sessions.js'
+const SESSION_PAGE = '../../src/query/paging/session-page.js'
+const END_SESSIONS = '../../src/service/accounts/end-sessions.js'
 const DELIVERIES = '../../src/auth/deliveries.js'
 const LEDGER = '../../src/auth/ledger.js'
 const DELIVER = '../../src/service/accounts/delivery/deliver.js'
@@ -100,6 +107,30 @@ const MUTANTS: readonly Mutant[] = [
         const attachment = real.attachSessions(...args)
         return { ...attachment, settle: (before, fields) => attachment.settle(before, fields) }
       },
+    })),
+  ],
+  [
+    'sessions have no limit',
+    END_SESSIONS,
+    breakModule<typeof EndSessions>(() => ({ makeRoom: () => ({ steps: [] }) })),
+  ],
+  [
+    'the newest sessions go',
+    AUTH_SESSIONS,
+    breakModule<typeof AuthSessions>((real) => ({ NEWEST_FIRST: real.SESSION_ORDER })),
+  ],
+  [
+    'the sessions of others go, and are listed',
+    AUTH_SESSIONS,
+    breakModule<typeof AuthSessions>((real) => ({
+      countingSessions: (_user, _stamp, now) => not(real.expiredSessions(now)),
+    })),
+  ],
+  [
+    'a page of sessions leaves one out',
+    SESSION_PAGE,
+    breakModule<typeof SessionPage>((real) => ({
+      writePlace: (place) => real.writePlace({ ...place, passed: place.passed + 2 }),
     })),
   ],
   [

@@ -29,7 +29,7 @@ const config: AnyConfig = {
     },
   },
   auth: {
-    ...{ verifiedField: 'verifiedAt', requireVerified: true },
+    ...{ verifiedField: 'verifiedAt', requireVerified: true, sessions: 3 },
     claims: { peers: { from: 'users', where: { email: { $exists: true } }, take: 'email' } },
   },
 }
@@ -186,7 +186,30 @@ async function checkUnread(create: Create): Promise<void> {
   expect((await send(`GET ${path}`, ADMIN)).body.verifiedAt).toBeUndefined()
 }
 
+/** An account has its newest sessions, and no more than it may have; a page shows nobody else's, each once. */
+async function checkSessions(create: Create): Promise<void> {
+  const world = createWorld(create)
+  const { ask, send, clock } = world
+  const [other, first] = [await open(world, bob), await open(world)]
+  const tokens = [first]
+  for (let i = 0; i < 5; i++) {
+    clock.time += 1
+    tokens.push((await ask('login', ann)).body.token)
+  }
+  const isOpen = async (token: string): Promise<boolean> =>
+    (await send('GET /auth/me', { token })).status === 200
+  expect(await Promise.all(tokens.map(isOpen))).toEqual([false, false, false, true, true, true])
+  expect(await isOpen(other)).toBe(true)
+  const token = tokens.at(-1) ?? ''
+  const pageAt = (query: string) => send(`GET /auth/sessions?limit=2${query}`, { token })
+  const page = await pageAt('')
+  const next = await pageAt(`&after=${page.headers.get('next-cursor')}`)
+  expect([page.body.length, next.body.length, next.headers.has('link')]).toEqual([2, 1, false])
+  expect(new Set([...page.body, ...next.body].map(({ _id }) => _id)).size).toBe(3)
+}
+
 export async function checkAccounts(create: Create): Promise<void> {
+  await checkSessions(create)
   await checkHidden(create)
   await checkTokens(create)
   await checkIdentifiers(create)

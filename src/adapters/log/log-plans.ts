@@ -11,7 +11,7 @@ export interface LogPlans {
   /** The times before which a change goes: if no mark lies before it, and in any case. */
   horizon(now: number): { readonly unmarked: number; readonly any: number }
   /** The bytes of documents beyond which the oldest changes go, if no mark lies before them. */
-  readonly bytes: number
+  bytes(): number
   /** The given plans, with what those before say of the log. */
   joined(plans: readonly CollectionPlan[]): readonly CollectionPlan[]
   add(plans: readonly CollectionPlan[]): void
@@ -26,9 +26,7 @@ export function createLogPlans(): LogPlans {
     of: (collection) => logged.get(collection),
     marks,
     records: (steps) => logged.size > 0 && steps.some((step) => logged.has(step.in)),
-    get bytes() {
-      return bytes
-    },
+    bytes: () => bytes,
     horizon: (now) => ({ unmarked: now - keep, any: now - keepMarked }),
     joined: (plans) =>
       plans.map((plan) => {

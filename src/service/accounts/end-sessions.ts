@@ -47,7 +47,7 @@ export function endSessions(
   kept?: string,
 ): MaybePromise<Ending> {
   const all = or(ids.map(sessionsOf))
-  // Read beside a batch: which sessions there are is no condition of it.
+  // A batch does not require that their number stays: it is read from the storage itself.
   return whenReady(by.beside.within(deadline).own(SESSIONS).count(all), (count) =>
     count > MOST_AT_ONCE
       ? { steps: [], after: () => tidyAll(by, auth, ids) }

@@ -82,7 +82,7 @@ export function createChangeLog(
     for (let i = 0; ; i++) {
       const oldest = kept[gone]
       // As many go as were too much: each was once recorded, so no write pays for long.
-      const isBeyond = bytes > plans.bytes && gone < kept.length - 1
+      const isBeyond = bytes > plans.bytes() && gone < kept.length - 1
       if (!oldest || !(isBeyond || (i < most && oldest.time < unmarked))) break
       mark ??= findMark()
       isHeld = isBeyond && cut + gone >= mark && oldest.time >= any

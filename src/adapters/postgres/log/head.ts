@@ -87,7 +87,7 @@ FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT ${MOST_DROPPED}`
   }
   /** Whether the changes from one on have more bytes than are kept. The newest stays; an unknown total is not beyond. */
   const isBeyond = (position: number, before: unknown, { total, last }: Kept): boolean =>
-    position < last && before !== null && total - Number(before) > plans.bytes
+    position < last && before !== null && total - Number(before) > plans.bytes()
 
   /** Drops changes that are old enough, or beyond the bytes that are kept; whether there may be more. */
   const dropOldest = async (run: RunStatement, kept: Kept): Promise<boolean> => {

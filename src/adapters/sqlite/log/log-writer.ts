@@ -141,7 +141,7 @@ export function createLogWriter(connection: Connection, plans: LogPlans, onRecor
         due = Math.min(due - most, MOST)
         bytes -= drop(most)
       }
-      if (bytes > plans.bytes) bytes -= dropBeyond(bytes - plans.bytes, added)
+      if (bytes > plans.bytes()) bytes -= dropBeyond(bytes - plans.bytes(), added)
       else warnOfHeld(false)
       storeBytes(connection, bytes)
     },

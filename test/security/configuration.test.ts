@@ -203,6 +203,8 @@ test.each<Case<[config: unknown, path: string]>>([
     ],
   ),
   ['endless sessions', { ...CONFIG, auth: { ...CONFIG.auth, sessionDays: 1e9 } }, '/auth/sessionDays'],
+  ['sessions without number', { ...CONFIG, auth: { ...CONFIG.auth, sessions: 1e9 } }, '/auth/sessions'],
+  ['no sessions', { ...CONFIG, auth: { ...CONFIG.auth, sessions: 0 } }, '/auth/sessions'],
   ['sessions of no time', { ...CONFIG, auth: { ...CONFIG.auth, sessionDays: 0 } }, '/auth/sessionDays'],
   ['an identifier that is not unique', withUsers({ email: TEXT, pin: SECRET }), '/auth/identifier'],
   [

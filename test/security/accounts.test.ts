@@ -241,6 +241,20 @@ describe('a token', () => {
     }
   })
 
+  test('is in no page of sessions, nor its digest, and a place in those of another account shows nothing of them', async () => {
+    const tokens = [await logIn(service, 'ann'), await logIn(service, 'ann'), await logIn(service, 'zoe')]
+    const [token = '', , other = ''] = tokens
+    const page = await service.send('GET /auth/sessions?limit=1', { token })
+    const after = page.headers.get('next-cursor') ?? ''
+    const told = `${page.text}${Buffer.from(after, 'base64url')}${page.headers.get('link')}`
+    const sessions = await service.adapter.list('_sessions', ALL)
+    for (const secret of [...tokens, ...sessions.map(({ _id }) => _id)]) expect(told).not.toContain(secret)
+    const namesOf = async (by: string) =>
+      (await service.send('GET /auth/sessions', { token: by })).body.map(({ _id }: { _id: string }) => _id)
+    const theirs = await service.send(`GET /auth/sessions?after=${after}`, { token: other })
+    for (const { _id } of theirs.body) expect(await namesOf(other)).toContain(_id)
+  })
+
   test('differs from none in a single letter', async () => {
     const token = await logIn(service, 'ann')
     const flipped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1)

@@ -33,17 +33,18 @@ export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept):
     [LEDGERS, expiredLedgers],
     ...(hasDeliveries ? ([[DELIVERIES, expiredTokens]] as const) : []),
   ]
-  const begin = (): void =>
+  /** Removes what had expired at a time in stored form: that of the request. */
+  const begin = (at: string): void =>
     background.begin(async (scope) => {
       for (const [collection, expired] of expiring)
-        if (await removeAll(scope, collection, expired(clock()))) return begin()
+        if (await removeAll(scope, collection, expired(at))) return begin(at)
     }, 'upkeep')
   return () => {
     const present = now()
     // A clock that was far ahead must not stop it.
     const isDue = last !== undefined && Math.abs(present - last) >= PAUSE
     if (isDue || last === undefined) last = present
-    if (isDue) begin()
+    if (isDue) begin(clock())
   }
 }
 

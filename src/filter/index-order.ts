@@ -88,7 +88,7 @@ export const keysOf = (conditions: readonly Filter[], sort: readonly OrderKey[])
 
 /**
  * Whether a range of an index is in the order of keys. A column with one value may be a key, and is passed over where it is
- * none; one with a list of values has to be a key.
+ * none; one with a list of values must be a key.
  */
 export function isInOrder(
   columns: readonly FieldRef[],

@@ -1,9 +1,13 @@
+/** An address of IPv4 that is written as one of IPv6. */
+const MAPPED = /^::ffff:([\d.]+)$/i
+
 /**
  * The network of a client's address: who has one address of IPv6 has all that share its first 64 bits, so these count as one
  * (CONTRACT.md §4, "Throttle"). Any other text is itself.
  */
 export function networkOf(address: string): string {
-  // An address of IPv4, also one that is written as IPv6, stands alone.
+  const mapped = MAPPED.exec(address)?.[1]
+  if (mapped) return mapped
   if (!/^[\da-f:]+(?:%[^%]*)?$/i.test(address)) return address
   const [start = '', end, ...others] = (address.split('%')[0] ?? '').split('::')
   const [first, last] = [start, end ?? ''].map((part) => (part === '' ? [] : part.split(':')))

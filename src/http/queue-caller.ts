@@ -2,6 +2,7 @@ import type { QueueCaller } from '../fair-queue.js'
 import { ignoreFailure } from '../promises.js'
 import type { ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
+import { networkOf } from './network.js'
 
 /** A signed-in caller as queues know it (CONTRACT.md §6, "Fairness"). */
 export const nameUser = (id: string): string => `user ${id}`
@@ -36,20 +37,5 @@ function askHost(
   }
 }
 
-/** An address of IPv4 that is written as one of IPv6. */
-const MAPPED = /^::ffff:([\d.]+)$/i
-
-/** The groups of an address of IPv6 that a provider gives to one customer: the first 64 bits. */
-const GROUPS = 4
-
 /** The name of an address: one customer has all of an IPv6 network of 64 bits. */
-export function nameAddress(address: string): string {
-  const plain = MAPPED.exec(address)?.[1] ?? address
-  if (!plain.includes(':')) return `client ${plain}`
-  const [head = '', tail] = plain.replace(/%.*$/, '').toLowerCase().split('::')
-  const first = head.split(':').filter((group) => group !== '')
-  const last = tail?.split(':').filter((group) => group !== '') ?? []
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length)
-  const groups = [...first, ...Array<string>(zeros).fill('0'), ...last].slice(0, GROUPS)
-  return `client ${groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`
-}
+export const nameAddress = (address: string): string => `client ${networkOf(address)}`

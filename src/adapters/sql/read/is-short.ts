@@ -60,7 +60,9 @@ export function findRanged(indexes: readonly IndexPlan[], filter: Filter): reado
     const isOneRange = useIndex(columns, conditions, []).fixing.every(({ kind }) => kind !== 'or')
     return { filter: part, sort: isOneRange ? columns.map((field) => ({ field, descending: false })) : [] }
   }
-  const alternatives = splitAlternatives(conditionsOf(filter)).map((parts) => parts.map(({ all }) => and(all)))
+  const alternatives = splitAlternatives(conditionsOf(filter)).map((parts) =>
+    parts.map(({ all }) => and(all)),
+  )
   for (const parts of [[filter], ...alternatives]) {
     const ranged = parts.flatMap((part) => rangedOf(part) ?? [])
     if (ranged.length === parts.length) return ranged

@@ -72,13 +72,20 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: BATCH_BYTES }), (listed) => {
       if (listed.length <= MAX_CLAIMED && !listed.rest)
         return share(gather(listed.map(claimFrom(claim)), true))
-      return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) => {
-        if (!isAll) warn(claim.name, binding.user?._id)
-        return share(gather(claimed, isAll))
-      })
+      return readOldest({ reader, claim, filter, most: MAX_CLAIMED }).then(({ claimed, isAll }) =>
+        share(gather(claimed, isAll)),
+      )
     })
   }
-  return (claim, binding, store) => keep({ claim, binding, store }, () => read(claim, binding, store))
+  return (claim, binding, store) =>
+    whenReady(
+      keep({ claim, binding, store }, () => read(claim, binding, store)),
+      (values) => {
+        // Also where it was read for another caller.
+        if (values?.isWhole === false) warn(claim.name, binding.user?._id)
+        return values
+      },
+    )
 }
 
 /** What a claim was, and what the storage held then. */

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Claim } from '../../../src/config/plan.js'
+import { everything } from '../../../src/filter/filter.js'
 import { bindVariables, fromHost } from '../../../src/permissions/caller.js'
 import { createRuleJudges } from '../../../src/permissions/judge-rule.js'
 import { keyValues, writeValues } from '../../../src/permissions/values.js'
@@ -58,6 +59,21 @@ test('a claim is read again once the state of the storage is another, and where 
   state = undefined
   for (const _ of [1, 2]) await read(claim, bindingOf('ann'), store)
   expect(asked()).toBe(5)
+})
+
+test('the log hears of a claim that is cut for each caller, also of one for whom nothing is read', async () => {
+  const warn = vi.fn()
+  const read = createClaimReader({ warn })
+  const { store, asked } = createStore(
+    Array.from({ length: 1001 }, () => 'a'),
+    () => 'always',
+  )
+  const common = { ...claim, where: { kind: 'fixed', filter: everything } } as Claim
+  await read(common, bindingOf('ann'), store)
+  const once = asked()
+  for (const id of ['ben', 'ann', 'ben']) await read(common, bindingOf(id), store)
+  expect(asked()).toBe(once)
+  expect(warn.mock.calls.map(([, { caller }]) => caller)).toEqual(['ann', 'ben'])
 })
 
 test('a claim that depends on the time is read each time', async () => {

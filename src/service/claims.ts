@@ -95,9 +95,12 @@ interface KeptClaim {
   readonly size: number
 }
 
-/** The claims that are kept, in units of text of what they ask for, and what a value takes. */
+/** The claims that are kept, in units of text of what they ask for and of their values, and what a value takes beside that. */
 const MAX_KEPT = 4 * 1024 * 1024
 const VALUE = 16
+
+const sizeOf = ({ values }: ClaimValues): number =>
+  values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
 
 /** Creates what keeps claims for as long as the storage holds the same documents; none that depends on the time. */
 function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) => ReturnType<ReadClaim> {
@@ -110,7 +113,7 @@ function createKeptClaims(): (asked: Asked, read: () => ReturnType<ReadClaim>) =
     const known = kept.get(key)
     if (known?.state === state) return known.values
     return whenReady(read(), (values) => {
-      if (values) kept.set(key, { state, values, size: OVERHEAD + key.length + VALUE * values.values.length })
+      if (values) kept.set(key, { state, values, size: OVERHEAD + key.length + sizeOf(values) })
       return values
     })
   }

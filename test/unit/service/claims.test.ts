@@ -61,6 +61,21 @@ test('a claim is read again once the state of the storage is another, and where 
   expect(asked()).toBe(5)
 })
 
+test('the text of what is kept of claims is bounded', async () => {
+  const read = createClaimReader({ warn() {} })
+  const texts = Array.from({ length: 16 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
+  const stores = texts.map((text) => createStore([text], () => 'always'))
+  const readAll = async () => {
+    for (const [i, { store }] of stores.entries()) await read(claim, bindingOf(`${i}`), store)
+    return stores.reduce((sum, { asked }) => sum + asked(), 0)
+  }
+  expect(await readAll()).toBe(16)
+  expect(await readAll()).toBe(32)
+  const { store, asked } = createStore(['a'], () => 'always')
+  for (const _ of [1, 2]) await read(claim, bindingOf('ann'), store)
+  expect(asked()).toBe(1)
+})
+
 test('the log hears of a claim that is cut for each caller, also of one for whom nothing is read', async () => {
   const warn = vi.fn()
   const read = createClaimReader({ warn })

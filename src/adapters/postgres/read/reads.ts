@@ -188,7 +188,7 @@ export function createReads({
     },
     async *stream(collection, query) {
       const asking = { caller: query, most: FEW.listed }
-      const manner = await mannerOf(collection, query.filter, asking)
+      const manner = await read(() => mannerOf(collection, query.filter, asking))
       const listed = await read((options) => {
         const { text, values, isExact } = statements.ids(collection, query, options)
         const work = async ({ readRows }: Session): Promise<ListedIds> => {

@@ -61,6 +61,7 @@ class LongestFirst extends BaseSequencer {
 const ALONE = [
   'test/adapters/postgres.test.ts',
   'test/adapters/sqlite.test.ts',
+  'test/adapters/sqlite-once.test.ts',
   'test/durability/postgres-silence.test.ts',
   'test/mutants/*.test.ts',
   'test/packaging/way-of-a-request.test.ts',

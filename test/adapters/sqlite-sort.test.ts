@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFirstInOrder } from '../../src/adapters/sqlite/read/first-in-order.js'
 import { createHeldKeys, HELD } from '../../src/adapters/sqlite/read/held-keys.js'
+import type { Match } from '../../src/adapters/sqlite/read/matches.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { compare } from '../../src/filter/compare.js'
 import { type FieldRef, ID } from '../../src/filter/filter.js'
@@ -54,6 +55,8 @@ const sortBy = (descending: boolean): readonly SortKey[] => [
   { field: ID, descending: false },
 ]
 
+const idOf = (one: Match | string): string => (typeof one === 'string' ? one : one.document._id)
+
 let adapter: StorageAdapter
 
 beforeAll(async () => {
@@ -99,12 +102,12 @@ describe.each([
     const first = createFirstInOrder(keys, count)
     const ids = runAtOnce(function* (slice) {
       for (const document of many) {
-        first.add(document, slice)
+        first.add({ document, text: JSON.stringify(document) }, slice)
         if (first.isFull()) yield* first.drop(slice)
       }
       return yield* first.finish(slice)
     })
-    expect(ids).toEqual(sorted(many, descending).slice(0, count))
+    expect(ids.map(idOf)).toEqual(sorted(many, descending).slice(0, count))
     expect(reads).toBeGreaterThan(0)
     const held = keys.columns.flat().map((value) => (typeof value === 'string' ? value.length : 0))
     expect(Math.max(...held)).toBe(HELD)
@@ -116,9 +119,26 @@ test('texts that differ in their beginnings are not read again', () => {
   const keys = createHeldKeys(sortBy(false), () => expect.unreachable())
   const first = createFirstInOrder(keys, Number.POSITIVE_INFINITY)
   const ids = runAtOnce(function* (slice) {
-    for (const i of [3, 1, 2, 0])
-      first.add({ _id: `${i}`, _version: 1, text: `${i}`.padEnd(LONG, 'x') }, slice)
+    for (const i of [3, 1, 2, 0]) {
+      const document = { _id: `${i}`, _version: 1, text: `${i}`.padEnd(LONG, 'x') }
+      first.add({ document, text: JSON.stringify(document) }, slice)
+    }
     return yield* first.finish(slice)
   })
-  expect(ids).toEqual(['0', '1', '2', '3'])
+  expect(ids.map(idOf)).toEqual(['0', '1', '2', '3'])
+})
+
+test('of documents that are large together, ids are held', () => {
+  const keys = createHeldKeys([{ field: ID, descending: true }], () => expect.unreachable())
+  const first = createFirstInOrder(keys, 3)
+  const found = runAtOnce(function* (slice) {
+    for (let i = 0; i < 2000; i++) {
+      const document = { _id: `${10_000 + i}`, _version: 1 }
+      first.add({ document, text: 'x'.repeat(i === 0 ? 2 ** 20 : 2 ** 19) }, slice)
+      if (first.isFull()) yield* first.drop(slice)
+    }
+    return yield* first.finish(slice)
+  })
+  expect(found.map(idOf)).toEqual(['11999', '11998', '11997'])
+  expect(found.map((one) => typeof one)).toContain('string')
 })

@@ -1,5 +1,5 @@
 import { type Filter, isNothing } from '../../filter/filter.js'
-import { runSliced, SLICE } from '../../slices.js'
+import { runSliced, SLICE, type Slice, type Sliced } from '../../slices.js'
 import type {
   ChangePage,
   CollectionPlan,
@@ -13,8 +13,10 @@ import type {
 import { createBell } from '../log/bell.js'
 import { createLogPlans } from '../log/log-plans.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
+import { readDataVersion } from './connection/data-version.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
 import { type Abortable, openReaders, type Reading } from './connection/readers.js'
+import { type Begun, goOn, moveTo, type Seat } from './connection/snapshot.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { createMissing } from './create-missing.js'
@@ -117,6 +119,9 @@ async function open(file: string, { cache, isAgain, isLasting, remove }: Opening
   }
 }
 
+/** A read that can go on on another connection. */
+type SeatedReading<T> = (seat: Seat, slice: Slice) => Sliced<T>
+
 const isBounded = ({ most, counted = most }: ReadPath): boolean => counted <= MAX_BOUNDED
 
 interface Parts {
@@ -168,21 +173,48 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     (finders.get(collection) ?? finderOf(collection))(query)
 
   /** Reads at once if it is short; otherwise again, in slices. */
-  const read = <T>(isBounded: boolean, reading: Reading<T>, query: Abortable): MaybePromise<T> => {
-    const work = reading(shortConnection(), { left: isBounded ? SLICE : ATTEMPT })
+  const read = <T>(reading: Reading<T>, query: Abortable): MaybePromise<T> => {
+    const work = reading(shortConnection(), { left: ATTEMPT })
     const { done, value } = work.next()
     if (done) return value
     work.return(undefined as never)
     return readers.read(reading, query)
   }
 
+  /** Reads at once if it is short; otherwise goes on in slices. It begins again only where it has to wait for a connection. */
+  const search = <T>(isBounded: boolean, reading: SeatedReading<T>, query: Abortable): MaybePromise<T> => {
+    const seat: Seat = { connection: shortConnection() }
+    const slice = { left: isBounded ? SLICE : ATTEMPT }
+    const version = readDataVersion(seat.connection)
+    const begun: Begun<T> = { seat, slice, version, work: reading(seat, slice) }
+    const { done, value } = begun.work.next()
+    if (done) return value
+    let isPaused = true
+    const end = (): void => {
+      isPaused = false
+      begun.work.return(undefined as never)
+    }
+    try {
+      return readers.read((connection, slice) => {
+        if (isPaused && moveTo(connection, begun)) {
+          isPaused = false
+          return goOn(begun, slice)
+        }
+        if (isPaused) end()
+        return reading({ connection }, slice)
+      }, query)
+    } finally {
+      if (isPaused) end()
+    }
+  }
+
   const list = (collection: string, query: ListQuery): MaybePromise<Listed> => {
     if (isNothing(query.filter)) return []
     const plan = { collection, query, path: choose(collection, query) }
-    const reading: Reading<Listed> = (connection, slice) => listInSlices(connection, plan, slice)
+    const reading: SeatedReading<Listed> = (seat, slice) => listInSlices(seat, plan, slice)
     // Of what is being written, nothing is shown.
     const found = writer.isInTransaction ? undefined : listKept({ connection: writer, kept }, plan)
-    return found ?? listDirectly(shortConnection(), plan) ?? read(isBounded(plan.path), reading, query)
+    return found ?? listDirectly(shortConnection(), plan) ?? search(isBounded(plan.path), reading, query)
   }
   const giveUp = async (): Promise<void> => {
     // The waiting writes are rejected, and waiting readers of the log read again.
@@ -229,8 +261,8 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       return counts.count(collection, filter, () => {
         const path = choose(collection, { filter, sort: [], limit: null })
         const plan = { collection, path }
-        const reading: Reading<number> = (connection, slice) => countInSlices(connection, plan, slice)
-        return countDirectly(shortConnection(), plan) ?? read(isBounded(path), reading, query)
+        const reading: SeatedReading<number> = (seat, slice) => countInSlices(seat, plan, slice)
+        return countDirectly(shortConnection(), plan) ?? search(isBounded(path), reading, query)
       })
     },
     write: (steps, options) =>
@@ -255,7 +287,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
       bell.readWhenRung(async () => {
         if (!files.areInPlace()) throw displaced()
         const asked = { ...query, files: { name: files.name, areOthers: isAgain } }
-        return read(false, (connection, slice) => readChanges(connection, asked, slice), query)
+        return read((connection, slice) => readChanges(connection, asked, slice), query)
       }, query),
     async close() {
       await queue.drain()

@@ -1,13 +1,69 @@
-import type { Sliced } from '../../../slices.js'
+import type { Slice, Sliced } from '../../../slices.js'
 import type { Connection } from './connection.js'
+import { readDataVersion } from './data-version.js'
+
+/** Where work reads. At a pause, another connection can take its place. */
+export interface Seat {
+  connection: Connection
+  /** Closes what the work has open on the connection; it opens it again, further on, on another one. */
+  leave?: () => void
+}
 
 /** Runs work on a snapshot of the file. */
-export function* inSnapshot<T>(connection: Connection, work: Sliced<T>): Sliced<T> {
-  connection.run('BEGIN', [])
+export function* inSnapshot<T>(seat: Seat, work: Sliced<T>): Sliced<T> {
+  seat.connection.run('BEGIN', [])
   try {
     return yield* work
   } finally {
     // An error may have ended the transaction.
+    if (seat.connection.isInTransaction) seat.connection.run('ROLLBACK', [])
+  }
+}
+
+/** Work that has begun, and the slice that it takes its steps from. */
+export interface Begun<T> {
+  readonly seat: Seat
+  readonly slice: Slice
+  readonly work: Sliced<T>
+  /** The version of the file before it began, as its connection tells it. */
+  readonly version: unknown
+}
+
+/**
+ * Moves work that pauses in a snapshot to another connection, with the same snapshot. `false` where the file has another one
+ * now: the work has then lost its own.
+ */
+export function moveTo(connection: Connection, { seat, version }: Begun<unknown>): boolean {
+  const former = seat.connection
+  connection.run('BEGIN', [])
+  try {
+    // A snapshot begins with what is read first. The former one is held until then.
+    connection.first('SELECT 1 FROM sqlite_schema', [])
+  } catch (thrown) {
     if (connection.isInTransaction) connection.run('ROLLBACK', [])
+    throw thrown
+  }
+  seat.leave?.()
+  former.run('ROLLBACK', [])
+  if (readDataVersion(former) !== version) {
+    connection.run('ROLLBACK', [])
+    return false
+  }
+  seat.connection = connection
+  return true
+}
+
+/** Goes on with work that has begun. */
+export function* goOn<T>({ work, slice: own }: Begun<T>, slice: Slice): Sliced<T> {
+  try {
+    for (;;) {
+      own.left = slice.left
+      const { done, value } = work.next()
+      slice.left = own.left
+      if (done) return value
+      yield
+    }
+  } finally {
+    work.return(undefined as never)
   }
 }

@@ -32,7 +32,7 @@ type Row = readonly [
 
 /** Reads a page of the log, in a snapshot. */
 export const readChanges = (connection: Connection, query: LogQuery, slice: Slice): Sliced<ChangePage> =>
-  inSnapshot(connection, readPage(connection, query, slice))
+  inSnapshot({ connection }, readPage(connection, query, slice))
 
 function* readPage(
   connection: Connection,

@@ -2,7 +2,7 @@ import type { Filter } from '../../../filter/filter.js'
 import { type Equalities, joinEqualities } from '../../../filter/join-equalities.js'
 import type { Slice } from '../../../slices.js'
 import type { Statement } from '../../sql/dialect.js'
-import type { Connection } from '../connection/connection.js'
+import type { Seat } from '../connection/snapshot.js'
 import type { ReadPath, Way } from './read-path.js'
 import {
   type Asked,
@@ -88,7 +88,7 @@ export function divide(conditions: readonly Filter[]): Division {
  * ranges can come several times.
  */
 export function findCandidates(
-  connection: Connection,
+  seat: Seat,
   { collection, path }: Way,
   { isCounting }: { readonly isCounting: boolean },
 ): Candidates {
@@ -102,8 +102,8 @@ export function findCandidates(
     return { conditions: asked, literal: literalOf(judged[0]) }
   }
   return path.index === null
-    ? scan(connection, collection, scanStatement(collection, divide(path.rest).asked, column), cost)
-    : walk(connection, walkStatement(collection, path, askedOf, column), cost)
+    ? scan(seat, collection, scanStatement(collection, divide(path.rest).asked, column), cost)
+    : walk(seat, walkStatement(collection, path, askedOf, column), cost)
 }
 
 /** The text that a pattern requires on a field; a core that judges it afterwards decides. */
@@ -122,14 +122,27 @@ function literalOf(filter: Filter | undefined): Literal | undefined {
 export const costOf = (bytes: number): number => (bytes / 1024) * KILOBYTE
 
 /** Follows an index, row by row. */
-function walk(connection: Connection, { text, values }: Statement, cost: number): Candidates {
-  const rows = connection.iterate(text, values)
+function walk(seat: Seat, { text, values }: Statement, cost: number): Candidates {
+  let passed = 0
+  let rows: IterableIterator<unknown> | undefined
+  // On another connection with the same snapshot, the rows are the same, in the same order.
+  const open = (): IterableIterator<unknown> =>
+    passed === 0
+      ? seat.connection.iterate(text, values)
+      : seat.connection.iterate(`${text} LIMIT -1 OFFSET ? + 0`, [...values, passed])
+  const close = (): void => {
+    rows?.return?.()
+    rows = undefined
+  }
+  seat.leave = close
   return {
     next(slice) {
       let counted = 0
       while (slice.left > 0) {
+        rows ??= open()
         const { done, value } = rows.next()
         if (done) return counted > 0 ? counted : undefined
+        passed += 1
         const isText = typeof value === 'string'
         const size = isText ? value.length : Number(value)
         slice.left -= cost + costOf(Math.abs(size))
@@ -138,7 +151,7 @@ function walk(connection: Connection, { text, values }: Statement, cost: number)
       }
       return counted
     },
-    close: () => void rows.return?.(),
+    close,
   }
 }
 
@@ -148,12 +161,7 @@ const MAX_ROWS = 512
 const MAX_BYTES = 256 * 1024
 
 /** Scans a collection in its stored order, in pieces that take about the same time. */
-function scan(
-  connection: Connection,
-  collection: string,
-  { text, values }: Statement,
-  cost: number,
-): Candidates {
+function scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): Candidates {
   const range = rangeStatement(collection)
   let place = 0
   let size = MIN_ROWS
@@ -163,7 +171,11 @@ function scan(
   /** The number of documents in the next piece, its last place, and its bytes. */
   const measure = (): readonly [count: number, end: number, bytes: number] => {
     for (;;) {
-      const [count, end, bytes] = connection.row(range, [place, size]).map(Number) as [number, number, number]
+      const [count, end, bytes] = seat.connection.row(range, [place, size]).map(Number) as [
+        number,
+        number,
+        number,
+      ]
       if (count <= 1 || bytes <= MAX_BYTES) return [count, end, bytes]
       size = Math.max(1, Math.min(count - 1, Math.floor((count * MAX_BYTES) / bytes)))
     }
@@ -179,7 +191,7 @@ function scan(
         const [count, end, bytes] = measure()
         if (count === 0) return undefined
         slice.left -= count * cost + costOf(bytes)
-        found = connection.all(text, [place, end, ...values])
+        found = seat.connection.all(text, [place, end, ...values])
         given = 0
         place = end
         size = Math.min(MAX_ROWS, size * 2)

@@ -1,20 +1,24 @@
 import { mergeSort } from '../../../filter/order.js'
 import type { Slice, Sliced } from '../../../slices.js'
-import type { StoredDocument } from '../../../storage.js'
 import type { HeldKeys } from './held-keys.js'
+import type { Match } from './matches.js'
 
-/** Finds the ids of the first documents in an order; it holds only the keys of each. */
+/** Finds the first documents in an order. It holds the keys of each, and as many documents as are small together. */
 export interface FirstInOrder {
-  add(document: StoredDocument, slice: Slice): void
+  add(match: Match, slice: Slice): void
   /** Whether it holds so many more than needed that it should drop some. */
   isFull(): boolean
   /** Drops those that are not among the first. */
   drop(slice: Slice): Sliced<void>
-  finish(slice: Slice): Sliced<readonly string[]>
+  /** The first matches; of one that it does not hold, the id. */
+  finish(slice: Slice): Sliced<readonly (Match | string)[]>
 }
 
 /** Below this number, dropping is not worthwhile. */
 const MIN_HELD = 1024
+
+/** The most characters of JSON of the documents that are held. */
+const MAX_CHARACTERS = 2 ** 20
 
 /** Creates a collector of the first `count` documents. */
 export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number): FirstInOrder {
@@ -23,24 +27,38 @@ export function createFirstInOrder({ ids, put, order }: HeldKeys, count: number)
   let slots = 0
   /** Documents after this one are not among the first. */
   let last: number | undefined
+  const matches = new Map<number, Match>()
+  let characters = 0
   const capacity = Math.max(2 * count, MIN_HELD)
+  const release = (slot: number): void => {
+    characters -= matches.get(slot)?.text.length ?? 0
+    matches.delete(slot)
+    free.push(slot)
+  }
   return {
-    add(document, slice) {
+    add(match, slice) {
       const slot = free.pop() ?? slots++
-      put(slot, document)
-      const isBehind = last !== undefined && order(slot, last, slice) >= 0
-      ;(isBehind ? free : held).push(slot)
+      put(slot, match.document)
+      if (last !== undefined && order(slot, last, slice) >= 0) {
+        free.push(slot)
+        return
+      }
+      held.push(slot)
+      const { length } = match.text
+      if (characters + length > MAX_CHARACTERS) return
+      matches.set(slot, match)
+      characters += length
     },
     isFull: () => held.length >= capacity,
     *drop(slice) {
       const sorted = yield* mergeSort(held, order, slice)
-      for (const slot of sorted.slice(count)) free.push(slot)
+      for (const slot of sorted.slice(count)) release(slot)
       held = sorted.slice(0, count)
       last = held[count - 1]
     },
     *finish(slice) {
       const sorted = yield* mergeSort(held, order, slice)
-      return sorted.slice(0, count).map((slot) => ids[slot] ?? '')
+      return sorted.slice(0, count).map((slot) => matches.get(slot) ?? ids[slot] ?? '')
     },
   }
 }

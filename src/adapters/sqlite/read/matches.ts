@@ -3,7 +3,7 @@ import { compileJudge } from '../../../filter/matches.js'
 import type { Slice } from '../../../slices.js'
 import type { StoredDocument } from '../../../storage.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
-import type { Connection } from '../connection/connection.js'
+import type { Seat } from '../connection/snapshot.js'
 import { divide, findCandidates } from './candidates.js'
 import type { ReadPath, Way } from './read-path.js'
 
@@ -21,17 +21,13 @@ export interface Matches {
 }
 
 /** Finds the documents on a path that match; conditions that no statement checks are checked here. */
-export function findMatches(
-  connection: Connection,
-  way: Way,
-  options: { readonly isCounting: boolean },
-): Matches {
+export function findMatches(seat: Seat, way: Way, options: { readonly isCounting: boolean }): Matches {
   const { path } = way
   const ranges = path.ranges ?? [path]
   const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
   // A range that is counted without its documents counts each once: its values must be distinct.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
-  const candidates = findCandidates(connection, way, { isCounting })
+  const candidates = findCandidates(seat, way, { isCounting })
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
   const isNew = path.isOverlapping ? createIsNew(path) : () => true
   let judged: Match | undefined

@@ -1,6 +1,6 @@
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Connection } from '../connection/connection.js'
-import { inSnapshot } from '../connection/snapshot.js'
+import { inSnapshot, type Seat } from '../connection/snapshot.js'
 import { divide } from './candidates.js'
 import { findMatches } from './matches.js'
 import { MAX_BOUNDED, type Way } from './read-path.js'
@@ -42,11 +42,11 @@ export function countUpTo(connection: Connection, { collection, path }: Way, mos
 }
 
 /** Counts in slices, on a snapshot of the collection. */
-export const countInSlices = (connection: Connection, way: Way, slice: Slice): Sliced<number> =>
-  inSnapshot(connection, count(connection, way, slice))
+export const countInSlices = (seat: Seat, way: Way, slice: Slice): Sliced<number> =>
+  inSnapshot(seat, count(seat, way, slice))
 
-function* count(connection: Connection, way: Way, slice: Slice): Sliced<number> {
-  const matches = findMatches(connection, way, { isCounting: true })
+function* count(seat: Seat, way: Way, slice: Slice): Sliced<number> {
+  const matches = findMatches(seat, way, { isCounting: true })
   try {
     let total = 0
     for (;;) {

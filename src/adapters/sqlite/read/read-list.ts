@@ -3,7 +3,7 @@ import type { Listed, ListQuery, StoredDocument } from '../../../storage.js'
 import { quoteName } from '../../sql/dialect.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
-import { inSnapshot } from '../connection/snapshot.js'
+import { inSnapshot, type Seat } from '../connection/snapshot.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import { costOf } from './candidates.js'
 import { createFirstInOrder } from './first-in-order.js'
@@ -85,11 +85,8 @@ export function readNamed(
 }
 
 /** Lists in slices, on a snapshot of the collection. */
-export const listInSlices = (connection: Connection, plan: ListPlan, slice: Slice): Sliced<Listed> =>
-  inSnapshot(
-    connection,
-    plan.path.isOrdered ? walkInOrder(connection, plan, slice) : sortFirst(connection, plan, slice),
-  )
+export const listInSlices = (seat: Seat, plan: ListPlan, slice: Slice): Sliced<Listed> =>
+  inSnapshot(seat, plan.path.isOrdered ? walkInOrder(seat, plan, slice) : sortFirst(seat, plan, slice))
 
 /** Collects documents up to `bytes`, but at least one; of the others it collects the ids. */
 function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
@@ -111,15 +108,11 @@ function createPage({ bytes = Number.POSITIVE_INFINITY }: ListQuery) {
   }
 }
 
-function* walkInOrder(
-  connection: Connection,
-  { collection, query, path }: ListPlan,
-  slice: Slice,
-): Sliced<Listed> {
+function* walkInOrder(seat: Seat, { collection, query, path }: ListPlan, slice: Slice): Sliced<Listed> {
   const { skip, limit } = query
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   const page = createPage(query)
-  const matches = findMatches(connection, { collection, path }, { isCounting: false })
+  const matches = findMatches(seat, { collection, path }, { isCounting: false })
   try {
     for (let passed = 0; passed < end; ) {
       const match = matches.next(slice)
@@ -136,27 +129,23 @@ function* walkInOrder(
   return page.list()
 }
 
-function* sortFirst(
-  connection: Connection,
-  { collection, query, path }: ListPlan,
-  slice: Slice,
-): Sliced<Listed> {
+function* sortFirst(seat: Seat, { collection, query, path }: ListPlan, slice: Slice): Sliced<Listed> {
   const { sort, skip, limit } = query
   const textOf = (id: string, slice: Slice): string => {
-    const text = String(connection.first(byId(collection), [id]))
+    const text = String(seat.connection.first(byId(collection), [id]))
     slice.left -= LOOK_UP + costOf(text.length)
     return text
   }
   const keys = createHeldKeys(sort, (id, slice) => parseDocument(textOf(id, slice), slice))
   const first = createFirstInOrder(keys, limit === null ? Number.POSITIVE_INFINITY : skip + limit)
-  const matches = findMatches(connection, { collection, path }, { isCounting: false })
+  const matches = findMatches(seat, { collection, path }, { isCounting: false })
   try {
     for (;;) {
       const match = matches.next(slice)
       if (match === undefined) break
       if (typeof match !== 'number') {
         slice.left -= ENTRY
-        first.add(match.document, slice)
+        first.add(match, slice)
       }
       if (first.isFull()) yield* first.drop(slice)
       if (slice.left <= 0) yield
@@ -164,20 +153,25 @@ function* sortFirst(
   } finally {
     matches.close()
   }
-  const ids = (yield* first.finish(slice)).slice(skip)
+  const found = (yield* first.finish(slice)).slice(skip)
   const page = createPage(query)
+  const lost = found.filter((one) => typeof one === 'string')
+  let again = 0
   let texts: readonly string[] | undefined
-  for (let i = 0; i < ids.length; i++) {
-    if (i % TOGETHER === 0) {
-      const some = ids.slice(i, i + TOGETHER)
-      slice.left -= some.length * ENTRY
-      texts = readNamed(connection, collection, some, TOGETHER_BYTES)
+  for (const [i, one] of found.entries()) {
+    if (typeof one !== 'string') page.add(one)
+    else {
+      if (again % TOGETHER === 0) {
+        const some = lost.slice(again, again + TOGETHER)
+        slice.left -= some.length * ENTRY
+        texts = readNamed(seat.connection, collection, some, TOGETHER_BYTES)
+      }
+      const text = texts?.[again % TOGETHER] ?? textOf(one, slice)
+      again += 1
+      page.add({ text, document: parseDocument(text, slice) })
     }
-    const id = ids[i] ?? ''
-    const text = texts?.[i % TOGETHER] ?? textOf(id, slice)
-    page.add({ text, document: parseDocument(text, slice) })
     if (page.isFull()) {
-      page.addRest(ids.slice(i + 1))
+      page.addRest(found.slice(i + 1).map((one) => (typeof one === 'string' ? one : one.document._id)))
       break
     }
     if (slice.left <= 0) yield

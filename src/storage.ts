@@ -174,6 +174,31 @@ export interface ChangePage {
   readonly gap: boolean
 }
 
+/** A list whose filter may name a document that is read with it. */
+export interface LinkedList {
+  readonly in: string
+  readonly filter: Filter
+  readonly limit: number
+}
+
+/** A document, and lists that follow from it. */
+export interface Linked {
+  readonly in: string
+  readonly id: string
+  /** The field of the document that has the id of another one. */
+  readonly field: string
+  /** A random UUID, which means that id in the filters of the lists. */
+  readonly link: string
+  readonly lists: readonly LinkedList[]
+}
+
+/** What `readLinked` has found; without the document, no lists. */
+export interface LinkedFound {
+  readonly document: StoredDocument | undefined
+  /** In the order of the lists, each in any order; `undefined` in place of one that `list` has to read. */
+  readonly lists: readonly (readonly StoredDocument[] | undefined)[]
+}
+
 /**
  * Stores documents. An adapter decides nothing: `matches` defines what a filter means, `compare` defines the
  * order, and access was checked before.
@@ -224,6 +249,11 @@ export interface StorageAdapter {
    * `undefined` where that is not known without waiting. Default: nothing is kept.
    */
   state?(collections: readonly string[]): string | undefined
+  /**
+   * Reads a document and lists that follow from it, all at one moment, where that costs less than to ask one after another; so
+   * the service does it where this is absent.
+   */
+  readLinked?(linked: Linked, options: { readonly signal?: AbortSignal }): MaybePromise<LinkedFound>
   close(): Promise<void>
   /** What observers of requests call it: `memory`, `sqlite`, `postgresql`, or the name of another engine. */
   readonly system?: string

@@ -4,7 +4,9 @@ import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
 import { findSession } from '../service/accounts/sessions.js'
 import type { Service } from '../service/call.js'
+import type { Along } from '../service/claims-along.js'
 import type { Deadline } from '../service/deadline.js'
+import type { InSession } from '../service/kept-sessions.js'
 import { invalidToken } from '../service/refusals.js'
 import type { Store } from '../service/store.js'
 import { isCreator } from '../service/write/new-document.js'
@@ -15,12 +17,14 @@ import type { IncomingRequest } from './answer.js'
 export interface Identity {
   readonly caller: KnownCaller | null
   readonly session: Session | undefined
+  /** Claims that were read with it. */
+  readonly claims?: InSession['claims']
 }
 
 /** Identifies the sender of a request. */
 export type Identify = (
   incoming: IncomingRequest,
-  by: { readonly deadline: Deadline; readonly store: Store },
+  by: { readonly deadline: Deadline; readonly store: Store; readonly along?: Along | undefined },
 ) => MaybePromise<Identity>
 
 /** The sender of an anonymous request. */
@@ -45,7 +49,7 @@ export function createIdentify(
     deadline.enter('host')
     return identifyByHost(authenticate, incoming).then(onHostsWord)
   }
-  return (incoming, { deadline, store }) => {
+  return (incoming, { deadline, store, along }) => {
     const header = auth ? incoming.header('authorization') : undefined
     if (!auth || header === undefined) return askHost(incoming, deadline)
     const [, token] = BEARER.exec(header) ?? []
@@ -53,7 +57,7 @@ export function createIdentify(
       if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
       throw invalidToken()
     }
-    return findSession(service, store, auth, token)
+    return findSession(service, store, auth, { token, along })
   }
 }
 

@@ -94,12 +94,12 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     deadline.enter('read')
     const run = (store: Store, identity: Identity): MaybePromise<Answer> => {
       observation?.identify(identity)
-      const { caller, session } = identity
+      const { caller, session, claims } = identity
       const own = caller === null ? store : store.by(caller.id)
       if (caller !== null) deadline.caller = nameUser(caller.id)
       const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
       const isStrict = prefer !== undefined && prefersStrict(prefer)
-      const call = createCall(service, { deadline, store: own, caller, session, isStrict })
+      const call = createCall(service, { deadline, store: own, caller, session, claims, isStrict })
       const exchange = createExchange({ call, endpoint, incoming, prefix, query: target.query }, exchanging)
       const answered = endpoint.run(exchange, place)
       if (caller === null && !isStrict) return answered
@@ -112,7 +112,8 @@ export function createRespond(service: Service, options: RespondOptions): Respon
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
       if (!identify) return run(store, NOBODY)
-      return whenReady(identify(incoming, { deadline, store }), (identity) => run(store, identity))
+      const along = endpoint.reads && service.along.of(place.collection, endpoint.reads)
+      return whenReady(identify(incoming, { deadline, store, along }), (identity) => run(store, identity))
     }
     const opening = open()
     return opening ? opening.then(begin, unopened) : begin()

@@ -21,11 +21,12 @@ import { CREATED_BY, USERS } from '../schema/names.js'
 import type { StoredDocument } from '../storage.js'
 import type { Deliver, Hasher, Logger, Page } from '../types/host.js'
 import type { Attachment } from './attachment.js'
-import { createClaimReader, type ReadClaim, ReadClaims } from './claims.js'
+import { createClaimReader, createContents, type ReadClaim, ReadClaims } from './claims.js'
+import { createFindAlong, type FindAlong } from './claims-along.js'
 import type { Deadline } from './deadline.js'
 import type { Hooks, Shared } from './hooks.js'
 import { createKeptPages, type KeptPages } from './kept-pages.js'
-import { createKeptSessions, type KeptSessions } from './kept-sessions.js'
+import { createKeptSessions, type InSession, type KeptSessions } from './kept-sessions.js'
 import type { Store } from './store.js'
 import type { Throttle } from './throttle.js'
 
@@ -75,6 +76,7 @@ export interface Service {
   readonly readQuery: ReadQuery
   readonly readClaim: ReadClaim
   readonly sessions: KeptSessions
+  readonly along: FindAlong
   /** What else belongs to the documents, by collection. */
   readonly attachments: ReadonlyMap<string, Attachment>
   /** The hooks of the host; absent where there are none. */
@@ -87,9 +89,11 @@ export interface Service {
 
 /** Compiles what a service needs of its rules before the first call. */
 export function compileRules(
-  { collections, limits }: ServicePlan,
+  plan: ServicePlan,
   logger: Logger,
-): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'sessions' | 'pages'> {
+): Pick<Service, 'gates' | 'createRuleJudge' | 'readQuery' | 'readClaim' | 'sessions' | 'along' | 'pages'> {
+  const { collections, limits } = plan
+  const share = createContents()
   let keys = 0
   const options = { keepTexts: createTextStore(), createKey: () => ++keys }
   return {
@@ -97,8 +101,9 @@ export function compileRules(
       [...collections.values()].map((collection) => [collection.name, createReadGate(collection, options)]),
     ),
     readQuery: createQueryReader(limits),
-    readClaim: createClaimReader(logger),
+    readClaim: createClaimReader(logger, share),
     sessions: createKeptSessions(),
+    along: createFindAlong(plan, share),
     pages: createKeptPages(),
     createRuleJudge: createRuleJudges(),
   }
@@ -111,6 +116,8 @@ interface CallParts {
   readonly caller: KnownCaller | null
   /** The session of a caller who signed in by a token of the service. */
   readonly session: Session | undefined
+  /** Claims that were read with the session. */
+  readonly claims?: InSession['claims'] | undefined
   /** Of a call whose writes take effect with others. */
   readonly shared?: Shared | undefined
   /** The time of the request in stored form. Default: it is read when it is first needed. */
@@ -166,19 +173,21 @@ class RequestCall implements Call {
   readonly isInBatch: boolean | undefined
   readonly isStrict: boolean | undefined
   readonly eyes: Call | undefined
+  readonly #read: CallParts['claims']
   #binding: Binding | undefined
   #judge: RuleJudge | undefined
   #accesses: Map<string, ReadAccess | null> | undefined
 
   constructor(
     service: Service,
-    { deadline, store, caller, session, shared, now, isInBatch, isStrict, eyes }: CallParts,
+    { deadline, store, caller, session, claims, shared, now, isInBatch, isStrict, eyes }: CallParts,
   ) {
     this.service = service
     this.deadline = deadline
     this.store = store
     this.caller = caller
     this.session = session
+    this.#read = claims
     this.shared = shared
     this.#now = now
     this.isInBatch = isInBatch
@@ -194,7 +203,7 @@ class RequestCall implements Call {
   #bind(): Binding {
     const { plan, clock } = this.service
     const now = this.#now
-    if (plan.claims.size > 0) this.#claims = new ReadClaims(plan.claims)
+    if (plan.claims.size > 0) this.#claims = new ReadClaims(plan.claims, this.#read)
     return bindVariables(this.caller, now === undefined ? clock : () => now, this.#claims)
   }
 

@@ -28,7 +28,7 @@ export type ReadClaim = (
 const MAX_HEARD = 1000
 
 /** Gives claims of one content one value. */
-type ShareContent = (read: ClaimValues) => ClaimValues
+export type ShareContent = (read: ClaimValues) => ClaimValues
 
 /** The contents of claims that are kept, in units of text. */
 const MAX_CONTENTS = 1024 * 1024
@@ -36,7 +36,7 @@ const MAX_CONTENTS = 1024 * 1024
 const OVERHEAD = 64
 
 /** Creates what keeps the contents of claims: what follows from one is found by its key. */
-function createContents(): ShareContent {
+export function createContents(): ShareContent {
   const contents = createBoundedMap<string, { readonly shared: ClaimValues; readonly size: number }>(
     MAX_CONTENTS,
     ({ size }) => size,
@@ -54,9 +54,8 @@ function createContents(): ShareContent {
 }
 
 /** Creates the reader of claims. The first time that one is cut for a caller, it warns. */
-export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
+export function createClaimReader(logger: Pick<Logger, 'warn'>, share = createContents()): ReadClaim {
   const heard = createBoundedMap<string, true>(MAX_HEARD)
-  const share = createContents()
   const keep = createKeptClaims()
   const warn = (claim: string, caller: unknown): void => {
     const key = JSON.stringify([claim, caller])
@@ -189,10 +188,12 @@ export function gather(claimed: Claimed[], isWhole: boolean): ClaimValues {
 /** The claims that were read for one caller. */
 export class ReadClaims implements HeldClaims {
   readonly #claims: ReadonlyMap<string, Claim>
-  readonly #read = new Map<string, ClaimValues | undefined>()
+  readonly #read: Map<string, ClaimValues | undefined>
 
-  constructor(claims: ReadonlyMap<string, Claim>) {
+  /** `read`: those that were read already. Default: none. */
+  constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues>) {
     this.#claims = claims
+    this.#read = new Map(read)
   }
 
   has(name: string): boolean {

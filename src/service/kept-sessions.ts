@@ -1,12 +1,16 @@
 import type { Session } from '../auth/sessions.js'
 import { type BoundedMap, createBoundedMap } from '../filter/bounded-map.js'
 import type { KnownCaller } from '../permissions/caller.js'
+import type { ClaimValues } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
+import type { FindAlong } from './claims-along.js'
 
 /** Who calls in a session. */
 export interface InSession {
   readonly caller: KnownCaller
   readonly session: Session
+  /** Claims that were read with it, by their names. */
+  readonly claims?: ReadonlyMap<string, ClaimValues>
 }
 
 /** A session that was found, and what the storage held then. */
@@ -21,10 +25,11 @@ export interface KeptSession {
 /** The sessions that are kept, by their ids. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** What finds sessions: a clock, and those that are kept. */
+/** What finds sessions: a clock, those that are kept, and what is read with them. */
 export interface Keeping {
   now(): number
   readonly sessions: KeptSessions
+  readonly along: FindAlong
 }
 
 /** The most bytes that are kept. */

@@ -8,6 +8,8 @@ import { whenReady } from '../promises.js'
 import type {
   ChangePage,
   ChangeQuery,
+  Linked,
+  LinkedFound,
   Listed,
   ListQuery,
   StorageAdapter,
@@ -51,6 +53,8 @@ export interface Store {
   own(collection: string): Reader
   /** Stands for what collections hold, as far as this reads them (see `StorageAdapter.state`); `undefined`: nothing of them may be kept. */
   state(collections: readonly string[]): string | undefined
+  /** Reads linked documents at once (see `StorageAdapter.readLinked`); `undefined` where they are asked for one after another. */
+  linked(asked: Linked): MaybePromise<LinkedFound> | undefined
   /** Writes, up to ten times, each reading anew. Throws `unique_violation`, `overloaded`, and what `attempt` and its agreements do. */
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts?: number): MaybePromise<T>
   /** The same storage with another deadline. */
@@ -105,6 +109,12 @@ class DeadlineStore implements Store {
 
   state(collections: readonly string[]): string | undefined {
     return this.#adapter.state?.(collections)
+  }
+
+  linked(asked: Linked): MaybePromise<LinkedFound> | undefined {
+    if (!this.#adapter.readLinked) return undefined
+    this.#deadline.enter('read')
+    return this.#adapter.readLinked(asked, new Asked(this.#deadline))
   }
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts = MAX_ATTEMPTS): MaybePromise<T> {

@@ -46,6 +46,7 @@ const oneByOne = (store: Store): Store => ({
   read: (access) => store.read(access),
   own: (collection) => store.own(collection),
   state: (collections) => store.state(collections),
+  linked: (asked) => store.linked(asked),
   within: (deadline) => oneByOne(store.within(deadline)),
   by: (caller) => oneByOne(store.by(caller)),
   async write(attempt) {

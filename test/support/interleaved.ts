@@ -127,11 +127,13 @@ function interrupted(adapter: StorageAdapter) {
     await pass()
     return result
   }
+  const { readLinked } = adapter
   const between: StorageAdapter = {
     ...adapter,
     seed: SEED,
     list: (...asked) => around(() => adapter.list(...asked)),
     write: (...asked) => around(() => adapter.write(...asked)),
+    ...(readLinked ? { readLinked: (...asked) => around(() => readLinked(...asked)) } : {}),
   }
   return {
     between,

@@ -106,8 +106,8 @@ export interface Places {
   readonly reading: Building
 }
 
-/** The same adapter without what tells that nothing was written. */
-export function withoutState({ state: _, ...adapter }: StorageAdapter): StorageAdapter {
+/** The same adapter without what tells that nothing was written, and what reads several things at once. */
+export function withoutState({ state: _, readLinked: __, ...adapter }: StorageAdapter): StorageAdapter {
   return adapter
 }
 

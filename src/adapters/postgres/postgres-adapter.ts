@@ -21,6 +21,7 @@ import { explain, isTooLong, unavailable } from './faults.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { DEFAULT_SCHEMA } from './postgres-dialect.js'
 import { createPostgresEngine } from './postgres-engine.js'
+import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
 import { createMissing } from './structures/create-missing.js'
 import { createDropSurplus } from './structures/drop-surplus.js'
@@ -72,6 +73,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const { dialect } = engine
   const asked = new Map<string, CollectionPlan>()
   const indexes = new Map<string, readonly IndexPlan[]>()
+  const indexesOf = (collection: string): readonly IndexPlan[] => indexes.get(collection) ?? NO_INDEXES
   const watch = createWatch()
   let connecting: Promise<Connections> | undefined
   let connections: Connections | undefined
@@ -136,8 +138,9 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       watch,
       isOpen: () => connections !== undefined,
       isFullOfLong: () => connections?.isFullOfLong() ?? false,
-      indexesOf: (collection) => indexes.get(collection) ?? [],
+      indexesOf,
     }),
+    ...createReadLinked({ engine, use: read, watch, indexesOf }),
     async write(steps, caller) {
       try {
         const result = await write(steps, caller).catch(async (thrown: unknown) => {
@@ -160,6 +163,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     },
   }
 }
+
+const NO_INDEXES: readonly IndexPlan[] = []
 
 const OPTIONS: Expectations = {
   connectionString: [

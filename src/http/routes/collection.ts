@@ -16,6 +16,7 @@ import type { Endpoint, Exchange } from './route.js'
 /** `GET /:collection`. */
 export const list: Endpoint<'collection'> = {
   parameters: ['q', 'sort', 'skip', 'after', 'limit', 'total', 'project', 'expand'],
+  reads: 'list',
   run(exchange, { collection }) {
     const learning = exchange.call.learnToRead(collection)
     return learning ? learning.then(() => runList(exchange, collection)) : runList(exchange, collection)
@@ -62,6 +63,7 @@ function headPage(
 /** `GET /:collection/count`. */
 export const count: Endpoint<'collection'> = {
   parameters: ['q'],
+  reads: 'list',
   run(exchange, { collection }) {
     const learning = exchange.call.learnToRead(collection)
     return learning ? learning.then(() => runCount(exchange, collection)) : runCount(exchange, collection)

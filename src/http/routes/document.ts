@@ -18,6 +18,7 @@ type DocumentPlace = Pick<Place, 'collection' | 'id'>
 /** `GET /:collection/:id`. */
 export const read: DocumentEndpoint = {
   parameters: ['project', 'expand'],
+  reads: 'document',
   run(exchange, place) {
     const unclaimed = exchange.call.accessUnclaimed(place.collection)
     const query = unclaimed && exchange.readQuery(unclaimed.access)

@@ -8,6 +8,7 @@ import type { ParameterName, RawQuery } from '../../query/raw-query.js'
 import type { EnvelopeSchema } from '../../schema/envelope.js'
 import type { Call, Service } from '../../service/call.js'
 import type { ChangeStreams } from '../../service/changes/streams.js'
+import type { Reads } from '../../service/claims-along.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Answer } from '../answer.js'
 
@@ -70,6 +71,8 @@ export interface Endpoint<Named extends keyof Place = never> {
   readonly judge?: (body: JsonObject, service: Service) => readonly Fault[]
   /** Whether properties of its bodies may be dropped: there `Prefer: handling=strict` counts. */
   readonly mayIgnore?: boolean
+  /** What it reads of its collection: claims that decide about that are read with the session. */
+  readonly reads?: Reads
   /** How deep in the body documents begin. Default: the body is one. */
   readonly depth?: number
   /** Answers the request, in the order of faults of CONTRACT.md §2. */

@@ -5,11 +5,12 @@ import type { AuthPlan } from '../../config/plan.js'
 import { isId, or } from '../../filter/filter.js'
 import { readOwn } from '../../json/own-properties.js'
 import { ignoreFailure, whenReady } from '../../promises.js'
-import type { StoredDocument, WriteStep } from '../../storage.js'
+import type { LinkedList, StoredDocument, WriteStep } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import type { Attachment } from '../attachment.js'
 import { boundBytes } from '../byte-budget.js'
 import type { Call, Service } from '../call.js'
+import type { Along } from '../claims-along.js'
 import type { InSession, Keeping } from '../kept-sessions.js'
 import { invalidToken, isRefusal } from '../refusals.js'
 import { BATCH_BYTES, type Store } from '../store.js'
@@ -26,10 +27,10 @@ export function findSession(
   service: Service,
   store: Store,
   auth: AuthPlan,
-  token: string,
+  { token, along }: { readonly token: string; readonly along?: Along | undefined },
 ): MaybePromise<InSession> {
   if (!isToken(token)) throw invalidToken()
-  return resumeSession(service, store, auth, digestToken(token))
+  return findHeld({ by: service, store, auth, id: digestToken(token), along })
 }
 
 /** The same of the session with an id. */
@@ -47,17 +48,43 @@ interface Sought {
   readonly id: string
   /** The user, where that is known: both are then read at once. */
   readonly userId?: string
+  /** What is read with them where the storage can read them together. */
+  readonly along?: Along | undefined
 }
 
 /** `known` is the version of the session that was read with another stamp than its user's. */
 function findHeld(sought: Sought, known?: number): MaybePromise<InSession> {
-  const { by, store, auth, id, userId } = sought
+  const { by, store, auth, id } = sought
   const state = store.state([SESSIONS, auth.users.name])
   const kept = state === undefined ? undefined : by.sessions.get(id)
   if (kept && kept.state === state) {
     if (!readSession(kept.stored, by.now())) throw invalidToken()
     return kept.found
   }
+  const linked = known === undefined ? findLinked(sought) : undefined
+  return linked
+    ? whenReady(linked, (found) => found ?? findInTurn(sought, state))
+    : findInTurn(sought, state, known)
+}
+
+/** The same where the storage reads a session, its user and claims at one moment; `undefined` where it cannot. */
+function findLinked({ by, store, auth, id, along }: Sought): MaybePromise<InSession | undefined> | undefined {
+  const { link, lists, take } = along ?? by.along.none()
+  const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
+  const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })
+  if (!reading) return undefined
+  return whenReady(reading, ({ document, lists: [users, ...claimed] }) => {
+    const held = document && readSession(document, by.now())
+    if (!held) throw invalidToken()
+    if (!users) return undefined
+    const [user] = users
+    if (!user || !holds(auth, held, user)) throw invalidToken()
+    return { session: { id, user }, caller: callerOf(auth, user), claims: take(claimed) }
+  })
+}
+
+function findInTurn(sought: Sought, state: string | undefined, known?: number): MaybePromise<InSession> {
+  const { by, store, auth, id, userId } = sought
   const users = store.own(auth.users.name)
   const finding = userId === undefined ? undefined : users.find(userId)
   // If the session is over, nobody waits for it.

@@ -103,6 +103,11 @@ export class BatchStore implements Store, Stage {
     return undefined
   }
 
+  /** The operations before may have written what is linked. */
+  linked(): undefined {
+    return undefined
+  }
+
   isAside(collection: string): boolean {
     return !this.#isWatchful && !this.pending.hasTouched(collection)
   }

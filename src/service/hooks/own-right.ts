@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors.js'
 import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../../permissions/grants.js'
 import { whenReady } from '../../promises.js'
 import { ANYWHERE } from '../../query/where.js'
+import type { Linked, LinkedFound } from '../../storage.js'
 import type { MaybePromise } from '../../types.js'
 import { type Call, compileRules, createCall, type Service } from '../call.js'
 import { isBeside, isRefusal, markBeside } from '../refusals.js'
@@ -78,6 +79,10 @@ class BlamingStore implements Store {
 
   state(collections: readonly string[]): string | undefined {
     return this.#store.state(collections)
+  }
+
+  linked(asked: Linked): MaybePromise<LinkedFound> | undefined {
+    return this.#store.linked(asked)
   }
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {

@@ -27,6 +27,9 @@ export function observeStorage(adapter: StorageAdapter, calls: StorageCalls): St
     ...(adapter.state ? { state: (collections) => adapter.state?.(collections) } : {}),
     write: (steps, options) => note('write', collectionOf(steps), () => adapter.write(steps, options)),
   }
+  const { readLinked } = adapter
+  if (readLinked)
+    observed.readLinked = (linked, options) => note('list', linked.in, () => readLinked(linked, options))
   if (!adapter.stream) return observed
   return {
     ...observed,

@@ -3,6 +3,7 @@ import { atomicCases } from './cases/atomic-cases.js'
 import { bytesCases } from './cases/bytes-cases.js'
 import { filterCases } from './cases/filter-cases.js'
 import { hostileCases } from './cases/hostile-cases.js'
+import { linkedCases } from './cases/linked-cases.js'
 import { keepCases } from './cases/log/keep-cases.js'
 import { logRaceCases } from './cases/log/log-race-cases.js'
 import { readCases } from './cases/log/read-cases.js'
@@ -41,6 +42,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...orderCases,
   ...streamCases,
   ...stateCases,
+  ...linkedCases,
   ...bytesCases,
   ...filterCases,
   ...patternCases,

@@ -1,0 +1,118 @@
+import { createBoundedMap } from '../../../filter/bounded-map.js'
+import type {
+  IndexPlan,
+  Linked,
+  LinkedFound,
+  LinkedList,
+  StorageAdapter,
+  StoredDocument,
+} from '../../../storage.js'
+import type { Value } from '../../sql/dialect.js'
+import type { SqlEngine } from '../../sql/engine.js'
+import { isShort } from '../../sql/read/is-short.js'
+import { createStatements } from '../../sql/statements.js'
+import type { Connections } from '../connection/connections.js'
+import type { Watch } from '../connection/watch.js'
+import { explain } from '../faults.js'
+import { createAskTogether } from './ask-together.js'
+import { writeList } from './page.js'
+
+/** What reads of linked documents need. */
+interface LinkedSource {
+  readonly engine: SqlEngine
+  readonly use: Connections['use']
+  readonly watch: Watch
+  readonly indexesOf: (collection: string) => readonly IndexPlan[]
+}
+
+/** The bytes of a list that is read with others, and of one of its documents. */
+const [BYTES, SIZE] = [65_536, 16_384]
+
+/** The most plans that are remembered. */
+const MAX_REMEMBERED = 64
+
+interface Plan {
+  readonly indexes: readonly (readonly IndexPlan[])[]
+  readonly read: ReturnType<typeof createAskTogether<LinkedFound>>
+}
+
+/** Creates what reads documents with the lists that follow from them, one statement for all who ask at the same time. */
+export function createReadLinked({
+  engine: { dialect },
+  use,
+  watch,
+  indexesOf,
+}: LinkedSource): Required<Pick<StorageAdapter, 'readLinked'>> {
+  const plans = createBoundedMap<string, Plan>(MAX_REMEMBERED)
+
+  const plan = ({ in: collection, field, link, lists }: Omit<Linked, 'id'>): Plan['read'] => {
+    const values: Value[] = []
+    const columns = lists.map((list) => {
+      const written =
+        isShort(indexesOf(list.in), { ...list, sort: [], skip: 0 }) && writeLinked(list, link, values)
+      return written || 'NULL'
+    })
+    const table = dialect.table(collection)
+    const linked = dialect.value({ path: field, type: 'string', each: false })
+    const rootOf = (id: string): string =>
+      `SELECT document, ${linked} AS linked FROM ${table} WHERE _id = ${id}`
+    const found = ['root.document::text', ...columns].join(', ')
+    // An array has another plan each time.
+    const one = `SELECT ${found} FROM (${rootOf('$1::text')}) AS root`
+    const several = `SELECT place, ${found} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place) JOIN LATERAL (${rootOf('asked.id')}) AS root ON TRUE`
+    return createAskTogether<LinkedFound>(watch, {
+      async alone([id = ''], caller) {
+        const [row] = await use(({ readRows }) => readRows(one, [id, ...values]), caller)
+        return row ? parse(row) : NOTHING
+      },
+      async together(all, caller) {
+        const ids = all.map(([id]) => String(id))
+        const rows = await use(({ readRows }) => readRows(several, [ids, ...values]), caller)
+        const byPlace = new Map(rows.map(([place, ...row]) => [Number(place) - 1, parse(row)]))
+        return all.map((_, i) => byPlace.get(i) ?? NOTHING)
+      },
+    })
+  }
+
+  /** Writes a list whose filter names the link by equality; `undefined` for any other use of it. */
+  const writeLinked = (
+    { in: collection, filter, limit }: LinkedList,
+    link: string,
+    values: Value[],
+  ): string | undefined => {
+    const own: Value[] = []
+    const { page } = createStatements({
+      ...dialect,
+      parameter: (_, value) =>
+        value === link ? 'root.linked' : dialect.parameter(1 + values.length + own.push(value), value),
+    })
+    const { text, isExact } = page(collection, { filter, sort: [], skip: 0, limit })
+    const isPlain = own.every((value) => typeof value !== 'object' && !String(value).includes(link))
+    if (!isExact || !isPlain || text.includes(link)) return undefined
+    values.push(...own)
+    return `(${writeList(text, String(BYTES), String(SIZE))})`
+  }
+
+  return {
+    async readLinked({ id, ...shape }, caller) {
+      const key = JSON.stringify(shape)
+      const indexes = shape.lists.map((list) => indexesOf(list.in))
+      const known = plans.get(key)
+      const isKnown = known?.indexes.every((some, i) => some === indexes[i])
+      const { read } = known && isKnown ? known : { read: plan(shape) }
+      if (!isKnown) plans.set(key, { indexes, read })
+      try {
+        return await read([id], caller)
+      } catch (thrown) {
+        throw explain(thrown)
+      }
+    },
+  }
+}
+
+const NOTHING: LinkedFound = { document: undefined, lists: [] }
+
+const parse = ([document, ...lists]: readonly (string | null | undefined)[]): LinkedFound => ({
+  document: JSON.parse(String(document)) as StoredDocument,
+  lists: lists.map((text) => (typeof text === 'string' ? (JSON.parse(text) as StoredDocument[]) : undefined)),
+})

@@ -1,0 +1,87 @@
+import type { Claim, Collection, ServicePlan } from '../config/plan.js'
+import { bindVariables, fromHost, type KnownCaller } from '../permissions/caller.js'
+import { selectUndemanding } from '../permissions/deciding-rules.js'
+import { selectDecidingRules } from '../permissions/read-gate.js'
+import { type ClaimValues, USER_ID } from '../query/variable.js'
+import type { LinkedFound, LinkedList } from '../storage.js'
+import { bindClaim, claimFrom, gather, type ShareContent } from './claims.js'
+
+/** Claims that are read with a session. */
+export interface Along {
+  /** Means the user of the session in the lists (see `Linked`). */
+  readonly link: string
+  readonly lists: readonly LinkedList[]
+  /** The claims by their names, without those that are read on their own. */
+  take(found: LinkedFound['lists']): ReadonlyMap<string, ClaimValues>
+}
+
+/** What a request reads: documents that claims always decide about, or one that rules without claims may show. */
+export type Reads = 'list' | 'document'
+
+/** Finds the claims that are read with the session of a request. */
+export interface FindAlong {
+  /** Those that decide what somebody without roles reads of a collection. */
+  of(collection: Collection, reads: Reads): Along
+  /** No claims. */
+  none(): Along
+}
+
+/** The most documents of a claim that is read with a session. */
+const MOST = 100
+
+/** Creates what finds the claims that depend on nothing but the `_id` of a user. */
+export function createFindAlong({ claims }: Pick<ServicePlan, 'claims'>, share: ShareContent): FindAlong {
+  // Not at load time: some runtimes do not allow it there.
+  let link: string | undefined
+  const known = new Map<Reads, WeakMap<Collection, Along>>([
+    ['list', new WeakMap()],
+    ['document', new WeakMap()],
+  ])
+  const create = (some: readonly Claim[]): Along => {
+    link ??= crypto.randomUUID()
+    const binding = bindVariables(fromHost({ id: link }), () => '')
+    const linked = some.flatMap((claim) => {
+      const { where } = claim
+      const isLinked = where.kind === 'bound' && where.variables.every((variable) => variable === USER_ID)
+      const filter = isLinked ? bindClaim(claim, binding) : undefined
+      return filter ? [{ claim, list: { in: claim.from, filter, limit: MOST + 1 } }] : []
+    })
+    return {
+      link,
+      lists: linked.map(({ list }) => list),
+      take: (found) =>
+        new Map(
+          linked.flatMap(({ claim }, i) => {
+            const documents = found[i]
+            if (!documents || documents.length > MOST) return []
+            return [[claim.name, share(gather(documents.map(claimFrom(claim)), true))] as const]
+          }),
+        ),
+    }
+  }
+  let none: Along | undefined
+  return {
+    of(collection, reads) {
+      const alongs = known.get(reads)
+      const along = alongs?.get(collection) ?? create(claimsOf(collection, reads, claims))
+      alongs?.set(collection, along)
+      return along
+    },
+    none() {
+      none ??= create([])
+      return none
+    },
+  }
+}
+
+const SOMEBODY: KnownCaller = { id: '', roles: [], fields: {} }
+
+function claimsOf(
+  { permissions }: Collection,
+  reads: Reads,
+  claims: ServicePlan['claims'],
+): readonly Claim[] {
+  const rules = selectDecidingRules(permissions, SOMEBODY)
+  if (reads === 'document' && selectUndemanding(rules).covering.length > 0) return []
+  return [...new Set(rules.flatMap((rule) => rule.claims))].flatMap((name) => claims.get(name) ?? [])
+}

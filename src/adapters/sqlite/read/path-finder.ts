@@ -11,6 +11,7 @@ import {
   type PathQuery,
   type ReadIndex,
   type ReadPath,
+  withBounds,
 } from './read-path.js'
 
 /** Chooses the path of a query. */
@@ -73,8 +74,7 @@ function partsOf(filter: Filter): readonly Filter[] {
 }
 
 const mapConditions = (path: ReadPath, replace: (filter: Filter) => Filter): ReadPath => ({
-  ...path,
-  bounds: path.bounds.map(replace),
+  ...withBounds(path, path.bounds.map(replace)),
   rest: path.rest.map(replace),
   ...(path.ranges ? { ranges: path.ranges.map((range) => mapConditions(range, replace)) } : {}),
 })

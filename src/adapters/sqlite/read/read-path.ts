@@ -211,7 +211,7 @@ function findPath(
   if (bounds.length === 0 && !order?.length) return undefined
   const fixed = fixing.length
   const isOne = fixed === columns.length || (isUnique && fixed > 0 && fixed === columns.length - 1)
-  const most = isOne ? fixing.reduce((total, fix) => total * countOf(fix), 1) : Number.POSITIVE_INFINITY
+  const most = isOne ? mostOf(fixing) : Number.POSITIVE_INFINITY
   return {
     index: name,
     columns,
@@ -224,6 +224,16 @@ function findPath(
     fixed,
   }
 }
+
+/** The same path for other values; lists of many values have one shape, whatever their number. */
+export const withBounds = (path: ReadPath, bounds: readonly Filter[]): ReadPath => ({
+  ...path,
+  bounds,
+  most: Number.isFinite(path.most) ? mostOf(bounds.slice(0, path.fixed)) : path.most,
+})
+
+/** The most documents that conditions on all columns of an index leave. */
+const mostOf = (fixing: readonly Filter[]): number => fixing.reduce((total, fix) => total * countOf(fix), 1)
 
 /** The most documents that a condition on a unique field leaves; several documents may lack the field. */
 function countOf(fixing: Filter): number {

@@ -63,7 +63,7 @@ function findFirst(
   const read = isSearch ? findSome : readSome
   // Most often all of the first match, as in `mine` of the bench real: each one that is read in vain costs as much.
   let size = isSearch ? SOME : Math.min(count, SOME)
-  for (let skip = 0; skip < count + SOME; skip += size, size = SOME) {
+  for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
     const some = read(source, plan, { skip, limit: size, bytes: SOME_BYTES }, slice)
     if (!some) return undefined
     for (const one of some) {

@@ -2,7 +2,7 @@ import type { Claim, Collection } from '../../../config/plan.js'
 import type { Filter } from '../../../filter/filter.js'
 import { compileJudge, type Judge } from '../../../filter/matches.js'
 import { bindVariables, type KnownCaller } from '../../../permissions/caller.js'
-import { selectDecidingRules } from '../../../permissions/read-gate.js'
+import { selectReadRules } from '../../../permissions/read-gate.js'
 import { type ClaimValues, type HeldClaims, NOW } from '../../../query/variable.js'
 import type { Slice, Sliced } from '../../../slices.js'
 import type { Change, StoredDocument } from '../../../storage.js'
@@ -42,7 +42,7 @@ export function claimsToRead(
   caller: KnownCaller | null,
 ): readonly AskedClaim[] {
   if (plan.claims.size === 0) return []
-  const names = new Set(selectDecidingRules(permissions, caller).flatMap(({ claims }) => claims))
+  const names = new Set(selectReadRules(permissions, caller).flatMap(({ claims }) => claims))
   return [...names].flatMap((name) => {
     const claim = plan.claims.get(name)
     if (!claim) return []

@@ -27,11 +27,18 @@ const isLong = process.env.LONG !== undefined
 const DAY = 24 * 60 * 60 * 1000
 
 let time = Date.UTC(2026, 0, 1)
+/** What the service does after answers. */
+const works: Promise<unknown>[] = []
 let service: Attacked
 let ofNobody: Sent
 let ofAdmin: Sent
 beforeAll(async () => {
-  service = await attack(CONFIG, { openapi: true, documents: { users: USERS }, now: () => time })
+  service = await attack(CONFIG, {
+    openapi: true,
+    documents: { users: USERS },
+    now: () => time,
+    background: (work) => void works.push(work),
+  })
   ofNobody = await service.send(LINE)
   ofAdmin = await service.send(LINE, { caller: AS_ADMIN })
 })
@@ -84,6 +91,9 @@ describe('is refused', () => {
     await service.send('POST /auth/logout', { token: ended })
     await service.refuse(LINE, INVALID_TOKEN, { token: ended })
     time += 400 * DAY
+    // The next answer begins the removal of what has expired.
+    await service.send(LINE)
+    await Promise.all(works)
     await service.refuse(LINE, INVALID_TOKEN, { token: expired })
     await service.refuse(LINE, INVALID_TOKEN, {
       token: expired,

@@ -24,9 +24,9 @@ const STEPS = 10_000
 /** The steps of one document. */
 const DOCUMENT = 4
 
-/** The documents that are looked through at a time where not all match, and their bytes. */
+/** The documents that are looked through at a time where not all match, and the most bytes of each. */
 const SOME = 64
-const SOME_BYTES = 2 ** 18
+const MOST_BYTES = 4096
 
 /**
  * Lists the first documents of a path by their ids, which an index has in order, where their documents are kept; others
@@ -63,8 +63,9 @@ function findFirst(
   const read = isSearch ? findSome : readSome
   // Most often all of the first match, as in `mine` of the bench real: each one that is read in vain costs as much.
   let size = isSearch ? SOME : Math.min(count, SOME)
+  // The next ones end where they would with a whole first page.
   for (let skip = 0; skip < count + SOME; skip += size, size = 2 * SOME - (skip % SOME || SOME)) {
-    const some = read(source, plan, { skip, limit: size, bytes: SOME_BYTES }, slice)
+    const some = read(source, plan, { skip, limit: size, bytes: size * MOST_BYTES }, slice)
     if (!some) return undefined
     for (const one of some) {
       const verdict = slice.left > 0 ? judge(one.document, slice) : undefined

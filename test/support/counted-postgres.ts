@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import type { PostgresPool } from '../../src/adapters/postgres/connection/pool.js'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import type { CountedStorage } from './counted-memory.js'
 import { newPool, newSchema } from './postgres.js'
+import { wrapPool } from './watched-pool.js'
 
 /** A step of a plan, as EXPLAIN tells of it. */
 interface Step {
@@ -36,25 +36,11 @@ export function createCountedPostgres(connectionString: string): CountedStorage 
     const [[{ Plan: plan }]] = row as [[{ Plan: Step }]]
     return countRows(plan)
   }
-  const counted: PostgresPool = {
-    get waitingCount() {
-      return pool.waitingCount
-    },
-    options: pool.options,
-    async connect() {
-      const client = await pool.connect()
-      return {
-        async query(query) {
-          const { text, values = [] } = query
-          if (rows !== undefined && isRead(text)) rows += await explain(client, text, values)
-          return client.query(query)
-        },
-        on: (event, listener) => client.on(event, listener),
-        removeListener: (event, listener) => client.removeListener(event, listener),
-        release: (destroy) => client.release(destroy),
-      }
-    },
-  }
+  const counted = wrapPool(pool, async (client, query) => {
+    const { text, values = [] } = query
+    if (rows !== undefined && isRead(text)) rows += await explain(client, text, values)
+    return client.query(query)
+  })
   const adapter = createPostgresAdapter({ pool: counted, schema })
   return {
     adapter,

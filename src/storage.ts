@@ -27,7 +27,7 @@ export interface LogPlan {
   readonly keepMarked?: number
   /**
    * The bytes of documents, as the storage keeps them, beyond which the oldest changes of the whole log go before their
-   * time, unless they lie behind a mark. The newest stays. Default: no limit.
+   * time, unless they lie after a mark. The newest stays. Default: no limit.
    */
   readonly bytes?: number
 }
@@ -132,7 +132,7 @@ export interface Change {
   readonly position: string
 }
 
-/** What every call for a request has. */
+/** The options of every call for a request. */
 export interface CallOptions {
   readonly signal?: AbortSignal
   /**
@@ -192,7 +192,7 @@ export interface Linked {
   readonly lists: readonly LinkedList[]
 }
 
-/** What `readLinked` has found; without the document, no lists. */
+/** The result of `readLinked`; without the document, no lists. */
 export interface LinkedFound {
   readonly document: StoredDocument | undefined
   /** In the order of the lists, each in any order; `undefined` in place of one that `list` has to read. */
@@ -244,7 +244,7 @@ export interface StorageAdapter {
    */
   changes?(after: string | null, query: ChangeQuery): Promise<ChangePage>
   /**
-   * Stands for what some collections hold, at once. It MUST be another text as soon as a `list` or `count` can see a write to one
+   * A text for the content of some collections, at once. It MUST be another text as soon as a `list` or `count` can see a write to one
    * of them, of any process, and MAY change without one; the service uses what it read of them for as long as it is the same.
    * `undefined` where that is not known without waiting. Default: nothing is kept.
    */
@@ -253,7 +253,7 @@ export interface StorageAdapter {
    * Reads a document and lists that follow from it, all at one moment, where that costs less than to ask one after another; so
    * the service does it where this is absent.
    */
-  readLinked?(linked: Linked, options: { readonly signal?: AbortSignal }): MaybePromise<LinkedFound>
+  readLinked?(linked: Linked, options: CallOptions): MaybePromise<LinkedFound>
   close(): Promise<void>
   /** What observers of requests call it: `memory`, `sqlite`, `postgresql`, or the name of another engine. */
   readonly system?: string

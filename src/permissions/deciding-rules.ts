@@ -25,7 +25,7 @@ export function selectDeciding(rules: readonly Rule[]): readonly Rule[] {
   )
 }
 
-/** What some rules decide about a document before claims are read. */
+/** The rules that decide about a document before claims are read. */
 export interface Undemanding {
   /** The rules without claims. */
   readonly free: readonly Rule[]

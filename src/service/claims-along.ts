@@ -15,7 +15,7 @@ export interface Along {
   take(found: LinkedFound['lists']): ReadonlyMap<string, ClaimValues>
 }
 
-/** What a request reads: documents that claims always decide about, or one that rules without claims may show. */
+/** The kind of a read: a list, about which claims always decide, or a document, which rules without claims may show. */
 export type Reads = 'list' | 'document'
 
 /** Finds the claims that are read with the session of a request. */

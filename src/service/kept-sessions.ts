@@ -5,7 +5,7 @@ import type { ClaimValues } from '../query/variable.js'
 import type { StoredDocument } from '../storage.js'
 import type { FindAlong } from './claims-along.js'
 
-/** Who calls in a session. */
+/** The caller in a session. */
 export interface InSession {
   readonly caller: KnownCaller
   readonly session: Session
@@ -25,7 +25,7 @@ export interface KeptSession {
 /** The sessions that are kept, by their ids. */
 export type KeptSessions = BoundedMap<string, KeptSession>
 
-/** What finds sessions: a clock, those that are kept, and what is read with them. */
+/** The means of finding sessions: a clock, the kept ones, and the claims that are read with them. */
 export interface Keeping {
   now(): number
   readonly sessions: KeptSessions

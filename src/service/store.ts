@@ -51,7 +51,7 @@ export interface Store {
   read(access: ReadAccess, use?: 'show' | 'compare'): Reader
   /** Reads with the service's own authority: sessions, accounts, references to a document. */
   own(collection: string): Reader
-  /** Stands for what collections hold, as far as this reads them (see `StorageAdapter.state`); `undefined`: nothing of them may be kept. */
+  /** A text for the content of collections, as this reads them (see `StorageAdapter.state`); `undefined`: nothing of them may be kept. */
   state(collections: readonly string[]): string | undefined
   /** Reads linked documents at once (see `StorageAdapter.readLinked`); `undefined` where they are asked for one after another. */
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined

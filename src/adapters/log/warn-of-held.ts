@@ -1,4 +1,4 @@
-/** What some runtimes have of `process`. */
+/** The part of `process` that some runtimes have. */
 const { process: host } = globalThis as {
   readonly process?: { emitWarning?(message: string, options: { readonly code: string }): void }
 }

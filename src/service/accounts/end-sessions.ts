@@ -23,13 +23,13 @@ const MOST_AT_ONCE = 500
 const FOUND_AT_ONCE = 2000
 const SLICE = 200
 
-/** The reads of one work behind an answer: what is left then is another one. */
+/** The reads of one work after an answer: what is left then is another one. */
 const ROUNDS = 5
 
-/** What ends sessions. */
+/** The parts of a service that end sessions. */
 type Ender = Pick<Service, 'beside' | 'background' | 'clock'>
 
-/** What a write does to end sessions. */
+/** The part of a write that ends sessions. */
 export interface Ending {
   readonly steps: readonly WriteStep[]
   /** Called once the write has taken effect. */
@@ -82,7 +82,7 @@ function tidyAll(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, ids: r
   for (const id of ids) tidySessions(by, auth, id)
 }
 
-/** Removes the sessions of an account that no longer count, and those beyond `auth.sessions`, behind the answer. */
+/** Removes the sessions of an account that no longer count, and those beyond `auth.sessions`, after the answer. */
 function tidySessions(by: Pick<Ender, 'background' | 'clock'>, auth: AuthPlan, id: string): void {
   const line = JSON.stringify(['sessions', id])
   by.background.begin(async (scope) => {

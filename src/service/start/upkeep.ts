@@ -12,7 +12,7 @@ const PAUSE = 60 * 60 * 1000
 const SLICE = 100
 const ROUNDS = 50
 
-/** What upkeep needs of a service. */
+/** The parts of a service that upkeep uses. */
 interface Upkept {
   readonly background: Background
   readonly now: () => number
@@ -23,7 +23,7 @@ interface Upkept {
 
 /**
  * Creates what is called for each request that is not refused, once the storage is open: each hour, sessions, ledgers and delivered tokens that
- * have expired are removed behind an answer, in slices (CONTRACT.md §6, "What grows"). Without a timer: a service that is
+ * have expired are removed after an answer, in slices (CONTRACT.md §6, "What grows"). Without a timer: a service that is
  * asked nothing adds nothing.
  */
 export function createUpkeep({ background, now, clock, hasDeliveries }: Upkept): () => void {

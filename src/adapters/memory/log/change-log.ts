@@ -50,11 +50,11 @@ export function createChangeLog(
   let cut = 0
   let gone = 0
   let writes = 0
-  /** Of all that is kept. */
+  /** The bytes of all kept changes. */
   let bytes = 0
   const warnOfHeld = createHeldWarning()
   const sizes = new WeakMap<StoredDocument, number>()
-  /** What a document is after one change, it is before the next: it is counted once. */
+  /** The size of a document, counted once: one change leaves it, and the next one finds it. */
   const sizeOf = (stored: StoredDocument | null, left: StoredDocument | null): number => {
     if (!stored) return 0
     const size = sizes.get(stored) ?? JSON.stringify(left).length

@@ -38,7 +38,7 @@ const BEGIN = [
 /** The bytes of the documents of a change, as they are stored: nothing is decompressed for it. */
 const SIZE = '(coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0))'
 
-/** What the head says of the log. */
+/** The state of the log, as its head has it. */
 interface Kept {
   readonly dropped: number
   readonly last: number

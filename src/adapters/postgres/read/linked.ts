@@ -17,7 +17,7 @@ import { explain } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
 import { writeList } from './page.js'
 
-/** What reads of linked documents need. */
+/** The means of linked reads. */
 interface LinkedSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']

@@ -31,7 +31,7 @@ export function readList(
   return { field, values }
 }
 
-/** What is merged with others: it has all matches of an alternative, or of the whole filter. */
+/** A part of a merge: all matches of an alternative, or of the whole filter. */
 interface Part extends Alternative {
   /** The ranges of an index that are in the order of the page; `undefined` where PostgreSQL has to find what is cheaper. */
   readonly use: IndexUse | undefined

@@ -83,7 +83,7 @@ interface Shape {
   readonly ranges: number
 }
 
-/** What conditions are but for their values, in the order in which statements bind them. */
+/** The shape of conditions, without their values, and the values in the order in which statements bind them. */
 function shapeOf(conditions: readonly Filter[], indexes: readonly IndexPlan[]): Shape | undefined {
   let [key, ranges] = ['', 1]
   const values: Value[] = []

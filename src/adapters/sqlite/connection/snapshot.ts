@@ -2,7 +2,7 @@ import type { Slice, Sliced } from '../../../slices.js'
 import type { Connection } from './connection.js'
 import { readDataVersion } from './data-version.js'
 
-/** Where work reads. At a pause, another connection can take its place. */
+/** The connection on which work reads. At a pause, another one can take its place. */
 export interface Seat {
   connection: Connection
   /** Closes what the work has open on the connection; it opens it again, further on, on another one. */

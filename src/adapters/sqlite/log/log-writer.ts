@@ -46,7 +46,10 @@ const LEAST = 256
 const MOST = 1024
 const MOST_BYTES = 2 ** 22
 
-/** What goes because of its bytes: for each that is added, and besides. A change counts as so many, at least. */
+/**
+ * The bytes of changes that go beyond `bytes`: so many for each byte that a write adds, and so many besides; the bytes that a
+ * change counts as at least; the most changes that go at once.
+ */
 const PACE = 2
 const LEAST_BYTES = 2 ** 16
 const LEAST_SIZE = 128

@@ -225,7 +225,7 @@ function findPath(
   }
 }
 
-/** The same path for other values; lists of many values have one shape, whatever their number. */
+/** The same path for other values; lists of many values have one shape, however many these are. */
 export const withBounds = (path: ReadPath, bounds: readonly Filter[]): ReadPath => ({
   ...path,
   bounds,

@@ -59,9 +59,9 @@ interface Selection {
 
 /** How a range of an index is written. */
 interface RangeText {
-  /** Of its bounds and keys. */
+  /** The dialect of its bounds and keys. */
   readonly dialect: SqlDialect
-  /** Of a field that is selected. */
+  /** The dialect of a selected field. */
   readonly selecting: SqlDialect
   /** A further bound, which leaves one row. */
   readonly bound: string

@@ -3,7 +3,7 @@ import type { Connection } from '../connection/connection.js'
 import { readDataVersion } from '../connection/data-version.js'
 import type { WriteListener } from './write-queue.js'
 
-/** What stands for what collections hold (see `StorageAdapter.state`). */
+/** Texts for the content of collections (see `StorageAdapter.state`). */
 export interface States extends Pick<WriteListener, 'tookEffect' | 'failed'> {
   /** `undefined` where the file cannot be read: reads tell why. */
   find(collections: readonly string[]): string | undefined

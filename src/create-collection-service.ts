@@ -1,5 +1,6 @@
 import { createMemoryAdapter } from './adapters/memory/memory-adapter.js'
-import { type BuiltInHasher, createBcryptHasher } from './auth/hasher.js'
+import { createDefaultHasher } from './auth/default-hasher.js'
+import type { BuiltInHasher } from './auth/hasher.js'
 import { createToken } from './auth/token.js'
 import { compileConfig } from './config/compile-config.js'
 import { checkOptions, findIdle } from './config/options/check-options.js'
@@ -107,7 +108,7 @@ export function assembleService<C>(
   for (const { path, message } of findIdle(options, accounts !== null)) logger.warn(`${path}: ${message}`)
   const now = options.now ? readClock(options.now) : Date.now
   const hasher: Hasher & Partial<BuiltInHasher> =
-    options.hasher ?? createBcryptHasher(plan.auth?.cost ?? DEFAULT_COST)
+    options.hasher ?? createDefaultHasher(plan.auth?.cost ?? DEFAULT_COST)
   const turns = new Turns()
   // Nobody waits for what goes on behind an answer.
   const unwatched = () => ({

@@ -21,13 +21,16 @@ export const isCheaper = (hash: string, other: string): boolean =>
   Number(BCRYPT.exec(hash)?.[1]) < Number(BCRYPT.exec(other)?.[1])
 
 /** The process has one queue: hashing two secrets at once doubles the stalls of everything else. */
-const queue = createWorkQueue(MAX_WAITING)
+export const processQueue = createWorkQueue(MAX_WAITING)
 
 /** An implementation of bcrypt. */
 export interface BcryptEngine {
   hash(secret: string, cost: number): Promise<string>
   compare(secret: string, hash: string): Promise<boolean>
 }
+
+/** bcrypt in the thread that calls it, which computes for 100 ms at a time. */
+export const inProcess: BcryptEngine = bcrypt
 
 /** A hasher that can give a decoy without computing a hash. */
 export interface BuiltInHasher extends Hasher {
@@ -39,7 +42,8 @@ export interface BuiltInHasher extends Hasher {
  * Hashes with bcrypt at `cost` (2^cost rounds), one secret at a time in the process. Rejects with
  * `overloaded` when more than 128 wait. The caller ensures that a secret has at most 72 bytes and no NUL.
  */
-export const createBcryptHasher = (cost: number): BuiltInHasher => createHasherOn(bcrypt, cost, queue)
+export const createBcryptHasher = (cost: number): BuiltInHasher =>
+  createHasherOn(inProcess, cost, processQueue)
 
 /** Creates the hasher of another engine; its secrets wait in `queue`. */
 export function createHasherOn(engine: BcryptEngine, cost: number, queue: WorkQueue): BuiltInHasher {

@@ -188,6 +188,7 @@ const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediat
 /** Files that ask `globalThis` whether it is there, and do without where it is not. */
 const ASKED_FOR: { readonly [path: string]: string } = {
   'adapters/log/warn-of-held.ts': 'process',
+  'auth/default-hasher.ts': 'process',
   'auth/token.ts': 'process',
   'create-collection-service.ts': 'process',
   'json/bytes.ts': 'Buffer',

@@ -1,0 +1,80 @@
+// The text of the module: bundlers lose files that are only named.
+import bcryptSource from 'bcryptjs?raw'
+import type { BcryptEngine } from './hasher.js'
+
+/** What this uses of a `Worker` of `node:worker_threads`. */
+interface Thread {
+  on(event: 'message' | 'error' | 'exit', listener: (value: unknown) => void): this
+  off(event: 'message' | 'exit', listener: (value: unknown) => void): this
+  ref(): void
+  unref(): void
+  postMessage(task: Task): void
+}
+
+/** The class `Worker` of `node:worker_threads`. */
+export type ThreadClass = new (url: URL) => Thread
+
+/** The code of a thread, after that of bcrypt, whose functions are in its scope. */
+const LISTEN = `
+import { parentPort } from 'node:worker_threads'
+parentPort.on('message', ([kind, secret, other]) => {
+  parentPort.postMessage(kind === 'hash' ? hashSync(secret, other) : compareSync(secret, other))
+})`
+
+const WORKER_URL = `data:text/javascript,${encodeURIComponent(bcryptSource + LISTEN)}`
+
+type Task = readonly [kind: 'hash', secret: string, cost: number] | readonly ['compare', string, hash: string]
+
+/** How many threads try a task, when they crash under it. */
+const MAX_ATTEMPTS = 2
+
+/**
+ * Creates an engine with at most `count` threads, each of which takes one task at a time; the queue before them never lets in
+ * more tasks than threads. The threads start when first needed, do not keep the process alive, and are replaced when they
+ * crash. Rejects where none can be started.
+ */
+export function createThreads(ThreadOfNode: ThreadClass, count: number): BcryptEngine {
+  const idle: Thread[] = []
+  const run = async (task: Task): Promise<unknown> => {
+    for (let attempt = 1; ; attempt++) {
+      const worker = idle.pop() ?? startThread()
+      try {
+        const result = await ask(worker, task)
+        if (idle.length < count) idle.push(worker)
+        return result
+      } catch (thrown) {
+        if (attempt >= MAX_ATTEMPTS) throw thrown
+      }
+    }
+  }
+  const startThread = (): Thread => {
+    const worker = new ThreadOfNode(new URL(WORKER_URL))
+    // A thread that crashes while it waits must not end the process; it is then not used again.
+    worker.on('error', () => {})
+    worker.on('exit', () => {
+      const place = idle.indexOf(worker)
+      if (place >= 0) idle.splice(place, 1)
+    })
+    return worker
+  }
+  return {
+    hash: async (secret, cost) => String(await run(['hash', secret, cost])),
+    compare: async (secret, hash) => (await run(['compare', secret, hash])) === true,
+  }
+}
+
+/** Gives a thread a task, during which it keeps the process alive. Rejects when the thread dies. */
+function ask(worker: Thread, task: Task): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      worker.off('message', onMessage).off('exit', onExit)
+      worker.unref()
+      settle()
+    }
+    const onMessage = (result: unknown): void => finish(() => resolve(result))
+    const onExit = (): void => finish(() => reject(new Error('a thread that hashed has died')))
+    worker.on('message', onMessage).on('exit', onExit)
+    worker.ref()
+    worker.postMessage(task)
+  })
+}

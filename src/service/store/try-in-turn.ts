@@ -34,6 +34,12 @@ interface Waiting extends Ending {
 /** After so many lost attempts, one who only reads a document takes turns with those who write it. */
 const LOST_AS_READER = 3
 
+/** So many times as often it tries: a write of others succeeds for each attempt that it loses, also through other processes. */
+const TIMES_AS_READER = 10
+
+const mostOf = ({ read }: Lost, attempts: number): number =>
+  read === undefined ? attempts : attempts * TIMES_AS_READER
+
 /**
  * Tries again after a lost attempt, so many times in all, in turn at the documents at which others were met. Who is so slow
  * that nobody waits goes on beside those who take turns. Returns the last attempt where all were lost.
@@ -48,7 +54,7 @@ export async function tryInTurn<T>(
   let turn: Turn | undefined
   let last = first
   try {
-    for (let tried = first instanceof LeftToOthers ? 0 : 1; tried < attempts; tried += 1) {
+    for (let tried = first instanceof LeftToOthers ? 0 : 1; tried < mostOf(last, attempts); tried += 1) {
       const at = last.read === undefined || tried < LOST_AS_READER ? last.at : [...last.at, last.read]
       const others = at.filter((document) => !contended.has(document))
       if (at.length > 0 && !turn?.isSlow && (others.length > 0 || !turn?.isWhole)) {

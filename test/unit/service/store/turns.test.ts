@@ -200,6 +200,12 @@ describe('who has lost an attempt', () => {
     expect([result, held]).toEqual(['done', ['', '', 'a', 'a']])
   })
 
+  test('at a document that it only reads tries ten times as often', async () => {
+    const read = new Lost([], { read: 'a' })
+    expect((await run(read, Array(200).fill(read))).held).toHaveLength(99)
+    expect((await run(read, [...Array(30).fill(read), lost('b')])).held).toHaveLength(31)
+  })
+
   test('has so many attempts in all, of which one that left a document to others is none', async () => {
     expect((await run(lost('a'), [])).held).toHaveLength(9)
     expect((await run(new LeftToOthers(['a']), [])).held).toHaveLength(10)

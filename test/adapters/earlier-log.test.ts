@@ -33,7 +33,7 @@ interface Place {
 
 /** Leaves a storage as an earlier version has. */
 async function takeBack({ run, prefix, dialect, counted }: Place): Promise<void> {
-  const added = structuresOf(plans, dialect).filter(({ sql }) => sql.startsWith('ALTER TABLE'))
+  const added = structuresOf(plans, dialect).filter(({ sql }) => sql[0]?.startsWith('ALTER TABLE'))
   expect(added).toHaveLength(2)
   const names = added.map(({ name }) => `'${name}'`).join(', ')
   await run(

@@ -126,7 +126,7 @@ describe('a file of SQLite in which a unique index and one for reads are there',
       `CREATE TABLE ${STRUCTURES} (name TEXT NOT NULL PRIMARY KEY, collection TEXT NOT NULL, bound TEXT NOT NULL)`,
     )
     for (const structure of structuresOf([plan], formerDialect)) {
-      database.exec(structure.sql)
+      database.exec(structure.sql.join(';'))
       const noted = writeStatement(sqliteDialect, (bind) => noteStructure(sqliteDialect, structure, bind))
       database.prepare(noted.text).run(...noted.values)
     }

@@ -284,7 +284,7 @@ describe('SQLite', () => {
       const { fields, indexes: planned } = drawStore(random)
       const name = `drawn${seed}`
       const drawn: CollectionPlan = { name, indexes: planned }
-      for (const { sql } of structuresOf([drawn], sqliteDialect)) empty.exec(sql)
+      for (const { sql } of structuresOf([drawn], sqliteDialect)) empty.exec(sql.join(';'))
       for (let i = 0; i < 10; i++) {
         const query = drawQuery(random, { fields, documents: [] })
         const path = choosePath(readIndexesOf(drawn), query, () => 0)

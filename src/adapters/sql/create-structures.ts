@@ -10,7 +10,7 @@ export function* createStructures(engine: SqlEngine, structures: readonly Struct
   const { dialect } = engine
   for (const structure of structures) {
     try {
-      yield { text: structure.sql, values: [] }
+      for (const text of structure.sql) yield { text, values: [] }
     } catch (thrown) {
       if (engine.isExisting(thrown)) throw notOurs(dialect, structure, thrown)
       throw explainStructure(engine, structure, thrown) ?? thrown

@@ -15,6 +15,13 @@ export const USES = ['require', 'require state', 'replace', 'remove'] as const
 
 export type Use = (typeof USES)[number]
 
+/** An index of which one field has `each`, and the name of its table. */
+export interface ElementsIndex {
+  readonly name: string
+  readonly collection: string
+  readonly fields: readonly FieldRef[]
+}
+
 /**
  * The parts of SQL that differ between engines. Names and values are always quoted or bound, never
  * concatenated.
@@ -90,6 +97,11 @@ export interface SqlDialect {
    * their own beside it.
    */
   readonly idOfLacking?: (fields: readonly FieldRef[]) => string
+  /**
+   * The statements that create a table with an entry for each document and distinct element of the one field with `each`, fill
+   * it, and keep it up to date with every write.
+   */
+  readonly elements: (index: ElementsIndex) => readonly string[]
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
 }
 

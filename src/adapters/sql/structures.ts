@@ -20,12 +20,16 @@ export interface Structure {
    * are present, they stay in use, and this one is not created.
    */
   readonly former?: readonly [unique: string, forReads: string]
-  /** The statement that creates it. */
-  readonly sql: string
+  /** The statements that create it, with what they make of the documents that are there. */
+  readonly sql: readonly string[]
 }
 
 /** Whether it is an index of a collection. */
 export const isIndex = ({ fields }: Structure): boolean => fields.length > 0
+
+/** Whether an index has an entry for each element of an array. */
+export const isOfElements = ({ fields }: Pick<IndexPlan, 'fields'>): boolean =>
+  fields.some(({ each }) => each)
 
 /** Increase it when the SQL of structures changes, so that old ones are not taken for new ones. */
 const REVISION = 1
@@ -39,7 +43,9 @@ export function structuresOf(plans: readonly CollectionPlan[], dialect: SqlDiale
       collection,
       fields: [],
       unique: null,
-      sql: `CREATE TABLE ${dialect.table(collection)} (_id ${id}, document ${dialect.columns.document} NOT NULL)`,
+      sql: [
+        `CREATE TABLE ${dialect.table(collection)} (_id ${id}, document ${dialect.columns.document} NOT NULL)`,
+      ],
     }
     return [table, ...indexesOf(collection, indexes, dialect)]
   })
@@ -56,10 +62,11 @@ function indexesOf(
   indexes: readonly IndexPlan[],
   dialect: SqlDialect,
 ): readonly Structure[] {
-  const structures = indexes.flatMap(({ fields, unique }) => [
-    ...(unique ? [createIndex(collection, fields, true, dialect)] : []),
-    createIndex(collection, fields, false, dialect),
-  ])
+  const structures = indexes.flatMap(({ fields, unique }) => {
+    if (isOfElements({ fields })) return [createElements(collection, fields, dialect)]
+    const forReads = createIndex(collection, fields, false, dialect)
+    return unique ? [createIndex(collection, fields, true, dialect), forReads] : [forReads]
+  })
   const served = new Set(structures.flatMap(({ former }) => former ?? []))
   return structures.filter(({ name }) => !served.has(name))
 }
@@ -80,7 +87,7 @@ export const isOfNewTable = (missing: readonly Structure[]): ((structure: Struct
 
 const createLog = (sql: string, place: number): Structure => {
   const name = nameOf(`log ${place}`, LOG, [])
-  return { name, collection: LOG, fields: [], unique: null, sql }
+  return { name, collection: LOG, fields: [], unique: null, sql: [sql] }
 }
 
 const nameOfLogged = (collection: string): string => nameOf('logged', collection, [])
@@ -93,7 +100,7 @@ const nameOfLapsed = (collection: string): string => nameOf('lapsed', collection
 function beginLogging(collection: string, { structures, newLog }: SqlDialect): Structure {
   const isLapsed = `EXISTS (SELECT 1 FROM ${structures.table} WHERE name = '${nameOfLapsed(collection)}')`
   const sql = `${newLog} WHERE ${isLapsed}`
-  return { name: nameOfLogged(collection), collection: LOG, fields: [], unique: null, sql }
+  return { name: nameOfLogged(collection), collection: LOG, fields: [], unique: null, sql: [sql] }
 }
 
 /**
@@ -134,8 +141,14 @@ function createIndex(
     fields,
     unique: isUnique ? fields : null,
     ...(isUnique && id !== undefined ? { former } : {}),
-    sql: `CREATE ${kind} ${quoteName(name)} ON ${dialect.table(collection)} (${keys.join(', ')})`,
+    sql: [`CREATE ${kind} ${quoteName(name)} ON ${dialect.table(collection)} (${keys.join(', ')})`],
   }
+}
+
+/** A table with an entry for each element of an array, which is kept up to date by triggers. */
+function createElements(collection: string, fields: readonly FieldRef[], dialect: SqlDialect): Structure {
+  const name = nameOf('elements', collection, fields)
+  return { name, collection, fields, unique: null, sql: dialect.elements({ name, collection, fields }) }
 }
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
@@ -165,7 +178,12 @@ export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect):
   })
 
 function nameOf(kind: string, collection: string, fields: readonly FieldRef[], digest?: string): string {
-  const places = fields.map(({ path, type, each }) => [path, type, each])
+  const places = fields.map(({ path, type, each, inside }) => [
+    path,
+    type,
+    each,
+    ...(each && inside ? [inside] : []),
+  ])
   const identity = JSON.stringify([REVISION, kind, collection, places, ...(digest ? [digest] : [])])
   return `_${kind}_${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`
 }

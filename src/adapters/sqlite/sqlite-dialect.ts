@@ -1,56 +1,13 @@
-import type { ComparableType, FieldRef, ValueType } from '../../filter/filter.js'
+import type { ComparableType, FieldRef } from '../../filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
+import { columnOf, createElements } from './elements.js'
 import { tableNameOf } from './table-names.js'
-
-/** A path in SQLite's JSON syntax. */
-const pathOf = (path: string): string =>
-  `'$${path
-    .split('.')
-    .map((name) => `.${quoteName(name)}`)
-    .join('')
-    .replaceAll("'", "''")}'`
-
-const TIMESTAMP = `'${'dddd-dd-ddTdd:dd:dd.dddZ'.replaceAll('d', '[0-9]')}'`
-
-/** A value where its SQLite type is that of the declared type; otherwise NULL. */
-function typed(type: ValueType, is: string, value: string): string {
-  switch (type) {
-    case 'string':
-      return `CASE ${is} WHEN 'text' THEN ${value} END`
-    case 'timestamp':
-      return `CASE WHEN ${is} = 'text' AND ${value} GLOB ${TIMESTAMP} THEN ${value} END`
-    case 'number':
-      return `CASE WHEN ${is} IN ('integer', 'real') THEN ${value} END`
-    case 'integer':
-      return `CASE ${is} WHEN 'integer' THEN ${value} WHEN 'real' THEN CASE WHEN ${value} = round(${value}) THEN ${value} END END`
-    case 'boolean':
-      return `CASE ${is} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`
-    case 'object':
-    case 'array':
-    case 'json':
-      throw new Error(`values of type ${type} cannot be compared`)
-    default:
-      return type satisfies never
-  }
-}
-
-const ofElement = (type: ValueType): string => `(${typed(type, 'element.type', 'element.value')})`
-
-/** The value of an element is JSON only if it is an object; a text could be mistaken for JSON. */
-function insideElement(type: ValueType, path: string): string {
-  const inner = (read: string): string => `${read}(element.value, ${pathOf(path)})`
-  return `(CASE element.type WHEN 'object' THEN ${typed(type, inner('json_type'), inner('json_extract'))} END)`
-}
+import { elementsAt, isArray, typeAt, valueAt, valueOfElement } from './values.js'
 
 /** The last key of a unique index. */
 export const idOfLacking = (fields: readonly FieldRef[]): string =>
   `CASE WHEN ${fields.map((field) => `${valueAt(field)} IS NULL`).join(' OR ')} THEN _id ELSE '' END`
-
-const typeAt = (path: string): string => `json_type(document, ${pathOf(path)})`
-
-const valueAt = ({ path, type }: FieldRef): string =>
-  path === '_id' ? '_id' : `(${typed(type, typeAt(path), `json_extract(document, ${pathOf(path)})`)})`
 
 /** The lowest value of each type. */
 const LOWEST: { readonly [type in ComparableType]: string } = {
@@ -102,11 +59,8 @@ export const sqliteDialect: SqlDialect = {
     const found = `coalesce(${typeAt(path)}, 'null')`
     return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
   },
-  hasElement({ path, type, inside }, condition) {
-    const elements = `json_each(document, ${pathOf(path)}) AS element`
-    const element = inside === undefined ? ofElement(type) : insideElement(type, inside)
-    return `EXISTS (SELECT 1 FROM ${elements} WHERE ${typeAt(path)} = 'array' AND ${condition(element)})`
-  },
+  hasElement: (field, condition) =>
+    `EXISTS (SELECT 1 FROM ${elementsAt(field.path)} WHERE ${isArray(field.path)} AND ${condition(valueOfElement(field))})`,
   // A search through one text could not pause.
   match: () => undefined,
   isOneOf: (value, values, bind) =>
@@ -114,18 +68,38 @@ export const sqliteDialect: SqlDialect = {
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   entries: null,
   idOfLacking,
+  elements: createElements,
   // SQLite plans a statement again for each value of a parameter that is a limit by itself.
   limit: (skip, limit, bind) =>
     skip === 0 && limit === null ? '' : ` LIMIT ${bind(nativeLimit(limit))} + 0 OFFSET ${bind(skip)} + 0`,
 }
 
-/** The dialect for an index in which the `_id` is another expression. */
-export function writeIdAs(id: string): SqlDialect {
-  const value = (field: FieldRef): string => (field.path === '_id' ? id : valueAt(field))
+/** The dialect for an index in which some values are other expressions. */
+function writeValues(value: (field: FieldRef) => string): SqlDialect {
   return {
     ...sqliteDialect,
     value,
     hasValue: (field, type) => `${value(field)} >= ${LOWEST[type]}`,
     order: (field, descending) => `${value(field)} ${descending ? 'DESC' : 'ASC'}`,
+  }
+}
+
+/** The dialect for an index in which the `_id` is another expression. */
+export const writeIdAs = (id: string): SqlDialect =>
+  writeValues((field) => (field.path === '_id' ? id : valueAt(field)))
+
+/** The dialect for a table of elements with these columns, joined with that of its documents. */
+export const writeColumns = (columns: readonly FieldRef[]): SqlDialect =>
+  writeValues((field) => columnOf(columns, field) ?? valueAt(field))
+
+/** The dialect for the bounds of such a table, of which a row has one element: that is what a condition on any element means. */
+export function writeBounds(columns: readonly FieldRef[]): SqlDialect {
+  const dialect = writeColumns(columns)
+  return {
+    ...dialect,
+    hasElement(field, condition) {
+      const column = columnOf(columns, field)
+      return column === undefined ? dialect.hasElement(field, condition) : condition(column)
+    },
   }
 }

@@ -45,7 +45,8 @@ async function check(run: RunStatement, place: Place, structure: Structure): Pro
 }
 
 /** The statement that creates an index while others write, outside of a transaction. */
-export const concurrently = ({ sql }: Structure): string => sql.replace('INDEX', 'INDEX CONCURRENTLY')
+export const concurrently = ({ sql }: Structure): string =>
+  sql.join(';\n').replace('INDEX', 'INDEX CONCURRENTLY')
 
 /** Builds one index. What an interrupted building has left is made anew. */
 export async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {

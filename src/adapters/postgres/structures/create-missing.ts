@@ -83,7 +83,7 @@ function describeMissing(place: Place, missing: readonly Structure[], lapses: re
   const quote = (value: Value): string => `'${String(value).replaceAll("'", "''")}'`
   const belongsToNew = isOfNewTable(missing)
   const statements = missing.flatMap((structure) => [
-    belongsToNew(structure) ? structure.sql : concurrently(structure),
+    ...(belongsToNew(structure) ? structure.sql : [concurrently(structure)]),
     noteStructure(place.engine.dialect, structure, quote),
   ])
   const all = [createSchema(place), createTable(place), ...lapses, ...statements]

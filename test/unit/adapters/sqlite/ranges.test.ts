@@ -42,7 +42,7 @@ const plan: CollectionPlan = {
 }
 const indexes = readIndexesOf(plan)
 const database = new Database(':memory:')
-for (const { sql } of structuresOf([plan], sqliteDialect)) database.exec(sql)
+for (const { sql } of structuresOf([plan], sqliteDialect)) database.exec(sql.join(';'))
 const documents: readonly StoredDocument[] = Array.from({ length: 3000 }, (_, i) => ({
   _id: `id-${String((i * 7919) % 3000).padStart(4, '0')}`,
   _version: 1,

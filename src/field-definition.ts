@@ -51,6 +51,8 @@ export type FieldDefinition =
       readonly items: FieldDefinition
       readonly minItems?: number
       readonly maxItems?: number
+      /** Filters on one of the elements are fast. Needs `maxItems` of at most 1,000. */
+      readonly index?: boolean
       readonly default?: readonly unknown[]
     })
   | (CommonAttributes & {

@@ -10,7 +10,9 @@ export type { MaybePromise } from './types.js'
 export type StoredDocument = { readonly _id: string; readonly _version: number } & JsonObject
 
 /**
- * An index over top-level fields. A unique one covers documents that have all of them, of the declared types.
+ * An index over fields. A unique one covers documents that have all of them, of the declared types. At most one field has `each`, and
+ * then it is not unique: it has an entry for each document and distinct element of the declared type, so a document without such
+ * elements has none, and the index serves only reads with an equality, or an `or` of equalities, on exactly that field.
  */
 export interface IndexPlan {
   readonly fields: readonly FieldRef[]
@@ -36,11 +38,6 @@ export interface LogPlan {
 export interface CollectionPlan {
   readonly name: string
   readonly indexes: readonly IndexPlan[]
-  /**
-   * The fields of array elements (with `each`) by whose values documents are often looked up, as a delete does
-   * for references. An adapter MAY keep an index of them. Default: none.
-   */
-  readonly elements?: readonly FieldRef[]
   /**
    * Each write through this adapter is recorded. Default: none is. Only for an adapter with `changes`. Where an adapter was
    * opened over the same storage without it, writes may be missing: positions from before are a `gap` from then on.

@@ -2,16 +2,13 @@ import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compi
 import type { DefinitionCheck, Field } from '../fields/field-type.js'
 import { fieldTypeOf } from '../fields/field-types.js'
 import { checkCase, RESERVED_FIELD_NAMES } from '../fields/names.js'
-import type { FieldRef } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
 import type { ConfigReport } from '../json/report.js'
-import { suggest } from '../schema/names.js'
 import { type BodyValidator, compileValidator } from '../schema/validator.js'
-import type { CollectionPlan, IndexPlan } from '../storage.js'
+import type { CollectionPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
-import { describeType } from './can-hold.js'
 import { checkOwnValues } from './check-own-values.js'
-import { UNSURE } from './shape/settle-shape.js'
+import { compileIndexes } from './compile-indexes.js'
 
 /** The schema of a collection, compiled. */
 export interface CompiledSchema {
@@ -37,7 +34,7 @@ export function compileSchema(
     ]),
   )
   const fields = compileFields(definitions)
-  const indexes = compileIndexes(config, fields, report.at('indexes'))
+  const indexes = compileIndexes(name, config, fields, report)
   const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
   const validate = compileValidator(fields, {
     indexed,
@@ -46,24 +43,7 @@ export function compileSchema(
   })
   checkOwnValues(fields, validate, schema)
   const paths = new Map([...collectPaths(fields), ...SYSTEM_FIELD_PLANS].map((field) => [field.path, field]))
-  return { fields, paths, validate, storage: { name, indexes, ...elementsOf(fields) } }
-}
-
-/** The references in arrays, by which a delete looks for documents. */
-function elementsOf(fields: readonly Field[]): Pick<CollectionPlan, 'elements'> {
-  const elements = fields.flatMap((field) => findElements(field, null))
-  return elements.length > 0 ? { elements } : {}
-}
-
-/** `array` is the path of the array around a field. */
-function findElements({ type, path, items, properties }: Field, array: string | null): readonly FieldRef[] {
-  if (type === 'reference' && array !== null) {
-    const element: FieldRef = { path: array, type: 'string', each: true }
-    return [path === array ? element : { ...element, inside: path.slice(array.length + 1) }]
-  }
-  // What lies in two arrays is refused as a reference.
-  const inner = items ? (array === null ? [items] : []) : properties
-  return inner.flatMap((field) => findElements(field, items ? path : array))
+  return { fields, paths, validate, storage: { name, indexes } }
 }
 
 /**
@@ -105,48 +85,4 @@ function checkBounds(
   if ((min as number) <= (max as number)) return
   refuse(lower, `is greater than ${upper}`)
   unusable.add(upper)
-}
-
-/**
- * The indexes of unique fields, fields marked `index`, references, and those that the configuration declares.
- * `_id` is the key of every storage.
- */
-function compileIndexes(
-  config: CollectionConfig,
-  fields: readonly Field[],
-  report: ConfigReport,
-): readonly IndexPlan[] {
-  const candidates = [...fields, ...SYSTEM_FIELD_PLANS]
-  const marked = fields.flatMap(({ ref, definition }): IndexPlan[] => {
-    const { unique, index } = definition as { readonly unique?: boolean; readonly index?: boolean }
-    // A delete looks for the documents that refer to the deleted one.
-    return ref && (unique || index || definition.type === 'reference')
-      ? [{ fields: [ref], unique: unique === true }]
-      : []
-  })
-  const createdAt = SYSTEM_FIELD_PLANS.flatMap(({ name, ref }): IndexPlan[] =>
-    ref && name === 'createdAt' ? [{ fields: [ref], unique: false }] : [],
-  )
-  // `flatMap` skips the holes of elements with a fault.
-  const declared = (config.indexes ?? []).flatMap((index, i): IndexPlan[] => {
-    const refs = index.fields.flatMap((name, j) => {
-      const field = candidates.find((candidate) => candidate.name === name)
-      if (field?.definition === UNSURE) return []
-      if (field?.ref && field.fieldType.isScalar) return [field.ref]
-      const known = candidates
-        .filter(({ fieldType }) => fieldType.isScalar)
-        .map((candidate) => candidate.name)
-      const reason = field
-        ? `is ${describeType(field)}, and holds no single values`
-        : `is not a top-level field${suggest(name, known)}`
-      report
-        .at(i)
-        .at('fields')
-        .at(j)
-        .fault(`${JSON.stringify(name)} ${reason}`)
-      return []
-    })
-    return [{ fields: refs, unique: index.unique === true }]
-  })
-  return [...marked, ...createdAt, ...declared]
 }

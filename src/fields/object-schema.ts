@@ -1,8 +1,15 @@
 import type { JsonSchema } from '../json/json-schema.js'
 import type { Field } from './field-type.js'
 
-/** The most bytes of a unique or indexed string (CONTRACT.md §1). */
+/** The most bytes of a unique or indexed string, or of an element of an indexed array (CONTRACT.md §1). */
 export const MAX_INDEXED_BYTES = 1024
+
+/** The JSON Schema of a normalised value, with the limit of an indexed one. */
+export const toValueSchema = (field: Field, indexed: ReadonlySet<string>): JsonSchema => {
+  const { fieldType, path } = field
+  const isHeld = fieldType.isScalar && fieldType.isUnbounded && indexed.has(path)
+  return { ...fieldType.bodySchema(field), ...(isHeld ? { maxBytes: MAX_INDEXED_BYTES } : {}) }
+}
 
 /** The JSON Schema of an object with these fields, some of them indexed; it allows undeclared properties. */
 export const toObjectSchema = (
@@ -10,12 +17,6 @@ export const toObjectSchema = (
   indexed: ReadonlySet<string> = new Set(),
 ): JsonSchema => ({
   type: 'object',
-  properties: Object.fromEntries(
-    fields.map((field) => {
-      const { fieldType, name, path } = field
-      const isHeld = fieldType.isScalar && fieldType.isUnbounded && indexed.has(path)
-      return [name, { ...fieldType.bodySchema(field), ...(isHeld ? { maxBytes: MAX_INDEXED_BYTES } : {}) }]
-    }),
-  ),
+  properties: Object.fromEntries(fields.map((field) => [field.name, toValueSchema(field, indexed)])),
   required: fields.filter(({ definition }) => definition.required).map(({ name }) => name),
 })

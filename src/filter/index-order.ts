@@ -17,18 +17,26 @@ export interface IndexUse {
    * ranges of `splitRanges` has, so that they can be merged.
    */
   readonly rangeOrder: readonly OrderKey[] | undefined
+  /** Whether a document may lie in several ranges: a list of values fixes the column of array elements. */
+  readonly overlaps: boolean
 }
 
-/** Whether a field is that of a column; a field of array elements is not. */
+/** Whether a field is that of a column. */
 export const isOn = (field: FieldRef, column: FieldRef): boolean =>
-  field.path === column.path && field.type === column.type && !field.each
+  field.path === column.path &&
+  field.type === column.type &&
+  field.each === column.each &&
+  field.inside === column.inside
 
-/** Finds the part of an index that can meet the conditions, and whether it provides the order. */
+/**
+ * Finds the part of an index that can meet the conditions, and whether it provides the order. `undefined` for an index of
+ * array elements where no condition fixes the element: it lacks some documents, and has others several times.
+ */
 export function useIndex(
   columns: readonly FieldRef[],
   conditions: readonly Filter[],
   sort: readonly OrderKey[],
-): IndexUse {
+): IndexUse | undefined {
   const fixing: Filter[] = []
   for (const column of columns) {
     const found =
@@ -38,6 +46,7 @@ export function useIndex(
     fixing.push(found)
   }
   const given = columns.slice(fixing.length)
+  if (given.some(({ each }) => each)) return undefined
   const [next] = given
   const find = (kinds: readonly Filter['kind'][]): Filter | undefined =>
     conditions.find((condition) => next && kinds.includes(condition.kind) && bounds(condition, next))
@@ -57,6 +66,7 @@ export function useIndex(
     upper: find(['lt', 'lte']),
     order: isOneRange || keys.length === 0 ? provide(keys) : undefined,
     rangeOrder: provide(keys.filter(({ field }) => !fixed.some((column) => isOn(field, column)))),
+    overlaps: fixing.some(({ kind }, i) => kind === 'or' && columns[i]?.each === true),
   }
 }
 
@@ -65,7 +75,7 @@ export const MAX_RANGES = 64
 
 /**
  * The ranges of a use, each with one value of every column of `fixing`, in no order; `undefined` where there are more than
- * `most`. No document is in two of them.
+ * `most`. A document is in two of them only where the use `overlaps`.
  */
 export function splitRanges(use: IndexUse, most = MAX_RANGES): readonly IndexUse[] | undefined {
   const lists = use.fixing.map((fix) => (fix.kind === 'or' ? distinctOf(fix.filters) : [fix]))
@@ -84,7 +94,7 @@ const distinctOf = (filters: readonly Filter[]): readonly Filter[] => [
 
 /** The keys that decide an order where conditions hold: a field with one value does not. */
 export const keysOf = (conditions: readonly Filter[], sort: readonly OrderKey[]): readonly OrderKey[] =>
-  sort.filter(({ field }) => !conditions.some((condition) => fixes(condition, field)))
+  sort.filter(({ field }) => field.each || !conditions.some((condition) => fixes(condition, field)))
 
 /**
  * Whether a range of an index is in the order of keys. A column with one value may be a key, and is passed over where it is
@@ -102,7 +112,13 @@ export function isInOrder(
     )
     const column = columns[next]
     place = next + 1
-    return column && isOn(field, column) && fixing[next]?.kind !== 'not' && descending === keys[0]?.descending
+    return (
+      column &&
+      !column.each &&
+      isOn(field, column) &&
+      fixing[next]?.kind !== 'not' &&
+      descending === keys[0]?.descending
+    )
   })
 }
 
@@ -162,22 +178,28 @@ function countRanges(
   keys: readonly OrderKey[],
 ): number {
   if (keys.length === 0) return 1
-  const ranges = splitRanges(useIndex(columns, conditions, keys))
+  const use = useIndex(columns, conditions, keys)
+  const ranges = use && splitRanges(use)
   const [first] = ranges ?? []
   return ranges && first && isInOrder(columns, first.fixing, keys) ? ranges.length : Number.POSITIVE_INFINITY
 }
 
 /** Whether the matches of a condition are adjacent in an index whose next column this is. */
 export const isRange = (condition: Filter, column: FieldRef): boolean =>
-  fixes(condition, column) || bounds(condition, column)
+  // An equality on an element leaves the other elements of the array open.
+  !column.each && (fixes(condition, column) || bounds(condition, column))
 
-/** Whether a condition allows only one value of a column, or only a missing one. No `_id` is missing. */
+/**
+ * Whether a condition allows only one value of a column, or only a missing one. No `_id` is missing, nor an element that an
+ * index has.
+ */
 export function fixes(condition: Filter, column: FieldRef): boolean {
   if (condition.kind === 'eq') return isOn(condition.field, column) && canHold(column.type, condition.value)
   return (
     condition.kind === 'not' &&
     condition.filter.kind === 'present' &&
     column.path !== ID.path &&
+    !column.each &&
     isOn(condition.filter.field, column)
   )
 }

@@ -1,6 +1,6 @@
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
-import { MAX_INDEXED_BYTES, toObjectSchema } from '../fields/object-schema.js'
+import { MAX_INDEXED_BYTES, toObjectSchema, toValueSchema } from '../fields/object-schema.js'
 import { MAX_SECRET_BYTES } from '../fields/types/hash.js'
 import { compilePattern } from '../filter/pattern/compile-pattern.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
@@ -39,10 +39,14 @@ export interface BodyValidator {
 }
 
 /** What a validator has to know beside the fields. */
-export interface ValidatorOptions {
-  /** Names of top-level fields that an index covers. */
-  readonly indexed: ReadonlySet<string>
+export interface ValidatorOptions extends InnerOptions {
   readonly additionalProperties: boolean
+}
+
+/** The part that concerns values inside others too. */
+interface InnerOptions {
+  /** The paths that an index covers; elements have that of their array. */
+  readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
 }
 
@@ -52,9 +56,9 @@ export interface ValidatorOptions {
  */
 export function compileValidator(fields: readonly Field[], options: ValidatorOptions): BodyValidator {
   const validate = compileJsonSchema(toObjectSchema(fields, options.indexed))
-  const isSound = compileObjectSoundness(fields, options.parsePattern)
+  const isSound = compileObjectSoundness(fields, options)
   const checks = fields.flatMap((field): (readonly [string, Check])[] => {
-    const check = compileCheck(field, options.parsePattern)
+    const check = compileCheck(field, options)
     return check ? [[field.name, check]] : []
   })
   const declared = new Set(fields.map(({ name }) => name))
@@ -105,19 +109,19 @@ const NONE: readonly Fault[] = []
  */
 type Soundness = (value: unknown, slice: Slice) => boolean
 
-function compileSoundness(field: Field, parse: ParsePattern): Soundness {
+function compileSoundness(field: Field, options: InnerOptions): Soundness {
   const { type, fieldType, definition, items, properties } = field
-  if (items) return compileArraySoundness(items, parse)
-  if (type === 'object') return compileObjectSoundness(properties, parse)
+  if (items) return compileArraySoundness(items, options)
+  if (type === 'object') return compileObjectSoundness(properties, options)
   const pattern = fieldType.patternOf?.(definition)
   if (pattern === undefined) return isStorableScalar
-  const matcher = compilePattern(parse(pattern, { ignoreCase: false }))
+  const matcher = compilePattern(options.parsePattern(pattern, { ignoreCase: false }))
   return (value, slice) =>
     typeof value === 'string' && isStorableScalar(value) && matcher.search(value).goOn(slice) === true
 }
 
-function compileObjectSoundness(properties: readonly Field[], parse: ParsePattern): Soundness {
-  const known = new Map(properties.map((one) => [one.name, compileSoundness(one, parse)]))
+function compileObjectSoundness(properties: readonly Field[], options: InnerOptions): Soundness {
+  const known = new Map(properties.map((one) => [one.name, compileSoundness(one, options)]))
   return (value, slice) =>
     isObject(value) &&
     Object.keys(value).every((name) => {
@@ -126,9 +130,9 @@ function compileObjectSoundness(properties: readonly Field[], parse: ParsePatter
     })
 }
 
-function compileArraySoundness(items: Field, parse: ParsePattern): Soundness {
-  const validate = compileJsonSchema(items.fieldType.bodySchema(items))
-  const isSound = compileSoundness(items, parse)
+function compileArraySoundness(items: Field, options: InnerOptions): Soundness {
+  const validate = compileJsonSchema(toValueSchema(items, options.indexed))
+  const isSound = compileSoundness(items, options)
   const steps = stepsToJudge(items)
   return (value, slice) =>
     Array.isArray(value) &&
@@ -150,16 +154,16 @@ type Check = (value: unknown, path: string, add: AddFault, slice: Slice) => Slic
  */
 function compileCheck(
   { type, fieldType, definition, items, properties }: Field,
-  parse: ParsePattern,
+  options: InnerOptions,
 ): Check | undefined {
-  if (items) return compileArrayCheck(items, parse)
-  if (type === 'object') return compileObjectCheck(properties, parse)
+  if (items) return compileArrayCheck(items, options)
+  if (type === 'object') return compileObjectCheck(properties, options)
   const pattern = fieldType.patternOf?.(definition)
-  return pattern === undefined ? undefined : compilePatternCheck(pattern, parse)
+  return pattern === undefined ? undefined : compilePatternCheck(pattern, options)
 }
 
-function compilePatternCheck(pattern: string, parse: ParsePattern): Check {
-  const matcher = compilePattern(parse(pattern, { ignoreCase: false }))
+function compilePatternCheck(pattern: string, options: InnerOptions): Check {
+  const matcher = compilePattern(options.parsePattern(pattern, { ignoreCase: false }))
   return function* (value, path, add, slice) {
     if (typeof value !== 'string') return
     const search = matcher.search(value)
@@ -172,9 +176,9 @@ function compilePatternCheck(pattern: string, parse: ParsePattern): Check {
   }
 }
 
-function compileObjectCheck(properties: readonly Field[], parse: ParsePattern): Check {
+function compileObjectCheck(properties: readonly Field[], options: InnerOptions): Check {
   const declared = new Set(properties.map(({ name }) => name))
-  const checks = properties.map((property) => [property.name, compileCheck(property, parse)] as const)
+  const checks = properties.map((property) => [property.name, compileCheck(property, options)] as const)
   return function* (value, path, add, slice) {
     if (!isObject(value)) return
     for (const name of Object.keys(value)) if (!declared.has(name) && !add(undeclaredName(name, path))) return
@@ -185,9 +189,9 @@ function compileObjectCheck(properties: readonly Field[], parse: ParsePattern): 
   }
 }
 
-function compileArrayCheck(items: Field, parse: ParsePattern): Check {
-  const validate = compileJsonSchema(items.fieldType.bodySchema(items))
-  const [check, steps] = [compileCheck(items, parse), stepsToJudge(items)]
+function compileArrayCheck(items: Field, options: InnerOptions): Check {
+  const validate = compileJsonSchema(toValueSchema(items, options.indexed))
+  const [check, steps] = [compileCheck(items, options), stepsToJudge(items)]
   return function* (value, path, add, slice) {
     if (!Array.isArray(value)) return
     for (let i = 0; i < value.length; i++) {

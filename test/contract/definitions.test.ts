@@ -228,6 +228,43 @@ describe('a definition that cannot work is refused, with its place', () => {
       { a: { type: 'array', items: { type: 'string' }, unique: true } },
       ['/schema/a/unique'],
     ],
+    [
+      'index on an array without maxItems',
+      { a: { type: 'array', items: { type: 'string' }, index: true } },
+      ['/schema/a/maxItems'],
+    ],
+    [
+      'index on a long array',
+      { a: { type: 'array', items: { type: 'string' }, maxItems: 1001, index: true } },
+      ['/schema/a/maxItems'],
+    ],
+    [
+      'index on an array of objects',
+      { a: { type: 'array', items: { type: 'object', properties: {} }, maxItems: 5, index: true } },
+      ['/schema/a/index'],
+    ],
+    [
+      'index on an array of objects with references',
+      {
+        a: {
+          type: 'array',
+          items: { type: 'object', properties: { of: { type: 'reference', collection: 'items' } } },
+          maxItems: 5,
+          index: true,
+        },
+      },
+      ['/schema/a/index'],
+    ],
+    [
+      'index on an array inside an object',
+      {
+        a: {
+          type: 'object',
+          properties: { b: { type: 'array', items: { type: 'string' }, maxItems: 5, index: true } },
+        },
+      },
+      ['/schema/a/properties/b/index'],
+    ],
     ['index on an object', { a: { type: 'object', properties: {}, index: true } }, ['/schema/a/index']],
     ['unique on json', { a: { type: 'json', unique: true } }, ['/schema/a/unique']],
     ['unique on a hash', { a: { type: 'hash', unique: true } }, ['/schema/a/unique']],
@@ -269,10 +306,24 @@ describe('a definition that cannot work is refused, with its place', () => {
   })
   test.each<[string, object, string[]]>([
     ['an index over an unknown field', { fields: ['b'] }, ['/indexes/0/fields/0']],
-    ['an index over an array', { fields: ['a', 'list'] }, ['/indexes/0/fields/1']],
+    ['an index over an array without maxItems', { fields: ['a', 'list'] }, ['/schema/list/maxItems']],
+    ['an index over a long array', { fields: ['long', 'a'] }, ['/schema/long/maxItems']],
+    ['an index over two arrays', { fields: ['few', 'a', 'others'] }, ['/indexes/0/fields/2']],
+    ['a unique index over an array', { fields: ['few', 'a'], unique: true }, ['/indexes/0/unique']],
+    ['an index over an array of objects', { fields: ['objects'] }, ['/indexes/0/fields/0']],
+    ['an index over an array of arrays', { fields: ['arrays'] }, ['/indexes/0/fields/0']],
     ['an index over nothing', { fields: [] }, ['/indexes/0/fields']],
   ])('%s', (_, index, paths) => {
-    const schema = { a: { type: 'string' }, list: { type: 'array', items: { type: 'string' } } }
+    const items = { type: 'string' }
+    const schema = {
+      a: { type: 'string' },
+      list: { type: 'array', items },
+      long: { type: 'array', items, maxItems: 1001 },
+      few: { type: 'array', items, maxItems: 1000 },
+      others: { type: 'array', items, maxItems: 1 },
+      objects: { type: 'array', items: { type: 'object', properties: {} }, maxItems: 1 },
+      arrays: { type: 'array', items: { type: 'array', items }, maxItems: 1 },
+    }
     expect(configFaults(schema, { indexes: [index] })).toEqual(paths)
   })
 })

@@ -166,6 +166,26 @@ describe('unique', () => {
     })
   })
 
+  test('an element of an indexed array has at most 1,024 bytes', async () => {
+    const texts = { type: 'array', items: { type: 'string' } }
+    const service = serve(
+      {
+        marked: { ...texts, maxItems: 3, index: true },
+        listed: { ...texts, maxItems: 1000 },
+        free: texts,
+        inside: { type: 'object', properties: { marked: texts } },
+      },
+      { indexes: [{ fields: ['createdAt', 'listed'] }] },
+    )
+    const [most, more] = ['ä'.repeat(512), 'ä'.repeat(513)]
+    await store(service, { marked: [most], listed: [most], free: [more], inside: { marked: [more] } })
+    expect(await faults(service, { marked: ['', more, most], listed: [more] })).toEqual({
+      '/marked/1': 'too_long',
+      '/listed/0': 'too_long',
+    })
+    expect(await faults(service, { marked: ['', '', '', ''] })).toEqual({ '/marked': 'too_many' })
+  })
+
   test('nothing of a refused write stays behind', async () => {
     const service = serve({ a: { type: 'string', unique: true }, b: { type: 'string', unique: true } })
     await store(service, { b: 'taken' })

@@ -52,16 +52,17 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
     async open(plans) {
       logPlans.add(plans)
       const inForce: (() => void)[] = []
-      for (const { name, indexes, elements = [] } of plans) {
+      for (const { name, indexes } of plans) {
         const rows = collections.get(name)?.rows ?? makeRows(database, name)
         const { plan } = collections.get(name) ?? { plan: createPlanner(rows) }
         collections.set(name, { rows, plan, log: logPlans.of(name) })
         // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
           if (unique) inForce.push(rows.prepareUnique(fields))
-          rows.addSorted(fields)
+          const element = fields.find(({ each }) => each)
+          if (element) rows.addElements(element)
+          else rows.addSorted(fields)
         }
-        for (const field of elements) rows.addElements(field)
       }
       // All or none: a start that fails must not bind those that went before it.
       for (const put of inForce) put()

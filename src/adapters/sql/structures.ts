@@ -71,6 +71,10 @@ function indexesOf(
   return structures.filter(({ name }) => !served.has(name))
 }
 
+/** Those that are not over elements of arrays, of which there are no structures. */
+const withoutElements = (indexes: readonly IndexPlan[]): readonly IndexPlan[] =>
+  indexes.filter(({ fields }) => !fields.some(({ each }) => each))
+
 /** Whether the indexes of an earlier version take the place of a structure. */
 export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
   former !== undefined && !present.has(name) && former.every((one) => present.has(one))
@@ -172,7 +176,7 @@ function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonl
 
 /** The indexes of a plan that reads can use: the first fields of each. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
-  indexes.map(({ fields, unique }) => {
+  withoutElements(indexes).map(({ fields, unique }) => {
     const sought = cutEntry(fields, dialect)
     return { fields: sought, unique: unique && sought.length === fields.length }
   })

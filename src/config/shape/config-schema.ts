@@ -103,10 +103,11 @@ const MAX_FIELDS = 31
 const INDEX: JsonSchema = object(
   {
     fields: {
-      ...listOf('string', 'Top-level fields that hold single values, the first one first.', [
-        'status',
-        'createdAt',
-      ]),
+      ...listOf(
+        'string',
+        'Top-level fields that hold single values, the first one first. One may be an array of such, with maxItems of at most 1,000.',
+        ['status', 'createdAt'],
+      ),
       maxItems: MAX_FIELDS,
     },
     unique: flag('No two documents have the same values in all of these fields.'),

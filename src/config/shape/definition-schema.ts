@@ -16,9 +16,11 @@ const COMMON_ATTRIBUTES: JsonSchema = {
   immutable: flag('The field is set when a document is created and never again.'),
 }
 
-const INDEX_ATTRIBUTES: JsonSchema = {
+const INDEX_ATTRIBUTES = {
   unique: flag('No two documents have the same value here; those without the field do not collide.'),
-  index: flag('Filters and sorts on the field are fast.'),
+  index: flag(
+    'Filters and sorts on the field are fast; on an array of single values, filters on one element. It then needs maxItems of at most 1,000.',
+  ),
 }
 
 type AttributesOf = (type: FieldTypeName) => JsonSchema
@@ -70,7 +72,11 @@ export const DEFINITIONS: JsonSchema = {
   field: definitionOf(FIELD_TYPE_NAMES, (type) => ({
     ...ownAttributes(type),
     ...COMMON_ATTRIBUTES,
-    ...(fieldTypeOf(type).isScalar ? INDEX_ATTRIBUTES : {}),
+    ...(fieldTypeOf(type).isScalar
+      ? INDEX_ATTRIBUTES
+      : type === 'array'
+        ? { index: INDEX_ATTRIBUTES.index }
+        : {}),
   })),
   property: definitionOf(INNER_TYPES, (type) => ({ ...ownAttributes(type), ...COMMON_ATTRIBUTES })),
   item: definitionOf(INNER_TYPES, (type) => ({

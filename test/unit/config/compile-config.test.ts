@@ -131,7 +131,11 @@ const SEMANTIC: readonly (readonly [title: string, config: unknown, ...paths: st
     notes({ indexes: [{ fields: ['text', 'nope'] }] }),
     `${AT}/indexes/0/fields/1`,
   ],
-  ['an index of an array', notes({ indexes: [{ fields: ['tags'] }] }), `${AT}/indexes/0/fields/0`],
+  [
+    'an index of an array of any length',
+    notes({ indexes: [{ fields: ['tags'] }] }),
+    `${AT}/schema/tags/maxItems`,
+  ],
   [
     'an index of a hash',
     { collections: { notes: { schema: { secret: HASH }, indexes: [{ fields: ['secret'] }] } } },

@@ -9,7 +9,13 @@ import {
   or,
   type Scalar,
 } from '../../../src/filter/filter.js'
-import { isOrderIndexed, splitAlternatives, splitRanges, useIndex } from '../../../src/filter/index-order.js'
+import {
+  isOrderIndexed,
+  isRange,
+  splitAlternatives,
+  splitRanges,
+  useIndex,
+} from '../../../src/filter/index-order.js'
 import type { OrderKey } from '../../../src/filter/order.js'
 
 const ref = (path: string, each = false): FieldRef => ({ path, type: 'string', each })
@@ -90,7 +96,14 @@ describe('a part of an index', () => {
 
   test('is bounded by the first condition of each side', () => {
     const use = useIndex(columns, [present, is(group), atLeast, above, below], [])
-    expect(use).toEqual({ fixing: [is(group)], lower: atLeast, upper: below, order: [], rangeOrder: [] })
+    expect(use).toEqual({
+      fixing: [is(group)],
+      lower: atLeast,
+      upper: below,
+      order: [],
+      rangeOrder: [],
+      overlaps: false,
+    })
   })
 
   test('begins where values are present', () => {
@@ -101,6 +114,7 @@ describe('a part of an index', () => {
       upper: undefined,
       order: down(n, ID),
       rangeOrder: down(n, ID),
+      overlaps: false,
     })
   })
 
@@ -122,14 +136,79 @@ describe('a part of an index', () => {
     const few = or([is(group, 'a'), is(group, 'b')])
     const use = useIndex(columns, [few, atLeast], up(group, n, ID))
     expect(use).toMatchObject({ order: undefined, rangeOrder: up(n, ID) })
-    expect(splitRanges(use)).toEqual(
+    expect(use && splitRanges(use)).toEqual(
       ['a', 'b'].map((value) => ({ ...use, fixing: [is(group, value)], order: up(n, ID) })),
     )
-    expect(splitRanges(use, 1)).toBe(undefined)
+    expect(use && splitRanges(use, 1)).toBe(undefined)
   })
 
-  test('is one range for a value that a list has twice', () =>
-    expect(splitRanges(useIndex(columns, [or([is(group), is(group)])], up(n, ID)))).toHaveLength(1))
+  test('is one range for a value that a list has twice', () => {
+    const use = useIndex(columns, [or([is(group), is(group)])], up(n, ID))
+    expect(use && splitRanges(use)).toHaveLength(1)
+  })
+})
+
+describe('an index of array elements', () => {
+  const [tag, inside] = [ref('tags', true), { ...ref('parts', true), inside: 'of' }]
+  const columns = [group, tag, n, ID]
+  const few = or([is(tag, 'a'), is(tag, 'b')])
+
+  test.each<[what: string, Filter]>([
+    ['no condition', everything],
+    ['a condition on another field', is(group)],
+    ['a bound of elements', { kind: 'gt', field: tag, value: 'a' }],
+    ['elements that are there', { kind: 'present', field: tag }],
+    ['elements that are missing', isMissing(tag)],
+    ['an equality on a field of the same path', is(ref('tags'))],
+    ['an equality on elements of another type', is({ ...tag, type: 'timestamp' })],
+    ['an equality on what is inside elements', is({ ...tag, inside: 'of' })],
+    ['a value of another type', is(tag, 5)],
+    ['no element', not(is(tag))],
+    ['a list with another field', or([is(tag), is(other)])],
+  ])('gives nothing for %s', (_, filter) => {
+    expect(useIndex([tag, ID], [filter], [])).toBe(undefined)
+    expect(useIndex(columns, [is(group), filter], up(n, ID))).toBe(undefined)
+    expect(isOrderIndexed([{ fields: [tag, other] }], filter, up(other, ID))).toBe(false)
+  })
+
+  test('gives nothing behind a field that no condition fixes', () =>
+    expect(useIndex(columns, [is(tag)], [])).toBe(undefined))
+
+  test('is a range for one element, in the order behind it', () => {
+    const use = useIndex(columns, [is(tag), is(group)], down(n, ID))
+    expect(use).toMatchObject({ fixing: [is(group), is(tag)], order: down(n, ID), overlaps: false })
+    expect(isOrderIndexed([{ fields: [tag, other] }], is(tag), down(other, ID))).toBe(true)
+    expect(isOrderIndexed([{ fields: [tag, other] }], is(tag), up(n, ID))).toBe(false)
+  })
+
+  test('is a range for each of several elements, in which documents may be twice', () => {
+    const use = useIndex(columns, [few, is(group)], up(n, ID))
+    expect(use).toMatchObject({ fixing: [is(group), few], order: undefined, overlaps: true })
+    expect(use && splitRanges(use)).toMatchObject([
+      { fixing: [is(group), is(tag, 'a')], order: up(n, ID) },
+      { fixing: [is(group), is(tag, 'b')], order: up(n, ID) },
+    ])
+    expect(isOrderIndexed([{ fields: [tag, n] }], few, up(n, ID))).toBe(true)
+    expect(useIndex(columns, [or([is(group, 'a'), is(group, 'b')]), is(tag)], [])).toMatchObject({
+      overlaps: false,
+    })
+  })
+
+  test('leaves another equality on an element to be met', () => {
+    expect(useIndex([tag, n, ID], [is(tag, 'a'), is(tag, 'b')], [])?.fixing).toEqual([is(tag, 'a')])
+    expect(isRange(is(tag, 'b'), tag)).toBe(false)
+  })
+
+  test('is one of what is inside elements', () =>
+    expect(useIndex([inside, ID], [is(ref('parts', true)), is(inside)], up(ID))).toMatchObject({
+      fixing: [is(inside)],
+      order: up(ID),
+    }))
+
+  test('orders nothing by elements', () => {
+    expect(useIndex([tag, n, ID], [is(tag)], up(tag, n, ID))?.order).toBe(undefined)
+    expect(isOrderIndexed([{ fields: [tag, n] }], is(tag), up(tag, n, ID))).toBe(false)
+  })
 })
 
 describe('alternatives', () => {

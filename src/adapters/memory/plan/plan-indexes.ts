@@ -149,6 +149,7 @@ function planIndex(
 ): readonly IndexShape[] {
   const columns = [...index.fields, ID]
   const several = useIndex(columns, conditions, sort)
+  if (!several) return []
   const { fixing, lower, upper, order = [] } = several
   // All of it, in no order that was asked for: the index of ids gives the same.
   if (index.fields.length > 0 && fixing.length + order.length === 0 && !lower && !upper) return []
@@ -156,6 +157,7 @@ function planIndex(
     return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
   const leaves = conditions.filter(({ kind }) => kind !== 'or')
   const use = useIndex(columns, leaves, sort)
+  if (!use) return []
   const single = useIndexFor(index, { use, conditions, isOrdered: isMergeable(columns, use, sort) })
   const parts = fixing.reduce((total, condition) => total * countValues(condition), 1)
   if (parts > MAX_PARTS) return [single]

@@ -47,7 +47,7 @@ function findPart(
   sort: ListQuery['sort'],
 ): Part | undefined {
   const uses = indexes
-    .map(({ fields }) => useIndex([...fields, ID], all, sort))
+    .flatMap(({ fields }) => useIndex([...fields, ID], all, sort) ?? [])
     .filter((use) => boundsOf(use).some((bound) => own.includes(bound)))
     .sort((a, b) => b.fixing.length - a.fixing.length)
   return uses.length === 0 ? undefined : { all, own, use: uses.find(({ rangeOrder }) => rangeOrder) }

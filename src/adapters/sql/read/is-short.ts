@@ -57,7 +57,7 @@ export function findRanged(indexes: readonly IndexPlan[], filter: Filter): reado
     const conditions = conditionsOf(part)
     const columns = all.find((some) => gives(some, conditions, []))
     if (!columns || conditions.length === 0) return undefined
-    const isOneRange = useIndex(columns, conditions, []).fixing.every(({ kind }) => kind !== 'or')
+    const isOneRange = useIndex(columns, conditions, [])?.fixing.every(({ kind }) => kind !== 'or')
     return { filter: part, sort: isOneRange ? columns.map((field) => ({ field, descending: false })) : [] }
   }
   const alternatives = splitAlternatives(conditionsOf(filter)).map((parts) =>
@@ -77,6 +77,7 @@ function gives(
   sort: ListQuery['sort'],
 ): boolean {
   const use = useIndex(columns, conditions, sort)
+  if (!use) return false
   const ranged = columns.slice(0, use.fixing.length + 1)
   return (
     (use.order ?? (splitRanges(use) && use.rangeOrder)) !== undefined &&

@@ -188,7 +188,7 @@ function isNarrower(a: ReadPath, b: ReadPath): boolean {
 /** How an index serves a read. Of documents that have all its fields, a unique one cannot bound the `_id`. */
 function useOf({ columns, binds }: ReadIndex, conditions: readonly Filter[], sort: readonly SortKey[]) {
   const use = useIndex(columns, conditions, sort)
-  if (!binds || use.fixing.length < binds.length || use.fixing.some(isMissing)) return use
+  if (!use || !binds || use.fixing.length < binds.length || use.fixing.some(isMissing)) return use
   return { ...use, fixing: use.fixing.slice(0, binds.length), lower: undefined, upper: undefined }
 }
 
@@ -203,6 +203,7 @@ function findPath(
 ): ReadPath | undefined {
   const { name, columns, isUnique, binds } = index
   const use = useOf(index, conditions, sort)
+  if (!use) return undefined
   const { fixing, lower, upper } = use
   const keys = keysOf(conditions, sort)
   // SQLite takes the values of a list in their order.
@@ -249,6 +250,7 @@ function rangesInOrder(
 ): readonly ReadPath[] {
   const { name, columns, binds } = index
   const use = useOf(index, conditions, keys)
+  if (!use) return []
   const { fixing, lower, upper } = use
   const ranges = splitRanges(use) ?? []
   if (!isInOrder(columns, ranges[0]?.fixing ?? [], keys)) return []
@@ -281,7 +283,7 @@ const mergeLists = (
     const ranges = rangesInOrder(index, conditions, keys)
     const [first] = ranges
     if (!first || ranges.length < 2) return []
-    return { ...first, bounds: useOf(index, conditions, keys).fixing, ranges }
+    return { ...first, bounds: useOf(index, conditions, keys)?.fixing ?? [], ranges }
   })
 }
 

@@ -53,8 +53,7 @@ function isIndexed(
 ): boolean {
   const isSought = SOUGHT.includes(operator) || (operator === '$ne' && operand === null)
   if (!isSought) return false
-  // Storages may keep an index of the references in an array.
-  if (isList) return storage.elements?.some((element) => element.path === path) === true
   if (path === '_id' || (path === 'createdBy' && permissions.read.get(OWNER))) return true
-  return storage.indexes.some(({ fields: [first] }) => first?.path === path)
+  const isAnswered = !isList || operator === '$eq' || operator === '$in'
+  return isAnswered && storage.indexes.some(({ fields: [first] }) => first?.path === path && !first.inside)
 }

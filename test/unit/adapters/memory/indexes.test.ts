@@ -179,8 +179,9 @@ const tags: FieldRef = { path: 'tags', type: 'string', each: true }
 const links: FieldRef = { path: 'links', type: 'string', each: true, inside: 'to' }
 const PLAN = {
   name: 'things',
-  elements: [tags, links],
   indexes: [
+    { fields: [tags], unique: false },
+    { fields: [links], unique: false },
     { fields: [n], unique: false },
     { fields: [group, n], unique: false },
     { fields: [group, name], unique: false },

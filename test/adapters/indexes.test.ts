@@ -10,7 +10,7 @@ import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adap
 import { noteStructure } from '../../src/adapters/sql/create-structures.js'
 import { STRUCTURES } from '../../src/adapters/sql/dialect.js'
 import { writeStatement } from '../../src/adapters/sql/statements.js'
-import { isIndex, structuresOf } from '../../src/adapters/sql/structures.js'
+import { isIndex, isOfElements, structuresOf } from '../../src/adapters/sql/structures.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { sqliteDialect } from '../../src/adapters/sqlite/sqlite-dialect.js'
 import type { StorageAdapter } from '../../src/index.js'
@@ -135,7 +135,7 @@ describe('a file of SQLite in which a unique index and one for reads are there',
   }
   const namesOf = (plan: CollectionPlan, dialect = sqliteDialect): readonly string[] =>
     structuresOf([plan], dialect)
-      .filter(isIndex)
+      .filter((one) => isIndex(one) && !isOfElements(one))
       .map(({ name }) => name)
       .sort()
 

@@ -4,7 +4,6 @@ import type { Statement } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
 import { holdNamed } from './hold/hold-named.js'
 import { mayVanish, type Recorder } from './log/recorder.js'
-import type { Statements } from './statements.js'
 
 /** A unique index refused the document of a step; `findTaken` finds out which one. */
 export interface Taken {
@@ -76,7 +75,7 @@ function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Ask
     return changed === 1 ? 0 : { reason: 'changed' }
   }
   if ('remove' in step) {
-    const removed = isNothing(step.remove) ? 0 : yield* remove(statements, recorder, step)
+    const removed = isNothing(step.remove) ? 0 : yield* remove(engine, recorder, step)
     return step.expect === undefined || step.expect === removed ? removed : { reason: 'changed' }
   }
   if ('require' in step) {
@@ -86,7 +85,7 @@ function* applyStep(engine: SqlEngine, step: WriteStep, suspects: Suspects): Ask
   if (isNothing(step.refuse)) return 0
   const known = suspects(step)
   for (const filter of known ? narrow(step.refuse, known) : [step.refuse])
-    if (yield* exists(statements, step.in, filter)) return { reason: 'found' }
+    if (yield* exists(engine, step.in, filter)) return { reason: 'found' }
   return 0
 }
 
@@ -103,12 +102,15 @@ function* askAll(statements: readonly Statement[]): Asking<number> {
 }
 
 function* remove(
-  statements: Statements,
+  { statements, seek }: SqlEngine,
   recorder: Recorder | undefined,
   { in: collection, remove }: Extract<WriteStep, { readonly remove: Filter }>,
 ): Asking<number> {
   const { text, values, isExact } = statements.remove(collection, remove)
-  const removal = { text, values }
+  const ids = seek?.(collection, remove)?.ids
+  const removal = ids
+    ? { text: `${text} AND _id IN (${ids.text})`, values: [...values, ...ids.values] }
+    : { text, values }
   if (isExact) return recorder ? yield* askAll(recorder.remove(removal)) : (yield removal).changed
   const { rows } = yield { ...removal, judged: remove }
   const doomed = statements.remove(collection, or(rows.map((id) => isId(String(id)))))
@@ -116,7 +118,16 @@ function* remove(
 }
 
 /** Whether any document matches. */
-export function* exists(statements: Statements, collection: string, filter: Filter): Asking<boolean> {
+export function* exists(
+  { statements, seek }: SqlEngine,
+  collection: string,
+  filter: Filter,
+): Asking<boolean> {
+  const sought = seek?.(collection, filter)
+  if (sought?.isAnswered) {
+    const { ids } = sought
+    return (yield { text: `${ids.text} LIMIT 1`, values: ids.values }).rows.length > 0
+  }
   const query = { filter, sort: [], skip: 0, limit: null }
   const { text, values, isExact } = statements.list(collection, query)
   const { rows } = yield isExact ? { text: `${text} LIMIT 1`, values } : { text, values, judged: filter }

@@ -10,6 +10,13 @@ export interface Inserts extends Statement {
   readonly next: number
 }
 
+/** A statement that selects ids, some perhaps more than once. */
+export interface Sought {
+  readonly ids: Statement
+  /** Whether all of them match. */
+  readonly isAnswered: boolean
+}
+
 /** The differences between engines, except how they run statements. */
 export interface SqlEngine {
   readonly dialect: SqlDialect
@@ -26,6 +33,8 @@ export interface SqlEngine {
   readonly insertMany?:
     | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
     | undefined
+  /** Finds the ids of the documents that a table of elements gives for a filter; `undefined` where none serves it. */
+  readonly seek?: ((collection: string, filter: Filter) => Sought | undefined) | undefined
   /** Records the write that is applied; absent where none of its collections is logged. */
   readonly recording?: Recording | undefined
   /** Whether an error says that something of the name of a new table or index is there already. */

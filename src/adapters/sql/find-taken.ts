@@ -10,16 +10,17 @@ import type { Asking, SqlEngine } from './engine.js'
  * first that the engine checked.
  */
 export function* findTaken(
-  { dialect, statements }: SqlEngine,
+  engine: SqlEngine,
   { collection, document, isNew, index }: Taken,
 ): Asking<readonly string[]> {
+  const { dialect } = engine
   const unique = yield* readUnique(dialect, 'collection', collection)
   const candidates = [
     ...(isNew ? [{ fields: [ID], conflicting: isId(document._id) }] : []),
     ...unique.map((fields) => ({ fields, conflicting: filterConflicting(fields, document) })),
   ]
   for (const { fields, conflicting } of candidates)
-    if (conflicting && (yield* exists(statements, collection, conflicting))) return pathsOf(fields)
+    if (conflicting && (yield* exists(engine, collection, conflicting))) return pathsOf(fields)
   // Another step of the same write has the value, or it has become free since.
   const [named] = yield* readUnique(dialect, 'name', index)
   return pathsOf(named ?? [ID])

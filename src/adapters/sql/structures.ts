@@ -71,10 +71,6 @@ function indexesOf(
   return structures.filter(({ name }) => !served.has(name))
 }
 
-/** Those that are not over elements of arrays, of which there are no structures. */
-const withoutElements = (indexes: readonly IndexPlan[]): readonly IndexPlan[] =>
-  indexes.filter(({ fields }) => !fields.some(({ each }) => each))
-
 /** Whether the indexes of an earlier version take the place of a structure. */
 export const isServedByFormer = ({ name, former }: Structure, present: ReadonlySet<unknown>): boolean =>
   former !== undefined && !present.has(name) && former.every((one) => present.has(one))
@@ -174,9 +170,11 @@ function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonl
   return fields.slice(0, Math.min(entries.fields, beyond ? fields.indexOf(beyond) : fields.length))
 }
 
-/** The indexes of a plan that reads can use: the first fields of each. */
+/** The indexes of a plan that reads can use beside those of elements: the first fields of each. */
 export const soughtIndexes = ({ indexes }: CollectionPlan, dialect: SqlDialect): readonly IndexPlan[] =>
-  withoutElements(indexes).map(({ fields, unique }) => {
+  indexes.flatMap((index) => {
+    if (isOfElements(index)) return []
+    const { fields, unique } = index
     const sought = cutEntry(fields, dialect)
     return { fields: sought, unique: unique && sought.length === fields.length }
   })

@@ -12,6 +12,8 @@ import type {
 } from '../../storage.js'
 import { createBell } from '../log/bell.js'
 import { createLogPlans } from '../log/log-plans.js'
+import type { Sought } from '../sql/engine.js'
+import { pinnedIds } from '../sql/pinned-ids.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
 import { readDataVersion } from './connection/data-version.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
@@ -37,6 +39,8 @@ import {
   type ReadPath,
   readIndexesOf,
 } from './read/read-path.js'
+import { soughtStatement } from './read/read-statements.js'
+import { sqliteEngine } from './sqlite-engine.js'
 import { createStates } from './write/states.js'
 import { writeSurveyed } from './write/survey.js'
 import { createWriteQueue } from './write/write-queue.js'
@@ -142,6 +146,7 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   const states = createStates(writer)
   const queue = createWriteQueue({
     connection: writer,
+    engine: { ...sqliteEngine, seek: (collection, filter) => seek(collection, filter) },
     files,
     log: createLogWriter(writer, logPlans, bell.ring),
     listener: {
@@ -171,6 +176,16 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
     )
   const choose = (collection: string, query: PathQuery): ReadPath =>
     (finders.get(collection) ?? finderOf(collection))(query)
+
+  const seek = (collection: string, filter: Filter): Sought | undefined => {
+    const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined
+    // What names its documents is not looked for.
+    if (!indexes.get(collection)?.some(isOfElements) || pinnedIds(filter)) return undefined
+    const path = choose(collection, { filter, sort: [], limit: null })
+    return (path.ranges ?? [path]).some(isOfElements)
+      ? { ids: soughtStatement(collection, path), isAnswered: path.rest.length === 0 }
+      : undefined
+  }
 
   /** Reads at once if it is short; otherwise again, in slices. */
   const read = <T>(reading: Reading<T>, query: Abortable): MaybePromise<T> => {

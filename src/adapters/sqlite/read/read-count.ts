@@ -16,7 +16,11 @@ const MAX_DOCUMENTS = 4_000_000
 /** Counts by one statement over a range of an index; `undefined` where there is none, or it is large. */
 export function countDirectly(connection: Connection, { collection, path }: Way): number | undefined {
   if (path.rest.length > 0) return countCovered(connection, { collection, path })
-  if (path.isOverlapping && (path.counted ?? Number.POSITIVE_INFINITY) > MAX_BOUNDED) return undefined
+  if (
+    path.isOverlapping &&
+    (path.counted ?? countUpTo(connection, { collection, path }, MAX_BOUNDED + 1)) > MAX_BOUNDED
+  )
+    return undefined
   const most = path.index === null ? MAX_DOCUMENTS : MAX_ROWS
   const { text, values } = countAllStatement(collection, path, most)
   const all = connection.first(text, values)

@@ -10,7 +10,9 @@ import {
 } from '../../../filter/index-order.js'
 import { joinEqualities } from '../../../filter/join-equalities.js'
 import type { CollectionPlan, ListQuery, SortKey } from '../../../storage.js'
-import { isIndex, isServedByFormer, structuresOf } from '../../sql/structures.js'
+import { quoteName } from '../../sql/dialect.js'
+import { isIndex, isOfElements, isServedByFormer, structuresOf } from '../../sql/structures.js'
+import { indexNameOf } from '../elements.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
 import { tableNameOf } from '../table-names.js'
 
@@ -22,6 +24,8 @@ export interface ReadIndex {
   readonly isUnique: boolean
   /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
+  /** The table that has a row for each element, whose index it is. */
+  readonly table?: string
 }
 
 /** The indexes of a collection: that of `_id`, and those of its plan, or of earlier versions that are `present`. */
@@ -36,6 +40,7 @@ export function readIndexesOf(
     ...structures.map((structure) => {
       const { name, fields, unique, former } = structure
       const index = { name, columns: [...fields, ID], isUnique: unique !== null }
+      if (isOfElements(structure)) return { ...index, name: indexNameOf(name), table: name }
       if (former && isServedByFormer(structure, present)) return { ...index, name: former[1] }
       return unique ? { ...index, binds: unique } : index
     }),
@@ -50,6 +55,8 @@ export interface ReadPath {
   readonly columns: readonly FieldRef[]
   /** The fields of a unique index that has the `_id` only of documents that lack one of them. */
   readonly binds?: readonly FieldRef[]
+  /** The table of the index, where that has a row for each element. */
+  readonly table?: string
   /** The conditions that bound the range of the index. */
   readonly bounds: readonly Filter[]
   /** The other conditions, which are checked for each document. */
@@ -129,7 +136,8 @@ export function findChoice(indexes: readonly ReadIndex[], query: PathQuery): Cho
   for (const index of indexes) {
     const path = findPath(index, conditions, sort)
     if (path && path.most <= 1) return sure(path)
-    if (path) paths.push(path)
+    // Of several elements, a document may have some.
+    if (path) paths.push(path.isOverlapping ? { ...path, ranges: [path] } : path)
   }
   const all: ReadPath = { ...NO_INDEX, rest: conditions, isOrdered: sort.length === 0 }
   const bounded = paths.filter(({ bounds }) => bounds.length > 0)
@@ -201,10 +209,10 @@ function findPath(
   conditions: readonly Filter[],
   sort: readonly SortKey[],
 ): ReadPath | undefined {
-  const { name, columns, isUnique, binds } = index
+  const { columns, isUnique } = index
   const use = useOf(index, conditions, sort)
   if (!use) return undefined
-  const { fixing, lower, upper } = use
+  const { fixing, lower, upper, overlaps } = use
   const keys = keysOf(conditions, sort)
   // SQLite takes the values of a list in their order.
   const order = use.order ?? (isInOrder(columns, fixing, keys) ? keys : undefined)
@@ -214,17 +222,24 @@ function findPath(
   const isOne = fixed === columns.length || (isUnique && fixed > 0 && fixed === columns.length - 1)
   const most = isOne ? mostOf(fixing) : Number.POSITIVE_INFINITY
   return {
-    index: name,
-    columns,
-    ...(binds ? { binds } : {}),
+    ...rowsOf(index),
     bounds,
     rest: conditions.filter((condition) => !bounds.includes(condition)),
     order: most === 1 ? [] : (order ?? []),
     isOrdered: most === 1 || order !== undefined,
     most,
     fixed,
+    ...(overlaps ? { isOverlapping: true } : {}),
   }
 }
+
+/** The rows of an index. */
+const rowsOf = ({ name, columns, binds, table }: ReadIndex) => ({
+  index: name,
+  columns,
+  ...(binds ? { binds } : {}),
+  ...(table === undefined ? {} : { table: quoteName(table) }),
+})
 
 /** The same path for other values; lists of many values have one shape, however many these are. */
 export const withBounds = (path: ReadPath, bounds: readonly Filter[]): ReadPath => ({
@@ -248,7 +263,7 @@ function rangesInOrder(
   conditions: readonly Filter[],
   keys: readonly SortKey[],
 ): readonly ReadPath[] {
-  const { name, columns, binds } = index
+  const { columns } = index
   const use = useOf(index, conditions, keys)
   if (!use) return []
   const { fixing, lower, upper } = use
@@ -261,9 +276,7 @@ function rangesInOrder(
     fix.kind === 'eq' && keys.some(({ field }) => isOn(fix.field, field)) ? or([fix, fix]) : fix
   return ranges.map(({ fixing }) => ({
     ...NO_INDEX,
-    index: name,
-    columns,
-    ...(binds ? { binds } : {}),
+    ...rowsOf(index),
     bounds: [...fixing.map(toList), lower, upper].filter((bound) => bound !== undefined),
     rest,
     order: keys,
@@ -280,12 +293,19 @@ const mergeLists = (
 ): readonly ReadPath[] => {
   const keys = keysOf(conditions, sort)
   return indexes.flatMap((index) => {
-    const ranges = rangesInOrder(index, conditions, keys)
+    const { fixing = [], overlaps = false } = useOf(index, conditions, keys) ?? {}
+    const ranges = rangesInOrder(index, conditions, overlaps ? withId(keys) : keys)
     const [first] = ranges
     if (!first || ranges.length < 2) return []
-    return { ...first, bounds: useOf(index, conditions, keys)?.fixing ?? [], ranges }
+    return { ...first, bounds: fixing, ranges, ...(overlaps ? { isOverlapping: true } : {}) }
   })
 }
+
+/** An order in which a document that comes several times does so one after another. */
+const withId = (keys: readonly SortKey[]): readonly SortKey[] =>
+  keys.some(({ field }) => isOn(field, ID))
+    ? keys
+    : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
 
 /**
  * The unions of ranges, one for each alternative of a condition: in order, where an index of each has it; the narrowest. What
@@ -297,8 +317,7 @@ function uniteAlternatives(
   sort: readonly SortKey[],
 ): readonly ReadPath[] {
   const keys = keysOf(conditions, sort)
-  const ids = keys.some(({ field }) => isOn(field, ID))
-  const merged = ids ? keys : [...keys, { field: ID, descending: keys[0]?.descending ?? false }]
+  const merged = withId(keys)
   return splitAlternatives(conditions).flatMap((parts) => {
     const ordered = parts.map(({ all, own }) => {
       const ways = indexes.flatMap((index) => {

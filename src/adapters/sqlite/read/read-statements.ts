@@ -4,7 +4,8 @@ import { type Equalities, joinEqualities } from '../../../filter/join-equalities
 import { compileCondition } from '../../sql/compile-condition.js'
 import { type Bind, quoteName, type SqlDialect, type Statement, type Value } from '../../sql/dialect.js'
 import { writeStatement } from '../../sql/statements.js'
-import { idOfLacking, sqliteDialect, writeIdAs } from '../sqlite-dialect.js'
+import { columnOf } from '../elements.js'
+import { idOfLacking, sqliteDialect, writeBounds, writeColumns, writeIdAs } from '../sqlite-dialect.js'
 import type { ReadPath } from './read-path.js'
 
 /** The text of a statement. Values must be bound in the order of their placeholders. */
@@ -43,9 +44,17 @@ export const valuesOf = (filters: readonly (Filter | Equalities)[]): readonly Va
     }
   })
 
-/** The table and the index that SQLite must use; the condition has only what the index can answer. */
-const fromOf = (collection: string, { index }: ReadPath): string =>
-  `FROM ${sqliteDialect.table(collection)} ${index === null ? 'NOT INDEXED' : `INDEXED BY ${quoteName(index)}`}`
+/**
+ * The table and the index that SQLite must use; the condition has only what the index can answer. The elements of an index are
+ * joined with their documents unless these are not asked for.
+ */
+function fromOf(collection: string, { index, table, columns }: ReadPath, isIndexAlone: boolean): string {
+  const documents = sqliteDialect.table(collection)
+  const use = index === null ? 'NOT INDEXED' : `INDEXED BY ${quoteName(index)}`
+  if (table === undefined) return `FROM ${documents} ${use}`
+  const from = `FROM ${table} ${use}`
+  return isIndexAlone ? from : `${from} LEFT JOIN ${documents} ON _id = ${columnOf(columns, ID)}`
+}
 
 const rangesOf = (path: ReadPath): readonly ReadPath[] => path.ranges ?? [path]
 
@@ -55,6 +64,8 @@ interface Selection {
   /** The column, or that of a field. */
   readonly column: ((range: ReadPath) => string) | FieldRef
   readonly join?: string
+  /** Whether an index of elements has all that is selected. */
+  readonly isIndexAlone?: boolean
 }
 
 /** How a range of an index is written. */
@@ -72,8 +83,10 @@ interface RangeText {
  * with rows of other ranges, so it needs the `_id` itself; where all fields have a value, there is one row, and else SQLite
  * sorts those that are equal in the fields, which are some that lack a field.
  */
-function textOf({ binds, bounds, fixed }: ReadPath, isMerged: boolean): RangeText {
+function textOf({ binds, bounds, fixed, table, columns }: ReadPath, isMerged: boolean): RangeText {
   const plain = { dialect: sqliteDialect, selecting: sqliteDialect, bound: '' }
+  if (table !== undefined)
+    return { ...plain, dialect: writeBounds(columns), selecting: writeColumns(columns) }
   if (!binds) return plain
   const id = idOfLacking(binds)
   const dialect = writeIdAs(id)
@@ -90,14 +103,15 @@ function select(
   collection: string,
   path: ReadPath,
   where: (filters: readonly Filter[], dialect?: SqlDialect) => string,
-  { column, join = 'UNION ALL' }: Selection,
+  { column, join = 'UNION ALL', isIndexAlone = false }: Selection,
 ): string {
   const { order, ranges } = path
+  const isOnce = join === 'UNION' && ranges?.length === 1
   const rowsOf = (range: ReadPath, keys: readonly FieldRef[]): string => {
     const { dialect, selecting, bound } = textOf(range, ranges !== undefined && order.length > 0)
     const first = typeof column === 'function' ? column(range) : selecting.value(column)
     const columns = [first, ...keys.map(selecting.value)].join(', ')
-    return `SELECT ${columns} ${fromOf(collection, range)} WHERE ${where(range.bounds, dialect)}${bound}`
+    return `SELECT ${isOnce ? 'DISTINCT ' : ''}${columns} ${fromOf(collection, range, isIndexAlone)} WHERE ${where(range.bounds, dialect)}${bound}`
   }
   if (!ranges) {
     const { dialect } = textOf(path, false)
@@ -136,7 +150,11 @@ export interface Literal {
   readonly text: string
 }
 
-/** Whether the index of a range has all fields of conditions. */
+/** The dialect of what is asked of the rows of a range. */
+const askingOf = ({ table, columns }: ReadPath): SqlDialect =>
+  table === undefined ? sqliteDialect : writeColumns(columns)
+
+/** Whether the index of a range has all fields of conditions; a row of elements has one of several. */
 export function isCovered(
   range: Pick<ReadPath, 'columns' | 'binds'>,
   conditions: readonly Filter[],
@@ -149,7 +167,7 @@ export function isCovered(
       case 'not':
         return isCovered(range, [one.filter])
       default:
-        return (range.binds ?? range.columns).some((column) => isOn(one.field, column))
+        return !one.field.each && (range.binds ?? range.columns).some((column) => isOn(one.field, column))
     }
   })
 }
@@ -180,7 +198,7 @@ export const walkStatement = (
         const found = column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
         if (conditions.length === 0 && !literal) return found
         // Placeholders are bound in the order of the text.
-        const holds = where(conditions)
+        const holds = where(conditions, askingOf(range))
         const contains = literal
           ? ` AND instr(${sqliteDialect.value(literal.field)}, ${bind(literal.text)}) > 0`
           : ''
@@ -209,9 +227,15 @@ export const idsStatement = (
   { skip, limit }: { readonly skip: number; readonly limit: number },
 ): Statement =>
   writeOnce(path, 'ids', [...valuesOf(boundsOf(path)), limit, skip], (bind, where) => {
-    const rows = select(collection, path, where, { column: ID, join: joinOf(path) })
+    const rows = select(collection, path, where, { column: ID, join: joinOf(path), isIndexAlone: true })
     return `${rows}${sqliteDialect.limit(skip, limit, bind)}`
   })
+
+/** Selects the ids of documents of a path from indexes alone, in no order; that of one in several ranges several times. */
+export const soughtStatement = (collection: string, path: ReadPath): Statement =>
+  writeOnce(path, 'sought', valuesOf(boundsOf(path)), (_, where) =>
+    select(collection, unordered(path), where, { column: ID, isIndexAlone: true }),
+  )
 
 /** Selects documents by their ids, in no order; one of more bytes than `cap` is NULL. */
 export const namedStatement = (collection: string, ids: readonly unknown[], cap: number): Statement => ({
@@ -225,7 +249,7 @@ const unordered = (path: ReadPath): ReadPath => ({ ...path, order: [] })
 /** Counts the rows of a path, at most `most`, from indexes alone; a document in several ranges has several. */
 export const countStatement = (collection: string, path: ReadPath, most: number): Statement =>
   writeOnce(path, 'count', [...valuesOf(boundsOf(path)), most], (bind, where) => {
-    const rows = select(collection, unordered(path), where, { column: () => '1' })
+    const rows = select(collection, unordered(path), where, { column: () => '1', isIndexAlone: true })
     return `SELECT count(*) FROM (${rows} LIMIT ${bind(most)} + 0)`
   })
 
@@ -243,12 +267,14 @@ export const countAllStatement = (
     const isSmall = `(SELECT coalesce(max(rowid), 0) FROM ${table}) <= ${bind(most)}`
     const count = (): string => {
       if (path.ranges) {
-        const column = (): string => (path.isOverlapping ? 'rowid' : '1')
-        return `SELECT count(*) FROM (${select(collection, unordered(path), where, { column, join: joinOf(path) })})`
+        const column = path.isOverlapping ? ID : () => '1'
+        const selection = { column, join: joinOf(path), isIndexAlone: true }
+        return `SELECT count(*) FROM (${select(collection, unordered(path), where, selection)})`
       }
       // Without conditions SQLite counts pages and not rows.
-      const from = path.index === null ? `FROM ${table}` : fromOf(collection, path)
-      return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds)}`}`
+      const from = path.index === null ? `FROM ${table}` : fromOf(collection, path, true)
+      const { dialect } = textOf(path, false)
+      return `SELECT count(*) ${from}${path.bounds.length === 0 ? '' : ` WHERE ${where(path.bounds, dialect)}`}`
     }
     return `SELECT iif(${isSmall}, (${count()}), NULL)`
   })
@@ -266,7 +292,8 @@ export const countCoveredStatement = (
     [...valuesOf(asked), ...valuesOf(path.bounds), most + 1, most],
     (bind, where) => {
       const rows = select(collection, unordered(path), where, {
-        column: () => `iif(${where(asked)}, 1, 0) AS isMatch`,
+        column: () => `iif(${where(asked, askingOf(path))}, 1, 0) AS isMatch`,
+        isIndexAlone: true,
       })
       const limited = `${rows} LIMIT ${bind(most + 1)} + 0`
       return `SELECT total(isMatch) FROM (${limited}) HAVING count(*) <= ${bind(most)}`

@@ -3,6 +3,7 @@ import { FairQueue } from '../../../fair-queue.js'
 import { SLICE, type Slice, type Sliced } from '../../../slices.js'
 import type { WriteResult, WriteStep } from '../../../storage.js'
 import type { Suspects } from '../../sql/apply-steps.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import type { Connection } from '../connection/connection.js'
 import type { OpenFiles } from '../connection/open-files.js'
 import { displaced, explain, isBeforeCommit, isBusy, unavailable } from '../faults.js'
@@ -64,7 +65,8 @@ const MAX_WAIT = 5000
 const PAUSE = 15
 
 /** Creates the queue of a connection. */
-export function createWriteQueue({ connection, files, log, listener }: Target): WriteQueue {
+export function createWriteQueue(target: Target): WriteQueue {
+  const { connection, files } = target
   // A write leaves at its deadline, or after `MAX_WAIT`.
   const waiting = new FairQueue<Waiting>()
   let running: readonly Waiting[] = []
@@ -117,7 +119,7 @@ export function createWriteQueue({ connection, files, log, listener }: Target): 
     running = takeShared(waiting)
     for (const { steps } of running) watches.tell(steps)
     const slice: Slice = { left: SLICE }
-    goOn(commitShared({ connection, files, log, listener }, running, slice), slice)
+    goOn(commitShared(target, running, slice), slice)
     return undefined
   }
 
@@ -196,6 +198,7 @@ type Outcome = readonly [write: Waiting, result: WriteResult | { readonly thrown
 /** Where writes are made, and how they are recorded. */
 export interface Target {
   readonly connection: Connection
+  readonly engine: SqlEngine
   readonly files: OpenFiles
   readonly log: LogWriter
   readonly listener: WriteListener
@@ -267,7 +270,7 @@ const isOneStatement = (steps: readonly WriteStep[]): boolean =>
  * it. Throws only where the whole transaction is lost.
  */
 function* runAlone(
-  { connection, log }: Target,
+  { connection, engine, log }: Target,
   { write, isOnly }: { readonly write: Waiting; readonly isOnly: boolean },
   slice: Slice,
 ): Sliced<WriteResult | { readonly thrown: unknown }> {
@@ -285,7 +288,9 @@ function* runAlone(
   if (isSaved) connection.execute('SAVEPOINT one')
   try {
     verify()
-    const result = yield* writeSteps(connection, { steps, suspects, recording: recorded?.recording }, slice)
+    const recording = recorded?.recording
+    const recordingEngine = recording ? { ...engine, recording } : engine
+    const result = yield* writeSteps(connection, { steps, suspects, engine: recordingEngine }, slice)
     end(result.ok)
     return result
   } catch (thrown) {

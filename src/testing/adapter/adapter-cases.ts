@@ -1,6 +1,7 @@
 import type { AdapterCase } from './adapter-case.js'
 import { atomicCases } from './cases/atomic-cases.js'
 import { bytesCases } from './cases/bytes-cases.js'
+import { elementCases } from './cases/element-cases.js'
 import { filterCases } from './cases/filter-cases.js'
 import { hostileCases } from './cases/hostile-cases.js'
 import { linkedCases } from './cases/linked-cases.js'
@@ -45,5 +46,6 @@ export const adapterCases: readonly AdapterCase[] = [
   ...linkedCases,
   ...bytesCases,
   ...filterCases,
+  ...elementCases,
   ...patternCases,
 ]

@@ -52,7 +52,19 @@ function drawLeaf(random: Random, { fields, documents }: QuerySource): Filter {
   }
 }
 
+/** A few values of one field, of which one may be there twice. */
+function drawList(random: Random, { fields }: QuerySource): Filter {
+  const field = random.pick(fields)
+  const type = scalarTypeOf(field)
+  if (!type) return { kind: 'present', field: field.ref }
+  const filters = Array.from({ length: random.integer(2, 4) }, () =>
+    eq(field.ref, drawOperand(random, field, type)),
+  )
+  return { kind: 'or', filters }
+}
+
 function drawFilter(random: Random, source: QuerySource, depth: number): Filter {
+  if (random.chance(0.06)) return drawList(random, source)
   const fate = random.next()
   if (depth === 0 || fate < 0.3) return drawLeaf(random, source)
   if (fate < 0.45) return { kind: 'not', filter: drawFilter(random, source, depth - 1) }

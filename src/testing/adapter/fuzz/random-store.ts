@@ -58,14 +58,17 @@ const drawFields = (random: Random): readonly PooledField[] => [
 ]
 
 function drawIndexes(random: Random, fields: readonly PooledField[]): readonly IndexPlan[] {
-  const refs = fields
-    .map(({ ref }) => ref)
-    .filter(({ path, type, each }) => !each && !path.includes('.') && isScalar(type))
+  const refs = fields.map(({ ref }) => ref).filter(({ type }) => isScalar(type))
   if (refs.length === 0) return []
-  return Array.from({ length: random.integer(0, 3) }, () => ({
-    fields: random.sample(refs, random.pick([1, 1, 2, 3])),
-    unique: random.chance(0.25),
-  }))
+  return Array.from({ length: random.integer(0, 4) }, () => {
+    const drawn = random.sample(refs, random.pick([1, 1, 2, 3]))
+    const element = drawn.find(({ each }) => each)
+    const isPlain = !element && !drawn.some(({ path }) => path.includes('.'))
+    return {
+      fields: drawn.filter((field) => !field.each || field === element),
+      unique: isPlain && random.chance(0.25),
+    }
+  })
 }
 
 const isScalar = (type: FieldRef['type']): boolean => scalarTypes.some((scalar) => scalar === type)

@@ -59,9 +59,7 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         // The structures that another service has asked for stay.
         for (const { fields, unique } of indexes) {
           if (unique) inForce.push(rows.prepareUnique(fields))
-          const element = fields.find(({ each }) => each)
-          if (element) rows.addElements(element)
-          else rows.addSorted(fields)
+          rows.addSorted(fields)
         }
       }
       // All or none: a start that fails must not bind those that went before it.

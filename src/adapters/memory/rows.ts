@@ -1,7 +1,6 @@
 import Loki from 'lokijs'
 import type { FieldRef } from '../../filter/filter.js'
 import type { StoredDocument } from '../../storage.js'
-import { createElementIndex, type ElementIndex } from './element-index.js'
 import type { Row } from './row.js'
 import { createSortedIndex, type SortedIndex } from './sorted-index.js'
 import { createUniqueIndex, type UniqueIndex } from './unique-index.js'
@@ -13,7 +12,6 @@ export interface Rows {
   readonly byId: SortedIndex
   /** All sorted indexes, with that of `_id`. */
   readonly sorted: readonly SortedIndex[]
-  readonly elements: readonly ElementIndex[]
   readonly size: number
   get(id: string): Row | undefined
   insert(document: StoredDocument): void
@@ -27,7 +25,6 @@ export interface Rows {
    */
   prepareUnique(fields: readonly FieldRef[]): () => void
   addSorted(fields: readonly FieldRef[]): void
-  addElements(field: FieldRef): void
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -51,23 +48,19 @@ export function createRows(database: Loki, name: string): Rows {
   const unique: UniqueIndex[] = []
   const byId = createSortedIndex([])
   const sorted: SortedIndex[] = [byId]
-  const elements: ElementIndex[] = []
 
   const enter = (row: Row): void => {
     for (const index of unique) index.add(row.document)
     for (const index of sorted) index.documents.insert(row.document)
-    for (const index of elements) index.add(row)
   }
   const leave = (row: Row): void => {
     for (const index of unique) index.remove(row.document)
     for (const index of sorted) index.documents.remove(row.document)
-    for (const index of elements) index.remove(row)
   }
   return {
     unique,
     byId,
     sorted,
-    elements,
     get size() {
       return known.size
     },
@@ -84,10 +77,7 @@ export function createRows(database: Loki, name: string): Rows {
       const before = row.document
       for (const index of unique) index.exchange(before, document)
       for (const index of sorted) index.documents.exchange(before, document)
-      // These find a row by its values, so it leaves them with the old ones.
-      for (const index of elements) index.remove(row)
       row.document = document
-      for (const index of elements) index.add(row)
     },
     remove(id) {
       const row = known.get(id)
@@ -120,12 +110,6 @@ export function createRows(database: Loki, name: string): Rows {
       for (const { document } of collection.data) index.documents.insert(document)
       index.documents.tidy()
       sorted.push(index)
-    },
-    addElements(field) {
-      if (elements.some((index) => isSame(index.field, field))) return
-      const index = createElementIndex(field)
-      for (const row of collection.data) index.add(row)
-      elements.push(index)
     },
   }
 }

@@ -1,11 +1,13 @@
-import { compileField } from '../../filter/compare.js'
+import { compileField, holdsType, type Ordered } from '../../filter/compare.js'
 import type { FieldRef } from '../../filter/filter.js'
+import { compilePath, isObject, thaw } from '../../json/own-properties.js'
 import type { StoredDocument } from '../../storage.js'
 import { createSortedList, type SortedList } from './sorted-list.js'
 
 /**
- * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. They are held
- * themselves, not by their rows: a scan is as fast as what it reads lies close.
+ * Documents sorted by some fields, then by `_id`. A value that is not of its field's type counts as missing. Over elements of an
+ * array, a document is there once for each of them, and not at all without. Documents are held themselves, not by their rows: a
+ * scan is as fast as what it reads lies close.
  */
 export interface SortedIndex {
   readonly fields: readonly FieldRef[]
@@ -16,7 +18,13 @@ export interface SortedIndex {
 
 /** Creates an index that is sorted by fields. */
 export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
-  const documents = createSortedList<StoredDocument>(fields.map(compileField), ({ _id }) => _id)
+  const column = fields.findIndex(({ each }) => each)
+  const elements = fields[column]
+  const documents = createSortedList<StoredDocument>(
+    fields.map(compileField),
+    ({ _id }) => _id,
+    elements && { column, valuesOf: compileElements(elements) },
+  )
   // Only the walks that read it keep it alive.
   let copy: { readonly version: number; readonly all: WeakRef<readonly StoredDocument[]> } | undefined
   return {
@@ -28,5 +36,26 @@ export function createSortedIndex(fields: readonly FieldRef[]): SortedIndex {
       if (!shared) copy = { version: documents.version, all: new WeakRef(all) }
       return all
     },
+  }
+}
+
+/** Compiles a field of array elements to a getter of their different values; those of another type are missing. */
+function compileElements({
+  path,
+  type,
+  inside,
+}: FieldRef): (document: StoredDocument) => ReadonlySet<Ordered> {
+  const readArray = compilePath(path)
+  const readInside = inside === undefined ? undefined : compilePath(inside)
+  const holds = holdsType(type)
+  return (document) => {
+    const values = new Set<Ordered>()
+    const elements = readArray(document)
+    if (!Array.isArray(elements)) return values
+    for (const element of thaw(elements)) {
+      const value = !readInside ? element : isObject(element) ? readInside(element) : undefined
+      if (holds(value)) values.add(value as Ordered)
+    }
+    return values
   }
 }

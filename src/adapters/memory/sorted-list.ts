@@ -52,6 +52,13 @@ export interface SortedList<T> {
   map<U>(read: (element: T) => U): U[]
 }
 
+/** A column in which an element has any number of different values: the list holds it once for each of them. */
+export interface Spread<T> {
+  /** The place of the column. */
+  readonly column: number
+  readonly valuesOf: (element: T) => ReadonlySet<Ordered>
+}
+
 /** So many insertions are much: putting them in order takes some milliseconds, in a list of a million, too. */
 const MAX_FRESH = 1024
 
@@ -63,20 +70,24 @@ interface Bound {
 
 /**
  * Creates an empty list in the order of some columns; no two elements have all of them equal. The last column
- * is a text that mostly ascends, as ids do.
+ * is a text that mostly ascends, as ids do. The column of `spread` is not read from `others`.
  */
 export function createSortedList<T>(
   others: readonly ((element: T) => Ordered)[],
   last: (element: T) => string,
+  spread?: Spread<T>,
 ): SortedList<T> {
   const columns = [...others, last]
-  const readAll = (element: T): readonly Ordered[] => columns.map((read) => read(element))
+  const readAll = (element: T, value: Ordered): readonly Ordered[] =>
+    columns.map((read, i) => (i === spread?.column ? value : read(element)))
   const chunks: Chunk<T>[] = []
   /** The rank of each chunk's first element; `undefined` after a change. */
   let starts: Rank[] | undefined
   let length = 0
   let version = 0
   let fresh: T[] = []
+  /** What these have in the column of `spread`. */
+  let freshValues: Ordered[] = []
   // From the first other text on, texts are compared by their code points.
   let compareValues = comparePlain
 
@@ -101,17 +112,18 @@ export function createSortedList<T>(
   const settle = (): void => {
     if (fresh.length === 0) return
     starts = undefined
-    const waiting = fresh
+    const [waiting, values] = [fresh, freshValues]
     fresh = []
+    freshValues = []
     // Column by column: numbers that lie side by side are compared much faster.
-    const table = columns.map((read) => waiting.map(read))
+    const table = columns.map((read, i) => (i === spread?.column ? values : waiting.map((one) => read(one))))
     if (!table.every((values) => values.every(isPlain))) compareValues = compare
     const named = sortPlaces(table, compareValues)
     // One for all of them: each is done with before the next is asked for.
-    const values: Ordered[] = []
-    const bound: Bound = { values }
+    const row: Ordered[] = []
+    const bound: Bound = { values: row }
     const boundOf = (one: number): Bound => {
-      for (let i = 0; i < table.length; i++) values[i] = table[i]?.[one]
+      for (let i = 0; i < table.length; i++) row[i] = table[i]?.[one]
       return bound
     }
     const rows = { elements: waiting, table }
@@ -169,25 +181,53 @@ export function createSortedList<T>(
   }
 
   /** The place of an element, once all are in order. */
-  const find = (element: T): { readonly chunk: Chunk<T>; readonly place: number } | undefined => {
+  const find = (
+    element: T,
+    value?: Ordered,
+  ): { readonly chunk: Chunk<T>; readonly place: number } | undefined => {
     settle()
-    const chunk = chunks[findChunk({ values: readAll(element) })]
-    // Its neighbours lie side by side; their values, which a search would compare, do not.
-    const place = chunk?.elements.indexOf(element) ?? -1
-    return chunk && place >= 0 ? { chunk, place } : undefined
+    const bound = { values: readAll(element, value) }
+    const chunk = chunks[findChunk(bound)]
+    if (!chunk) return undefined
+    // Its neighbours lie side by side; their values, which a search would compare, do not. Spread, it may be its own neighbour.
+    const place = spread ? findInside(chunk, bound) : chunk.elements.indexOf(element)
+    return chunk.elements[place] === element ? { chunk, place } : undefined
   }
-  const insert = (element: T): void => {
+  const insertOne = (element: T): void => {
     change(1)
     fresh.push(element)
   }
-  const remove = (element: T): void => {
-    const found = find(element)
+  const insertAt = (element: T, value: Ordered): void => {
+    insertOne(element)
+    freshValues.push(value)
+  }
+  const removeOne = (element: T, value?: Ordered): void => {
+    const found = find(element, value)
     if (!found) return
     const { chunk, place } = found
     chunk.elements.splice(place, 1)
     for (const column of chunk.keys) column.splice(place, 1)
     change(-1)
     if (chunk.elements.length === 0) chunks.splice(chunks.indexOf(chunk), 1)
+  }
+  const exchangeOne = (before: T, after: T, value?: Ordered): void => {
+    const found = find(before, value)
+    if (!found) return
+    found.chunk.elements[found.place] = after
+    version += 1
+  }
+  /** Whether two elements have the same values in all columns but that of `spread`. */
+  const isSame = (a: T, b: T): boolean =>
+    columns.every((read, i) => i === spread?.column || compareValues(read(a), read(b)) === 0)
+  /** Each value takes an element to a place of its own. */
+  const exchangeSpread = (before: T, after: T, { valuesOf }: Spread<T>): void => {
+    const [old, next] = [valuesOf(before), valuesOf(after)]
+    const stays = isSame(before, after)
+    for (const value of old) {
+      if (stays && next.has(value)) exchangeOne(before, after, value)
+      else removeOne(before, value)
+    }
+    for (const value of next) if (!stays || !old.has(value)) insertAt(after, value)
   }
 
   const readRange = ({ first, end, isBackwards }: Range): (() => T | undefined) => {
@@ -220,23 +260,26 @@ export function createSortedList<T>(
     get version() {
       return version
     },
-    insert,
+    insert(element) {
+      if (!spread) insertOne(element)
+      else for (const value of spread.valuesOf(element)) insertAt(element, value)
+    },
     tidy() {
       const isMuch = fresh.length >= MAX_FRESH
       if (isMuch) settle()
       return isMuch
     },
-    remove,
+    remove(element) {
+      if (!spread) removeOne(element)
+      else for (const value of spread.valuesOf(element)) removeOne(element, value)
+    },
     exchange(before, after) {
-      if (columns.some((read) => compareValues(read(before), read(after)) !== 0)) {
-        remove(before)
-        insert(after)
-        return
+      if (spread) exchangeSpread(before, after, spread)
+      else if (isSame(before, after)) exchangeOne(before, after)
+      else {
+        removeOne(before)
+        insertOne(after)
       }
-      const found = find(before)
-      if (!found) return
-      found.chunk.elements[found.place] = after
-      version += 1
     },
     rank(values, isBehind) {
       settle()

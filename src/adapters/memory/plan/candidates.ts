@@ -39,20 +39,6 @@ export const candidatesOf = (rows: readonly Row[]): Candidates => ({
   },
 })
 
-/** The rows of a set. */
-export const candidatesOfSet = (rows: ReadonlySet<Row>): Candidates => ({
-  length: rows.size,
-  steps: 1,
-  walk(skip, visit) {
-    let left = skip
-    for (const { document } of rows) {
-      if (left > 0) left -= 1
-      else if (!visit(document, 0)) return
-    }
-  },
-  copyFrom: (place) => candidatesOf([...rows]).copyFrom(place),
-})
-
 /** The rows in a part of an index. */
 export const candidatesIn = (index: SortedIndex, range: Range): Candidates => ({
   length: lengthOf(range),

@@ -1,21 +1,11 @@
 import { createBoundedMap } from '../../../filter/bounded-map.js'
 import { canHold, type Ordered } from '../../../filter/compare.js'
-import {
-  and,
-  type FieldRef,
-  type Filter,
-  ID,
-  isEverything,
-  nothing,
-  type Scalar,
-} from '../../../filter/filter.js'
+import { and, type FieldRef, type Filter, ID, nothing, type Scalar } from '../../../filter/filter.js'
 import { type IndexUse, isOn, MAX_RANGES, useIndex } from '../../../filter/index-order.js'
 import type { SortKey } from '../../../storage.js'
-import type { Row } from '../row.js'
 import type { Rows } from '../rows.js'
 import type { SortedIndex } from '../sorted-index.js'
 import type { Range } from '../sorted-list.js'
-import { type Candidates, candidatesOfSet } from './candidates.js'
 
 /** How one index serves a read. */
 export interface IndexPlan {
@@ -26,7 +16,9 @@ export interface IndexPlan {
   readonly rest: Filter
   readonly isExact: boolean
   readonly isOnePart: boolean
-  /** The parts of the index that hold all matches; no two have a row in common. */
+  /** Whether two parts may have a document in common. */
+  readonly overlaps: boolean
+  /** The parts of the index that hold all matches. */
   readonly find: () => readonly Range[]
 }
 
@@ -74,8 +66,8 @@ interface Kept {
 const nameKey = ({ field, descending }: SortKey): string => `${nameField(field)}${descending ? '-' : '+'}`
 
 /** With its length, for a path may hold any character. */
-const nameField = ({ path, type, each }: FieldRef): string =>
-  `${each ? '*' : ''}${type} ${path.length} ${path}`
+const nameField = ({ path, type, each, inside = '' }: FieldRef): string =>
+  `${each ? `* ${inside.length} ${inside} ` : ''}${type} ${path.length} ${path}`
 
 /** The name of a condition that serves no index. */
 const OTHER = '?'
@@ -104,14 +96,13 @@ function nameValues(filters: readonly Filter[]): string {
   const [first] = filters
   if (first?.kind !== 'eq') return OTHER
   const { field } = first
-  const isOneField = filters.every((part) => part.kind === 'eq' && isSameField(part.field, field))
+  const isOneField = filters.every(
+    (part) => part.kind === 'eq' && (part.field === field || isOn(part.field, field)),
+  )
   if (!isOneField) return OTHER
   const isHeld = filters.every((part) => part.kind === 'eq' && canHold(field.type, part.value))
   return `${filters.length} ${nameField(field)}${isHeld ? '' : '!'}`
 }
-
-const isSameField = (a: FieldRef, b: FieldRef): boolean =>
-  a === b || (a.path === b.path && a.type === b.type && a.each === b.each)
 
 /**
  * A way is left out where another one meets the same conditions and more, and gives the order if this one does. Those with
@@ -157,12 +148,13 @@ function planIndex(
     return [useIndexFor(index, { use: several, conditions, isOrdered: isMergeable(columns, several, sort) })]
   const leaves = conditions.filter(({ kind }) => kind !== 'or')
   const use = useIndex(columns, leaves, sort)
-  if (!use) return []
-  const single = useIndexFor(index, { use, conditions, isOrdered: isMergeable(columns, use, sort) })
+  const single = use
+    ? [useIndexFor(index, { use, conditions, isOrdered: isMergeable(columns, use, sort) })]
+    : []
   const parts = fixing.reduce((total, condition) => total * countValues(condition), 1)
-  if (parts > MAX_PARTS) return [single]
+  if (parts > MAX_PARTS) return single
   const isOrdered = (sort.length === 0 || parts <= MAX_RANGES) && isMergeable(columns, several, sort)
-  return [useIndexFor(index, { use: several, conditions, isOrdered }), single]
+  return [useIndexFor(index, { use: several, conditions, isOrdered }), ...single]
 }
 
 /** Whether each part is in an order: each of its keys has one value there, or is a key of the order that the index provides. */
@@ -198,6 +190,7 @@ function useIndexFor(index: SortedIndex, { use, conditions, isOrdered }: Use): I
     used,
     left,
     isOnePart: use.fixing.every(({ kind }) => kind !== 'or'),
+    overlaps: use.overlaps,
     compile: (conditions) => {
       const [lower, upper] = places.slice(-2).map((place) => conditions[place])
       const fixing = places.slice(0, -2).map((place) => conditions[place] ?? nothing)
@@ -241,38 +234,4 @@ function compileRanges(
 function equalitiesOf(condition: Filter): readonly Scalar[] {
   const parts = condition.kind === 'or' ? condition.filters : [condition]
   return [...new Set(parts.flatMap((part) => (part.kind === 'eq' ? [part.value] : [])))]
-}
-
-/** Rows that may match, and the conditions that each still has to meet. */
-interface Found {
-  readonly candidates: Candidates
-  readonly rests: readonly Filter[]
-  readonly isExact: boolean
-}
-
-/** Finds the documents whose array holds one of the values that a condition names. */
-export function planElements(conditions: readonly Filter[], { elements }: Rows): (() => Found) | undefined {
-  for (const condition of conditions) {
-    const index = elements.find(({ field }) => isOnElements(condition, field))
-    if (!index) continue
-    const values = equalitiesOf(condition)
-    const rest = and(conditions.filter((other) => other !== condition))
-    return () => ({ candidates: gather(values.map(index.find)), rests: [rest], isExact: isEverything(rest) })
-  }
-  return undefined
-}
-
-const isOnElements = (condition: Filter, field: FieldRef): boolean =>
-  condition.kind === 'or'
-    ? condition.filters.length > 0 &&
-      condition.filters.every((part) => part.kind === 'eq' && isOnElements(part, field))
-    : condition.kind === 'eq' &&
-      condition.field.each &&
-      condition.field.path === field.path &&
-      condition.field.type === field.type &&
-      condition.field.inside === field.inside
-
-const gather = (found: readonly ReadonlySet<Row>[]): Candidates => {
-  const [only] = found
-  return candidatesOfSet(only && found.length === 1 ? only : new Set(found.flatMap((rows) => [...rows])))
 }

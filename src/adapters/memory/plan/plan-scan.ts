@@ -23,15 +23,17 @@ import {
   candidatesOf,
 } from './candidates.js'
 import { createKeptScans } from './kept-scans.js'
-import { createIndexPlanner, type IndexPlan, type IndexPlanner, planElements } from './plan-indexes.js'
+import { createIndexPlanner, type IndexPlan, type IndexPlanner } from './plan-indexes.js'
 
 /** Where a read looks for its matches: in a superset of them. */
 export interface Scan {
   readonly candidates: Candidates
   /** Whether they are in the requested order. */
   readonly isSorted: boolean
-  /** The conditions that a candidate still has to meet, by the way in which it was found. In several ways it may be found twice. */
+  /** The conditions that a candidate still has to meet, by the way in which it was found. */
   readonly rests: readonly Filter[]
+  /** Whether a candidate may be there several times. */
+  readonly repeats: boolean
   /** Whether each candidate is a match, and is there once. */
   readonly isExact: boolean
   /** The documents that were last taken from it, as long as it holds. */
@@ -92,13 +94,9 @@ function planScan(
   const plans = planIndexes(conditions, keys)
   const best = plans.find(({ isOrdered, isExact }) => isOrdered && isExact)
   if (best) return keep(() => scanWays([findWay(best)], keys))
-  const findElements = planElements(conditions, rows)
   const findUnion = planUnion(filter, keys, planIndexes)
   return keep(() => {
     const way = choose(plans)
-    const elements = findElements?.()
-    if (elements && elements.candidates.length * SORTING < way.cost)
-      return { ...elements, isSorted: sort.length === 0 }
     return (way.cost > FEW && findUnion(way.cost)) || scanWays([way], keys)
   })
 }
@@ -147,9 +145,16 @@ function scanWays(ways: readonly Way[], sort: readonly SortKey[]): Scan {
   const [way] = ways
   const [range] = way?.ranges ?? []
   const rests = ways.map(({ plan }) => plan.rest)
-  const isExact = ways.length === 1 && way?.plan.isExact === true
+  const repeats = ways.length > 1 || way?.plan.overlaps === true
+  const isExact = !repeats && way?.plan.isExact === true
   if (way && range && ways.length === 1 && way.ranges.length === 1)
-    return { candidates: candidatesIn(way.plan.index, range), isSorted: way.plan.isOrdered, rests, isExact }
+    return {
+      candidates: candidatesIn(way.plan.index, range),
+      isSorted: way.plan.isOrdered,
+      rests,
+      repeats,
+      isExact,
+    }
   const parts = ways.flatMap(({ plan: { index, isOrdered }, ranges }, way) =>
     ranges.map((range) => ({ index, range, way, isOrdered })),
   )
@@ -157,7 +162,7 @@ function scanWays(ways: readonly Way[], sort: readonly SortKey[]): Scan {
     ({ plan, length }) => plan.isOrdered || (ways.length > 1 && length <= MAX_SORTED),
   )
   const candidates = sort.length > 0 && isSorted ? candidatesMerged(parts, sort) : candidatesInAll(parts)
-  return { candidates, isSorted, rests, isExact }
+  return { candidates, isSorted, rests, repeats, isExact }
 }
 
 /** Plans a union of ranges: for each alternative of a condition those that it has, with the other conditions. */
@@ -190,6 +195,7 @@ const scanRows = (found: readonly Row[], rest = everything, isSorted = true): Sc
   candidates: candidatesOf(found),
   isSorted,
   rests: [rest],
+  repeats: false,
   isExact: isEverything(rest),
 })
 

@@ -11,9 +11,9 @@ type Take = (document: StoredDocument) => boolean
  * Gives the matches to `take`, in the order of the candidates, each once, until it has enough. At the first pause the
  * remaining documents are copied, so that an answer shows one moment.
  */
-export function* walk({ candidates, rests }: Scan, slice: Slice, take: Take): Sliced<void> {
+export function* walk({ candidates, rests, repeats }: Scan, slice: Slice, take: Take): Sliced<void> {
   const judges = rests.map(compileJudge)
-  const takeOnce = rests.length === 1 ? take : once(take)
+  const takeOnce = repeats ? once(take) : take
   const { steps } = candidates
   let place = 0
   let isPaused = false
@@ -28,7 +28,7 @@ export function* walk({ candidates, rests }: Scan, slice: Slice, take: Take): Sl
   if (isPaused) yield* walkCopy(candidates.copyFrom(place), { judges, steps }, slice, takeOnce)
 }
 
-/** A document that several alternatives have is the same object in all of them, as long as nothing is written. */
+/** A document that several parts of indexes have is the same object in all of them, as long as nothing is written. */
 function once(take: Take): Take {
   const taken = new Set<StoredDocument>()
   return (document) => {

@@ -11,6 +11,8 @@ type Element = readonly [key: Ordered, id: string]
 
 const createList = () => createSortedList<Element>([([key]) => key], ([, id]) => id)
 const elementsOf = (list: SortedList<Element>): readonly Element[] => list.map((element) => element)
+const compareRows = (a: readonly Ordered[], b: readonly Ordered[]): number =>
+  a.map((one, i) => compare(one, b[i])).find((order) => order !== 0) ?? 0
 const compareElements = (a: Element, b: Element): number => compare(a[0], b[0]) || compare(a[1], b[1])
 
 const keys: fc.Arbitrary<Ordered> = fc.oneof(
@@ -152,6 +154,53 @@ describe('a sorted list', () => {
     ])
   })
 
+  test('holds an element once for each of its values, through insertions, removals and exchanges', () => {
+    interface Spread {
+      readonly id: string
+      readonly n: number
+      readonly values: ReadonlySet<Ordered>
+    }
+    const values = fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), texts), { maxLength: 6 })
+    const written = fc.array(
+      fc.tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 2 }), fc.option(values)),
+      { minLength: 600, maxLength: 900 },
+    )
+    const place = fc.constantFrom(0, 1)
+    fc.assert(
+      fc.property(written, place, values, fc.boolean(), (changes, column, bounds, isBehind) => {
+        const readers = [({ n }: Spread) => n, ({ n }: Spread) => n]
+        const list = createSortedList<Spread>(readers, ({ id }) => id, {
+          column,
+          valuesOf: (element) => element.values,
+        })
+        const present = new Map<string, Spread>()
+        for (const [number, n, next] of changes) {
+          const [id, known] = [String(number), present.get(String(number))]
+          const element = { id, n, values: new Set(next) }
+          if (known && next === null) list.remove(known)
+          else if (known) list.exchange(known, element)
+          else list.insert(element)
+          if (known && next === null) present.delete(id)
+          else present.set(id, element)
+        }
+        const keysOf = (element: Spread, value: Ordered): readonly Ordered[] =>
+          column === 0 ? [value, element.n, element.id] : [element.n, value, element.id]
+        const rows = [...present.values()]
+          .flatMap((element) =>
+            [...element.values].map((value) => ({ element, keys: keysOf(element, value) })),
+          )
+          .sort((a, b) => compareRows(a.keys, b.keys))
+        expect(list.length).toBe(rows.length)
+        expect(list.map((element) => element)).toEqual(rows.map(({ element }) => element))
+        const bound = bounds.slice(0, 2)
+        const isBefore = ({ keys }: (typeof rows)[number]): boolean =>
+          compareRows(keys.slice(0, bound.length), bound) < (isBehind ? 1 : 0)
+        expect(list.rank(bound, isBehind)).toBe(rows.filter(isBefore).length)
+      }),
+      { numRuns: 30 },
+    )
+  })
+
   test('lets nothing be removed that is not there', () => {
     const list = createList()
     list.remove([1, 'x'])
@@ -182,6 +231,9 @@ const PLAN = {
   indexes: [
     { fields: [tags], unique: false },
     { fields: [links], unique: false },
+    { fields: [tags, n], unique: false },
+    { fields: [group, tags, name], unique: false },
+    { fields: [links, group], unique: false },
     { fields: [n], unique: false },
     { fields: [group, n], unique: false },
     { fields: [group, name], unique: false },
@@ -272,7 +324,8 @@ test('whatever index answers, the answer is that of a scan', async () => {
         )
         // What was changed and removed is found where it is now.
         const [first, second, ...rest] = stored
-        const live = first ? [{ ...first, group: 3, n: 7, _version: 2 }, ...rest] : rest
+        const changed = { group: 3, n: 7, tags: ['b', 'c', 'b'], _version: 2 }
+        const live = first ? [{ ...first, ...changed }, ...rest] : rest
         if (first) await adapter.write([{ in: 'things', replace: live[0] as StoredDocument, version: 1 }], {})
         if (second) {
           const removed = { in: 'things', remove: { kind: 'eq', field: id, value: second._id } as const }

@@ -59,6 +59,7 @@ const config = {
             folder: { type: 'reference', collection: 'folders' },
             note: text,
             code: { type: 'string', unique: true },
+            tags: { type: 'array', items: text, maxItems: 5 },
           },
           indexes: [
             ['group', 'stage', 'at'],
@@ -67,6 +68,8 @@ const config = {
             ['group', 'createdAt'],
             ['stage', 'createdAt'],
             ['folder', 'createdAt'],
+            ['tags', 'createdAt'],
+            ['stage', 'tags', 'at'],
           ].map((fields) => ({ fields })),
           permissions,
         },
@@ -92,6 +95,7 @@ const documentsOf = (size: number) =>
     folder: idOf(1 + (i % (size / IN_GROUP))),
     note: 'n',
     code: `c${i}`,
+    tags: [`g${i % (size / IN_GROUP)}`, `t${(i * 7) % (size / IN_GROUP)}`, 't'],
   }))
 
 /** The caller, and the groups in which the caller has a seat. */
@@ -130,6 +134,14 @@ const READS: { readonly [title: string]: (draw: Draw) => string } = {
   'the number in several groups': ({ others }) => `/count?q[group][$in]=${others}`,
   'either of two fields': ({ group }) => `?q[$or][0][group]=${group}&q[$or][1][holder]=${ME}&limit=20`,
   'what begins with a text': ({ n }) => `?q[title][$regex]=^w${n} &limit=20`,
+  'the newest with a tag': ({ group, n }) => `?q[tags]=${group}&sort[createdAt]=-1&limit=${20 + (n % 3)}`,
+  'a stage with a tag by time': ({ group }) => `?q[stage]=open&q[tags]=${group}&sort[at]=1&limit=20`,
+  'the newest with one of several tags': ({ others }) =>
+    `?q[tags][$in]=${others}&sort[createdAt]=-1&limit=20`,
+  'the number with a tag': ({ group }) => `/count?q[tags]=${group}`,
+  'the number with one of several tags': ({ others }) => `/count?q[tags][$in]=${others}`,
+  'either of a tag and a group': ({ group, n }) =>
+    `?q[$or][0][group]=${group}&q[$or][1][tags]=t${n}&sort[createdAt]=-1&limit=20`,
   'a unique value': ({ n }) => `?q[code]=c${n}`,
   'the newest in a folder, expanded': ({ n }) =>
     `?q[folder]=${idOf(1 + (n % 25))}&sort[createdAt]=-1&limit=20&expand=["folder"]`,
@@ -210,7 +222,111 @@ describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions
   })
 
   test('grow in few reads', () => {
-    expect(cases).toHaveLength(147)
+    expect(cases).toHaveLength(189)
     expect(Object.keys(exceptions).filter((name) => !cases.some(([known]) => known === name))).toEqual([])
+  })
+})
+
+/** Where a reference may lie, as a document holds it. */
+const PLACES = {
+  top: (id: string) => ({ top: id }),
+  object: (id: string) => ({ object: { in: { of: id } } }),
+  array: (id: string) => ({ array: [id, id] }),
+  'objects of an array': (id: string) => ({ objects: [{ n: 1 }, { in: { of: id } }] }),
+}
+
+type OnDelete = 'restrict' | 'cascade' | 'unset'
+
+const referringSchema = (collection: string, onDelete: OnDelete) => {
+  const reference = { type: 'reference', collection, onDelete }
+  const inside = { in: { type: 'object', properties: { of: reference } }, n: { type: 'integer' } }
+  return {
+    top: reference,
+    object: { type: 'object', properties: inside },
+    array: { type: 'array', items: reference },
+    objects: { type: 'array', items: { type: 'object', properties: inside } },
+  }
+}
+
+const DELETES: readonly (readonly [onDelete: OnDelete, status: number])[] = [
+  ['restrict', 409],
+  ['cascade', 204],
+  ['unset', 204],
+]
+
+const referringConfig = {
+  collections: Object.fromEntries(
+    DELETES.flatMap(([onDelete]) => [
+      [
+        `of_${onDelete}`,
+        { schema: { n: { type: 'integer' } }, permissions: { user: { read: true, delete: true } } },
+      ],
+      [
+        onDelete,
+        { schema: referringSchema(`of_${onDelete}`, onDelete), permissions: { user: { read: true } } },
+      ],
+    ]),
+  ),
+}
+
+describe.each(STORAGES)('rows that a delete looks at, in %s', (_, create) => {
+  const stores: (CountedStorage & Pick<TestService, 'handler' | 'send'>)[] = []
+  const places = Object.entries(PLACES)
+
+  beforeAll(async () => {
+    for (const size of SIZES) {
+      const storage = create()
+      // Each place has a fourth of the references; the last documents have none.
+      const referring = Array.from(
+        { length: size },
+        (_, i) => places[i % places.length]?.[1](idOf(i + 1)) ?? {},
+      )
+      const targets = Array.from({ length: size + 9 }, (_, n) => ({ n }))
+      const stored = Object.fromEntries(
+        DELETES.flatMap(([onDelete]) => [
+          [`of_${onDelete}`, targets],
+          [onDelete, referring],
+        ]),
+      )
+      const { handler, send } = await openStored(referringConfig, stored, {
+        adapter: storage.adapter,
+        authenticate: () => ({ id: ME }),
+      })
+      stores.push({ ...storage, handler, send })
+    }
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const { handler, end } of stores) {
+      await handler.close()
+      await end?.()
+    }
+  })
+
+  /** The rows in the small and in the large collection. */
+  const countBoth = (line: (size: number) => string, status: number): Promise<readonly number[]> =>
+    Promise.all(
+      stores.map(({ countRows, send }, i) =>
+        countRows(async () => expect((await send(line(SIZES[i] ?? 0))).status).toBe(status)),
+      ),
+    )
+
+  test.each(
+    DELETES.flatMap(([onDelete, status]) =>
+      places.map(([place], i) => [onDelete, place, status, i] as const),
+    ),
+  )('%s, referred to from: %s', async (onDelete, _, status, i) => {
+    const [small = 0, large = 0] = await countBoth(
+      () => `DELETE /of_${onDelete}/${idOf(200 + i + 1)}`,
+      status,
+    )
+    expect(large).toBeLessThanOrEqual(most(small))
+    expect(small).toBeLessThan(OF_PERSON)
+  })
+
+  test.each(DELETES)('%s, referred to from nowhere', async (onDelete) => {
+    const [small = 0, large = 0] = await countBoth((size) => `DELETE /of_${onDelete}/${idOf(size + 5)}`, 204)
+    expect(large).toBeLessThanOrEqual(most(small))
+    expect(small).toBeLessThan(OF_PERSON)
   })
 })

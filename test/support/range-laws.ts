@@ -12,6 +12,10 @@ import fc from './fast-check.js'
  * them or does not, of enough documents that a planner prefers ranges. A storage must answer as a plain array would.
  */
 
+const each = (path: string, inside?: string): FieldRef => ({
+  ...{ path, type: 'string', each: true },
+  ...(inside === undefined ? {} : { inside }),
+})
 const field = (path: string, type: FieldRef['type'] = 'string'): FieldRef => ({ path, type, each: false })
 const [team, state, n, at, note, code, serial] = [
   field('team'),
@@ -23,20 +27,24 @@ const [team, state, n, at, note, code, serial] = [
   field('serial', 'integer'),
 ]
 
+const [tags, links] = [each('tags'), each('links', 'to')]
+const nested = field('place.at')
+
 /** The plan of the collection. */
 export const RANGED = {
   name: 'things',
   indexes: [
-    ...[[team, n], [state, n], [team, state, n], [n], [at], [state], [team, at]].map((fields) => ({
-      fields,
-      unique: false,
-    })),
+    ...[
+      ...[[team, n], [state, n], [team, state, n], [n], [at], [state], [team, at]],
+      ...[[tags, n], [team, tags], [links], [n, links, at], [nested]],
+    ].map((fields) => ({ fields, unique: false })),
     ...[[code], [team, serial]].map((fields) => ({ fields, unique: true })),
   ],
 }
 
 const SIZE = 1500
 const TEAMS = ['a', 'b', 'ba', 'c', 'd', 'e']
+const TAGS = ['a', 'b', 'B', 'c', 'd', 'é', 'none of them']
 const STATES = ['draft', 'open', 'public']
 const timeOf = (i: number): string => new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString()
 
@@ -51,6 +59,11 @@ const documents: readonly StoredDocument[] = Array.from({ length: SIZE }, (_, i)
   note: `note ${i % 5}`,
   ...(i % 5 < 2 ? {} : { code: `c${(i * 7) % SIZE}` }),
   ...(i % 3 === 0 ? {} : { serial: i }),
+  ...(i % 4 === 0
+    ? {}
+    : { tags: [TAGS[i % 5] ?? '', TAGS[(i * i) % 7] ?? '', TAGS[i % 5] ?? ''].slice(i % 3) }),
+  links: [{ to: TEAMS[i % 6] ?? '' }, { to: TEAMS[(i * 5) % 4] ?? '' }].slice(i % 2),
+  place: { at: TEAMS[(i * 3) % 5] ?? '' },
 }))
 
 const eq = (ref: FieldRef, value: Scalar): Filter => ({ kind: 'eq', field: ref, value })
@@ -65,6 +78,10 @@ const number = fc.nat(60)
 const leaf: fc.Arbitrary<Filter> = fc.oneof(
   { weight: 4, arbitrary: someOf(team, [...TEAMS, 'none']) },
   { weight: 3, arbitrary: someOf(state, STATES) },
+  { weight: 2, arbitrary: someOf(tags, [...TAGS, 'none']) },
+  { weight: 1, arbitrary: someOf(links, TEAMS) },
+  { weight: 1, arbitrary: someOf(nested, TEAMS) },
+  { weight: 1, arbitrary: bound(tags, fc.constantFrom('b', 'none')) },
   { weight: 2, arbitrary: bound(n, number) },
   { weight: 1, arbitrary: someOf(n, [1, 2, 3, 31, 59]) },
   { weight: 1, arbitrary: bound(at, fc.nat(500).map(timeOf)) },
@@ -79,7 +96,9 @@ const leaf: fc.Arbitrary<Filter> = fc.oneof(
       not(eq(team, 'a')),
       not(eq(note, 'note 1')),
       { kind: 'present', field: n } as Filter,
-      ...[team, code, serial].map((one) => not({ kind: 'present', field: one })),
+      not(eq(tags, 'a')),
+      { kind: 'present', field: tags } as Filter,
+      ...[team, code, serial, tags].map((one) => not({ kind: 'present', field: one })),
       { kind: 'match', field: team, pattern: parsePattern('^b', { ignoreCase: false }) } as Filter,
     ),
   },

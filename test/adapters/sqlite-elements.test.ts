@@ -210,20 +210,18 @@ describe('the entries of an index over elements', () => {
   test('follow what is written by hand', async () => {
     const file = newFile()
     await useAdapter(file, [plan], (adapter) => insertAll(adapter, 50))
-    inFile(file, (database) => {
-      const text = JSON.stringify({ ...draw(99, 'id-7'), tags: ['by hand'] })
-      database.prepare('INSERT OR REPLACE INTO c_things (_id, document) VALUES (?, ?)').run('id-7', text)
-      database.exec(
-        "UPDATE c_things SET document = json_set(document, '$.tags', json('[\"y\"]')) WHERE rowid % 3 = 0",
-      )
-      database.exec(
-        "UPDATE c_things SET _id = 'another', document = json_set(document, '$._id', 'another') WHERE _id = 'id-1'",
-      )
-      database.exec('DELETE FROM c_things WHERE rowid % 5 = 0')
-    })
-    expectExact(file)
-    inFile(file, (database) => database.exec('DELETE FROM c_things'))
-    expectExact(file)
+    const text = JSON.stringify({ ...draw(99, 'id-7'), tags: ['by hand'] })
+    for (const statement of [
+      `INSERT OR REPLACE INTO c_things (_id, document) VALUES ('id-7', '${text}')`,
+      `REPLACE INTO c_things SELECT _id, json_set(document, '$.tags', json('["z"]')) FROM c_things WHERE rowid % 2 = 0`,
+      `UPDATE c_things SET document = json_set(document, '$.tags', json('["y", "ü"]')) WHERE rowid % 3 = 0`,
+      `UPDATE c_things SET _id = 'n' || _id, document = json_set(document, '$._id', 'n' || _id)`,
+      'DELETE FROM c_things WHERE rowid % 5 = 0',
+      'DELETE FROM c_things',
+    ]) {
+      inFile(file, (database) => database.exec(statement))
+      expectExact(file)
+    }
   })
 })
 

@@ -28,11 +28,8 @@ import type { JsonObject } from '../../src/types.js'
 // CONTRACT.md §6, "Speed", §7, "Storage": the entries of indexes over the elements of arrays.
 
 const field = (path: string, type: FieldRef['type']): FieldRef => ({ path, type, each: false })
-const [tags, at, team] = [
-  { path: 'tags', type: 'string', each: true } as const,
-  field('at', 'timestamp'),
-  field('team', 'string'),
-]
+const tags: FieldRef = { path: 'tags', type: 'string', each: true }
+const [at, team] = [field('at', 'timestamp'), field('team', 'string')]
 const members: FieldRef = { path: 'box.members', type: 'integer', each: true, inside: 'of.n' }
 
 const plan: CollectionPlan = {

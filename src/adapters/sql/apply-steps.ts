@@ -4,6 +4,7 @@ import type { Statement } from './dialect.js'
 import type { Asking, SqlEngine } from './engine.js'
 import { holdNamed } from './hold/hold-named.js'
 import { mayVanish, type Recorder } from './log/recorder.js'
+import { pinnedIds } from './pinned-ids.js'
 
 /** A unique index refused the document of a step; `findTaken` finds out which one. */
 export interface Taken {
@@ -101,16 +102,38 @@ function* askAll(statements: readonly Statement[]): Asking<number> {
   return last
 }
 
-function* remove(
-  { statements, seek }: SqlEngine,
+type Removal = Extract<WriteStep, { readonly remove: Filter }>
+
+/** Removes matches; those with entries of elements one by one, where it is known which may match. */
+function* remove(engine: SqlEngine, recorder: Recorder | undefined, step: Removal): Asking<number> {
+  const named = engine.isSpread?.(step.in) ? yield* nameMatches(engine, step) : undefined
+  if (!named) return yield* removeTogether(engine, recorder, step)
+  let removed = 0
+  for (const remove of named) removed += yield* removeTogether(engine, recorder, { ...step, remove })
+  return removed
+}
+
+/** A filter for each document that may match; `undefined` where that is not known. */
+function* nameMatches(
+  { seek }: SqlEngine,
+  { in: collection, remove }: Removal,
+): Asking<Iterable<Filter> | undefined> {
+  const isNamed = remove.kind === 'or' && remove.filters.every((one) => one.kind === 'eq')
+  const ids = isNamed ? pinnedIds(remove) : undefined
+  if (ids) return Array.from(new Set(ids), isId)
+  const sought = seek?.(collection, remove)
+  if (!sought) return undefined
+  const { rows } = yield sought.ids
+  return Array.from(new Set(rows.map(String)), (id) => and([isId(id), remove]))
+}
+
+function* removeTogether(
+  { statements }: SqlEngine,
   recorder: Recorder | undefined,
-  { in: collection, remove }: Extract<WriteStep, { readonly remove: Filter }>,
+  { in: collection, remove }: Removal,
 ): Asking<number> {
   const { text, values, isExact } = statements.remove(collection, remove)
-  const ids = seek?.(collection, remove)?.ids
-  const removal = ids
-    ? { text: `${text} AND _id IN (${ids.text})`, values: [...values, ...ids.values] }
-    : { text, values }
+  const removal = { text, values }
   if (isExact) return recorder ? yield* askAll(recorder.remove(removal)) : (yield removal).changed
   const { rows } = yield { ...removal, judged: remove }
   const doomed = statements.remove(collection, or(rows.map((id) => isId(String(id)))))

@@ -33,6 +33,8 @@ export interface SqlEngine {
   readonly insertMany?:
     | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
     | undefined
+  /** Whether a document of a collection has entries of elements, perhaps many: documents are then removed one by one. */
+  readonly isSpread?: ((collection: string) => boolean) | undefined
   /** Finds the ids of the documents that a table of elements gives for a filter; `undefined` where none serves it. */
   readonly seek?: ((collection: string, filter: Filter) => Sought | undefined) | undefined
   /** Records the write that is applied; absent where none of its collections is logged. */

@@ -146,7 +146,11 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   const states = createStates(writer)
   const queue = createWriteQueue({
     connection: writer,
-    engine: { ...sqliteEngine, seek: (collection, filter) => seek(collection, filter) },
+    engine: {
+      ...sqliteEngine,
+      isSpread: (collection) => isSpread(collection),
+      seek: (collection, filter) => seek(collection, filter),
+    },
     files,
     log: createLogWriter(writer, logPlans, bell.ring),
     listener: {
@@ -177,10 +181,11 @@ function createDatabase({ writer, reserve, readers, files, isAgain, remove }: Pa
   const choose = (collection: string, query: PathQuery): ReadPath =>
     (finders.get(collection) ?? finderOf(collection))(query)
 
+  const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined
+  const isSpread = (collection: string): boolean => indexes.get(collection)?.some(isOfElements) === true
   const seek = (collection: string, filter: Filter): Sought | undefined => {
-    const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined
     // What names its documents is not looked for.
-    if (!indexes.get(collection)?.some(isOfElements) || pinnedIds(filter)) return undefined
+    if (!isSpread(collection) || pinnedIds(filter)) return undefined
     const path = choose(collection, { filter, sort: [], limit: null })
     return (path.ranges ?? [path]).some(isOfElements)
       ? { ids: soughtStatement(collection, path), isAnswered: path.rest.length === 0 }

@@ -10,13 +10,21 @@ const ROW = 25
 /** The characters of its values that take a step. */
 const CHARACTERS = 4
 
-/** Runs the statements of work; it may pause after each. */
-export function* drive<T>(connection: Connection, asking: Asking<T>, slice: Slice): Sliced<T> {
+/** Runs the statements of work; it may pause after each. `isSpread`: what triggers change counts too. */
+export function* drive<T>(
+  connection: Connection,
+  asking: Asking<T>,
+  slice: Slice,
+  isSpread = false,
+): Sliced<T> {
+  const countChanges = (): number => (isSpread ? Number(connection.first('SELECT total_changes()', [])) : 0)
   let next = asking.next()
   while (!next.done) {
     let answer: Answer
     try {
+      const before = countChanges()
       answer = ask(connection, next.value, slice)
+      slice.left -= STATEMENT * (countChanges() - before)
       if (slice.left <= 0) yield
       const { judged } = next.value
       if (judged) answer = { ...answer, rows: yield* findMatching(answer.rows, judged, slice) }

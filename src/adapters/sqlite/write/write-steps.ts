@@ -20,7 +20,8 @@ export function* writeSteps(
   { steps, suspects, engine }: Work,
   slice: Slice,
 ): Sliced<WriteResult> {
-  const outcome = yield* drive(connection, applySteps(engine, steps, suspects), slice)
+  const isSpread = steps.some((step) => engine.isSpread?.(step.in) === true)
+  const outcome = yield* drive(connection, applySteps(engine, steps, suspects), slice, isSpread)
   if (!('taken' in outcome)) return outcome
   const { taken } = outcome
   const fields = yield* drive(connection, findTaken(engine, taken), slice)

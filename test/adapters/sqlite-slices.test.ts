@@ -277,6 +277,30 @@ describe('what a write refuses, where no index answers it', () => {
   })
 })
 
+describe('a write of documents with many elements', () => {
+  const ids = Array.from({ length: 200 }, (_, i) => `full-${i}`)
+  const arrays = [{ name: 'arrays', indexes: [{ fields: [TAGS], unique: false }] }]
+  const fill = (): Promise<unknown> => {
+    const steps = ids.map((_id, i): WriteStep => {
+      const tags = Array.from({ length: 500 }, (_, place) => `t${(i + place * 7) % 4000}`)
+      return { in: 'arrays', insert: { _id, _version: 1, tags: [...tags, 'all'] } }
+    })
+    return Promise.resolve(adapter.write(steps, {}))
+  }
+  const named: Filter = { kind: 'or', filters: ids.map(isId) }
+
+  test.each<[what: string, remove: Filter]>([
+    ['by their ids', named],
+    ['by an element', { kind: 'eq', field: TAGS, value: 'all' }],
+  ])('lets others have their turns, also where it removes them %s', async (_, remove) => {
+    await adapter.open(arrays)
+    expect(await turnsOf(fill())).toBeGreaterThanOrEqual(20)
+    const removing = watch(adapter.write([{ in: 'arrays', remove }], {}))
+    expect(await removing.work).toEqual({ ok: true, removed: ids.length })
+    expect(removing.turns).toBeGreaterThanOrEqual(20)
+  })
+})
+
 test('a write that waits for another process is known not to have happened once its caller has left', async () => {
   const other = new Database(file)
   other.exec('BEGIN IMMEDIATE')

@@ -14,7 +14,7 @@ const memberships = (permissions: object = {}, more: object = {}) => ({
     role: { type: 'string', enum: ['admin', 'guest'] },
     since: { type: 'timestamp' },
     rank: { type: 'integer' },
-    tags: { type: 'array', items: { type: 'string' } },
+    tags: { type: 'array', items: { type: 'string' }, maxItems: 20 },
     place: { type: 'object', properties: { city: { type: 'string' } } },
   },
   permissions,
@@ -202,6 +202,16 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
     { ...claim({ where: { role: 'admin' } }), memberships: { indexes: [{ fields: ['rank', 'role'] }] } },
     [`${C}/where`],
   ],
+  ...(
+    [
+      ['an index of array elements answers', [{ fields: ['tags', 'rank'] }], []],
+      ['an index asks for an element too', [{ fields: ['rank', 'tags'] }], [`${C}/where`]],
+    ] as const
+  ).map(([name, indexes, warnings]): [string, Parts, readonly string[]] => [
+    name,
+    { ...claim({ where: { tags: '$user._id' } }), memberships: { indexes } },
+    warnings,
+  ]),
   ['the id answers', claim({ from: 'users', where: { _id: '$user._id' }, take: '_id' }), []],
   [
     'the time answers',

@@ -1,4 +1,5 @@
 import type { Field } from '../../fields/field-type.js'
+import { type FieldRef, ID } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
 import type { WarningReport } from '../../json/report.js'
 import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
@@ -6,6 +7,7 @@ import { acceptsProperty } from '../../permissions/write-rules.js'
 import type { Demand, Ways } from '../../query/claims/demands.js'
 import { isVariable, NOW } from '../../query/variable.js'
 import type { ClaimConfig } from '../../types.js'
+import { isDemandOn, leads } from '../leads.js'
 import type { Claim, Collection, ServicePlan } from '../plan.js'
 
 /** A claim, as it is written, and the collection of its documents. */
@@ -52,14 +54,18 @@ function warnOfScan({ claim, collection }: Judged, place: WarningReport): void {
   const { ways } = claim.where
   const [first = []] = ways
   const fixed = first.filter(
-    ({ path, isList, kind }) =>
-      !isList &&
+    ({ path, kind }) =>
       LOOKED_UP.includes(kind) &&
       ways.every((way) => way.some((other) => other.path === path && LOOKED_UP.includes(other.kind))),
   )
-  const indexed = ['_id', ...collection.storage.indexes.map(({ fields: [column] }) => column?.path)]
-  if (fixed.some(({ path }) => indexed.includes(path))) return
-  const names = [...new Set(fixed.map(({ path }) => path))].filter((path) => !path.includes('.'))
+  const isFixed = (column: FieldRef): boolean => fixed.some((demand) => isDemandOn(demand, column))
+  const indexes = [{ fields: [ID] }, ...collection.storage.indexes]
+  if (indexes.some((index) => leads(index, isFixed, isFixed))) return
+  // An index has at most one array.
+  const array = fixed.find(({ isList }) => isList)?.path
+  const names = [
+    ...new Set(fixed.flatMap(({ path, isList }) => (isList && path !== array ? [] : [path]))),
+  ].filter((path) => !path.includes('.'))
   const mend =
     names.length > 0
       ? `${claim.from} could have "indexes": [{ "fields": ${JSON.stringify(names)} }]`

@@ -1,3 +1,4 @@
+import { isDemandOn, leads } from '../../../config/leads.js'
 import type { Collection } from '../../../config/plan.js'
 import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../../permissions/grants.js'
 import type { Demand } from '../../../query/claims/demands.js'
@@ -10,10 +11,14 @@ export const findUnindexed: Check = ({ rules }, note) => {
     const { collection, operation, rule, subject } = placed
     if (operation !== 'read' || readsAllAnyway(collection, subject)) continue
     const ways = waysOfRule(rule).map((way) => way.filter((demand) => !isOfService(collection, demand)))
-    const open = ways.find((way) => !way.some((demand) => isIndexed(collection, demand)))
+    const open = ways.find((way) => !isIndexed(collection, way))
     if (!open || open.length === 0) continue
     const names = [
-      ...new Set(open.flatMap(({ path, isList }) => (isList || path.includes('.') ? [] : [path]))),
+      ...new Set(
+        open.flatMap((demand) =>
+          (demand.isList && !isFixing(demand)) || demand.path.includes('.') ? [] : [demand.path],
+        ),
+      ),
     ]
     note(
       'read_without_index',
@@ -46,14 +51,23 @@ const isOfService = ({ verifiedField }: Collection, { path, operator }: Demand):
 
 const SOUGHT: readonly string[] = ['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists']
 
-/** Whether an index leads to the documents that meet a demand. */
-function isIndexed(
-  { storage, permissions }: Collection,
-  { path, isList, operator, operand }: Demand,
-): boolean {
-  const isSought = SOUGHT.includes(operator) || (operator === '$ne' && operand === null)
-  if (!isSought) return false
-  if (path === '_id' || (path === 'createdBy' && permissions.read.get(OWNER))) return true
-  const isAnswered = !isList || operator === '$eq' || operator === '$in'
-  return isAnswered && storage.indexes.some(({ fields: [first] }) => first?.path === path && !first.inside)
+const isSought = ({ operator, operand }: Demand): boolean =>
+  SOUGHT.includes(operator) || (operator === '$ne' && operand === null)
+
+const isFixing = ({ operator, operand }: Demand): boolean =>
+  operator === '$in'
+    ? !(Array.isArray(operand) && operand.includes(null))
+    : operator === '$eq' && operand !== null
+
+/** Whether an index leads to the documents that meet all demands. */
+function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
+  const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
+  if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
+  return storage.indexes.some((index) =>
+    leads(
+      index,
+      (column) => way.some((demand) => isSought(demand) && isDemandOn(demand, column)),
+      (column) => way.some((demand) => isFixing(demand) && isDemandOn(demand, column)),
+    ),
+  )
 }

@@ -3,6 +3,7 @@
 export type Json = { readonly [name: string]: unknown }
 
 export const TEXT = { type: 'string' }
+export const TEXTS = { type: 'array', items: TEXT, maxItems: 20 }
 export const STATUS = { type: 'string', enum: ['draft', 'published'], default: 'draft', index: true }
 export const ACCOUNT = {
   email: { type: 'string', unique: true, required: true, lowercase: true },
@@ -19,13 +20,14 @@ export const config = ({
   account = {},
   others = {},
   auth = {},
+  collection = {},
   ...rest
 }: {
   readonly [part: string]: Json
 } = {}): Json => ({
   collections: {
     users: { schema: { ...ACCOUNT, ...account }, permissions: { owner: SELF, ...users } },
-    notes: { schema, permissions },
+    notes: { schema, permissions, ...collection },
     ...others,
   },
   auth: { roleField: 'role', ...auth },

@@ -1,4 +1,18 @@
-import { config, N, notes, PUBLISHED, type Rows, reads, S, SELF, STATUS, TEXT, target, U } from './configs.js'
+import {
+  config,
+  N,
+  notes,
+  PUBLISHED,
+  type Rows,
+  reads,
+  S,
+  SELF,
+  STATUS,
+  TEXT,
+  TEXTS,
+  target,
+  U,
+} from './configs.js'
 
 /** Findings about fields, conditions and costs. */
 export const ROWS_OF_VALUES: Rows = {
@@ -181,6 +195,39 @@ export const ROWS_OF_VALUES: Rows = {
       notes(
         { user: { create: true, read: { where: { title: 'x' } } } },
         { schema: { title: { ...TEXT, index: true }, status: STATUS } },
+      ),
+    ],
+    [
+      'an array of values without one',
+      notes({ user: { create: true, read: { where: { about: 'x' } } } }, { schema: { about: TEXTS } }),
+      [`${N}/user/read`],
+      notes(
+        { user: { create: true, read: { where: { about: 'x' } } } },
+        { schema: { about: { ...TEXTS, index: true } } },
+      ),
+    ],
+    [
+      'a condition on elements that an index does not answer',
+      notes(
+        { user: { create: true, read: { where: { about: { $ne: 'x' } } } } },
+        { schema: { about: { ...TEXTS, index: true } } },
+      ),
+      [`${N}/user/read`],
+      notes(
+        { user: { create: true, read: { where: { about: { $in: ['x', 'y'] } } } } },
+        { schema: { about: { ...TEXTS, index: true } } },
+      ),
+    ],
+    [
+      'an index that asks for an element too',
+      notes(
+        { user: { create: true, read: { where: { title: 'x' } } } },
+        { schema: { title: TEXT, about: TEXTS }, collection: { indexes: [{ fields: ['title', 'about'] }] } },
+      ),
+      [`${N}/user/read`],
+      notes(
+        { user: { create: true, read: { where: { title: 'x', about: 'y' } } } },
+        { schema: { title: TEXT, about: TEXTS }, collection: { indexes: [{ fields: ['title', 'about'] }] } },
       ),
     ],
     [

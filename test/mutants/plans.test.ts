@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type * as MemoryAdapter from '../../src/adapters/memory/memory-adapter.js'
 import type * as Candidates from '../../src/adapters/memory/plan/candidates.js'
+import type * as SortedLists from '../../src/adapters/memory/sorted-list.js'
 import type * as PostgresAdapter from '../../src/adapters/postgres/postgres-adapter.js'
 import type * as MergeRanges from '../../src/adapters/postgres/read/merge-ranges.js'
 import type * as ReadPaths from '../../src/adapters/sqlite/read/read-path.js'
@@ -9,6 +10,7 @@ import type * as SqliteDialect from '../../src/adapters/sqlite/sqlite-dialect.js
 import { conditionsOf, type Filter } from '../../src/filter/filter.js'
 import type * as IndexOrder from '../../src/filter/index-order.js'
 import type { StorageAdapter } from '../../src/index.js'
+import { adapterCases, runCase } from '../../src/testing/index.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 import { checkRanges } from '../support/range-laws.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
@@ -19,6 +21,7 @@ import { fails, loadMutant, type Mutant } from './create-mutant.js'
  */
 
 const CANDIDATES = '../../src/adapters/memory/plan/candidates.js'
+const SORTED_LIST = '../../src/adapters/memory/sorted-list.js'
 const INDEX_ORDER = '../../src/filter/index-order.js'
 const MERGE_RANGES = '../../src/adapters/postgres/read/merge-ranges.js'
 const READ_PATH = '../../src/adapters/sqlite/read/read-path.js'
@@ -47,6 +50,30 @@ const loseAlternative = async (original: () => Promise<unknown>) => {
     real.splitAlternatives(conditions).map((parts) => parts.slice(0, -1))
   return { ...real, splitAlternatives }
 }
+
+/** An index serves reads otherwise. */
+const breakUse =
+  (break_: (use: typeof IndexOrder.useIndex) => typeof IndexOrder.useIndex) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof IndexOrder
+    return { ...real, useIndex: break_(real.useIndex) }
+  }
+
+/** Of a sorted list, something is otherwise. */
+const breakList =
+  (break_: (list: SortedLists.SortedList<unknown>) => Partial<SortedLists.SortedList<unknown>>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof SortedLists
+    const createSortedList: typeof real.createSortedList = (others, last, spread) => {
+      const list = real.createSortedList(others, last, spread)
+      const broken = spread ? break_(list as SortedLists.SortedList<unknown>) : {}
+      return Object.defineProperties(
+        Object.create(list),
+        Object.getOwnPropertyDescriptors(broken),
+      ) as typeof list
+    }
+    return { ...real, createSortedList }
+  }
 
 /** Of a path that is chosen, something is another. */
 const breakPath =
@@ -83,6 +110,22 @@ const mutants: { readonly [storage: string]: readonly Mutant[] } = {
       'the last of several ranges is lost',
       CANDIDATES,
       breakCandidates((real) => ({ candidatesInAll: (parts) => real.candidatesInAll(parts.slice(0, -1)) })),
+    ],
+    [
+      'what has several elements comes several times',
+      INDEX_ORDER,
+      breakUse((useIndex) => (...args) => {
+        const use = useIndex(...args)
+        return use && { ...use, overlaps: false }
+      }),
+    ],
+    [
+      'an index over elements answers where none is named',
+      INDEX_ORDER,
+      breakUse((useIndex) => (columns, ...rest) => {
+        const plain = columns.filter(({ each }) => !each)
+        return useIndex(columns, ...rest) ?? useIndex(plain, ...rest)
+      }),
     ],
   ],
   SQLite: [
@@ -190,4 +233,37 @@ describe.each(Object.entries(open))('in %s', (storage, openMutant) => {
     '%s: noticed',
     async (_, mutant) => expect(await fails(check(await openMutant(mutant)))).toBe(true),
   )
+})
+
+describe('elements that an index in memory has', () => {
+  const runElements = async (mutant: Mutant): Promise<void> => {
+    for (const one of adapterCases) {
+      if (!one.name.startsWith('elements')) continue
+      const adapter = await open.memory?.(mutant)
+      if (adapter) await runCase(one, async () => ({ connect: () => adapter }))
+    }
+  }
+
+  test.each<[what: string, isBroken: boolean, Mutant]>([
+    ['sound', false, ['nothing is broken', SORTED_LIST, breakList(() => ({}))]],
+    [
+      'left where they were',
+      true,
+      [
+        'an exchange inserts alone',
+        SORTED_LIST,
+        breakList((list) => ({ exchange: (_, after) => list.insert(after) })),
+      ],
+    ],
+    ['left behind', true, ['nothing is removed', SORTED_LIST, breakList(() => ({ remove: () => {} }))]],
+    [
+      'lost',
+      true,
+      [
+        'an exchange removes alone',
+        SORTED_LIST,
+        breakList((list) => ({ exchange: (before) => list.remove(before) })),
+      ],
+    ],
+  ])('%s', async (_, isBroken, mutant) => expect(await fails(runElements(mutant))).toBe(isBroken))
 })

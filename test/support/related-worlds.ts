@@ -40,14 +40,15 @@ const leading = (minLength: number): fc.Arbitrary<Json> =>
 /** Of most collections anyone may read most documents: otherwise little leads on from one to the next. */
 const opened = (filled: ReturnType<typeof filledOf>): ReturnType<typeof filledOf> =>
   filled.chain((one) => {
-    const { schema, permissions } = one.collection
+    const { permissions, ...rest } = one.collection
+    const { schema } = rest
     const readRule = fc.record({
       omit: fc.uniqueArray(fc.constantFrom(...Object.keys(schema), 'createdBy'), { maxLength: 1 }),
       where: fc.constantFrom<Json>({}, { createdAt: { $lt: '2026-01-01T00:00:00.001Z' } }),
     })
     return fc.option(readRule, { freq: 4, nil: undefined }).map((read) => {
       const wide = read ? { ...permissions, '*': { read } } : permissions
-      return { ...one, collection: { schema, permissions: wide } }
+      return { ...one, collection: { ...rest, permissions: wide } }
     })
   })
 

@@ -33,8 +33,8 @@ export const POOL: { readonly [name: string]: Json } = {
   i: { type: 'integer', index: true },
   b: { type: 'boolean' },
   at: { type: 'timestamp' },
-  tags: { type: 'array', items: { type: 'string' } },
-  nums: { type: 'array', items: { type: 'integer' } },
+  tags: { type: 'array', items: { type: 'string' }, maxItems: 100, index: true },
+  nums: { type: 'array', items: { type: 'integer' }, maxItems: 100 },
   o: {
     type: 'object',
     properties: {
@@ -44,7 +44,7 @@ export const POOL: { readonly [name: string]: Json } = {
     },
   },
   ref: { type: 'reference', collection: 'people' },
-  refs: { type: 'array', items: { type: 'reference', collection: 'people' } },
+  refs: { type: 'array', items: { type: 'reference', collection: 'people' }, maxItems: 100 },
   j: { type: 'json' },
   toString: { type: 'string' },
 }
@@ -192,10 +192,31 @@ export const schemaOf = (minLength: number): fc.Arbitrary<Json> =>
     .subarray(NAMES, { minLength })
     .map((names): Json => Object.fromEntries(names.map((name) => [name, POOL[name]])))
 
+/** Indexes over some scalars, and at most one array of such. */
+const indexesOf = (schema: Json): fc.Arbitrary<readonly Json[]> => {
+  const isOf = (name: string, types: readonly string[]): boolean =>
+    types.includes(String((POOL[name] as Json | undefined)?.type))
+  const names = Object.keys(schema)
+  const arrays = names.filter((name) => isOf(name, ['array']))
+  const scalars = [...names.filter((name) => !isOf(name, ['array', 'object', 'json'])), 'createdAt']
+  const fields = fc
+    .tuple(fc.shuffledSubarray(scalars, { maxLength: 2 }), fc.subarray(arrays, { maxLength: 1 }), fc.nat(2))
+    .map(([some, array, place]) => [...some.slice(0, place), ...array, ...some.slice(place)])
+    .filter((all) => all.length > 0)
+  return fc.array(
+    fields.map((all): Json => ({ fields: all })),
+    { maxLength: 2 },
+  )
+}
+
 /** A collection at random, and documents for it. */
 export const filledOf = (schema: Json, ids: readonly string[], minLength = 0) =>
   fc.record({
-    collection: fc.record({ schema: fc.constant(schema), permissions: permissionsOf(schema) }),
+    collection: fc.record({
+      schema: fc.constant(schema),
+      permissions: permissionsOf(schema),
+      indexes: indexesOf(schema),
+    }),
     documents: fc
       .array(documentOf(schema), { minLength, maxLength: ids.length })
       .map((documents) => documents.map((document, i): Json => ({ _id: ids[i], ...document }))),

@@ -7,7 +7,9 @@ import { idOf, openStored } from '../support/stored.js'
 // cheaper, where it excludes what a rule would grant.
 
 const text = { type: 'string', maxLength: 100_000 }
-const schema = { title: text, body: text, isHidden: { type: 'boolean' }, team: text }
+const tags = { type: 'array', items: text, maxItems: 1000, index: true }
+const schema = { title: text, body: text, isHidden: { type: 'boolean' }, team: text, tags }
+const indexes = [{ fields: ['team', 'tags', 'createdAt'] }]
 
 /** Ways in which documents are hidden from the caller. */
 const RULES: readonly (readonly [title: string, read: unknown])[] = [
@@ -23,6 +25,7 @@ const documents = Array.from({ length: 3 }, (_, i) => ({
   title: `my PIN is ${i}`,
   body: 'ab'.repeat(1000 * (i + 1)),
   isHidden: true,
+  tags: Array.from({ length: 1 + 400 * i }, (_, n) => `tag ${n}`),
   team: 'b',
   createdBy: 'victim',
 }))
@@ -35,6 +38,9 @@ const QUERIES: readonly string[] = [
   'q[$or][0][title]=my PIN is 1&q[$or][1][body][$regex]=c',
   'q[_id]=0189abcd-0000-7000-8000-000000000001&q[body][$regex]=[ab]{1,40}[cd]',
   'q[title][$in]=["my PIN is 1","x"]&q[team][$ne]=c',
+  'q[tags]=tag 0',
+  'q[tags][$in]=["tag 5","tag 399"]',
+  'q[team]=b&q[tags]=tag 7&q[tags][$ne]=tag 9',
 ]
 
 /** The steps that it takes to pass over a document. */
@@ -63,7 +69,7 @@ function record(): { readonly adapter: StorageAdapter; readonly asked: Filter[] 
 }
 
 describe.each(RULES)('what is hidden %s', (_, permissions) => {
-  const config = { collections: { notes: { schema, permissions } } }
+  const config = { collections: { notes: { schema, permissions, indexes } } }
   const caller = { id: 'me', team: 'a' }
 
   test.each(QUERIES)(

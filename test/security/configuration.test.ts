@@ -45,6 +45,16 @@ test.each<Case<[config: unknown, path: string]>>([
   ['an unknown format', withField({ type: 'string', format: 'mail' }), '/collections/c/schema/x/format'],
   ['an attribute of another type', withField({ type: 'number', trim: true }), '/collections/c/schema/x/trim'],
   ['a unique hash', withField({ type: 'hash', unique: true }), '/collections/c/schema/x/unique'],
+  [
+    'an index over an array of any length',
+    withField({ type: 'array', items: { type: 'string' }, index: true }),
+    '/collections/c/schema/x/maxItems',
+  ],
+  [
+    'a unique array',
+    withField({ type: 'array', items: { type: 'string' }, maxItems: 5, unique: true }),
+    '/collections/c/schema/x/unique',
+  ],
   ['a default secret', withField({ type: 'hash', default: 'changeme' }), '/collections/c/schema/x/default'],
   [
     'a hash inside an array',

@@ -122,6 +122,32 @@ describe('a body that is made to be slow is soon refused', () => {
   })
 })
 
+test('an index over an array takes no entries beyond its bounds', async () => {
+  const texts = { type: 'array', items: { type: 'string' } }
+  const schema = { tags: { ...texts, maxItems: 1000, index: true }, free: texts }
+  const own = await attack(
+    { collections: { c: { schema, permissions: { '*': { create: true, read: true } } } } },
+    { documents: { c: [{ tags: ['a'] }] } },
+  )
+  const before = await own.dump()
+  const bodies = [
+    { tags: Array.from({ length: 1001 }, (_, i) => `${i}`) },
+    { tags: Array.from({ length: 60_000 }, () => '') },
+    { tags: ['a', 'ä'.repeat(513)] },
+    { tags: ['a', 'x'.repeat(200_000)] },
+  ]
+  for (const body of bodies) {
+    const sent = await own.send('POST /c', { body })
+    expect({ status: sent.status, code: sent.body.code }).toEqual(INVALID_BODY)
+  }
+  expect(await own.dump()).toBe(before)
+  const { status } = await own.send('POST /c', { body: { tags: ['ä'.repeat(512)], free: ['ä'.repeat(513)] } })
+  expect(status).toBe(201)
+  // A value that no index can hold is asked for like any other.
+  for (const value of ['a', 'x'.repeat(4000), '\u{1f600}', "'"])
+    expect((await own.send(`GET /c/count?q[tags]=${encodeURIComponent(value)}`)).status).toBe(200)
+})
+
 test.each([
   'authorization',
   'accept',

@@ -200,7 +200,11 @@ const indexesOf = (schema: Json): fc.Arbitrary<readonly Json[]> => {
   const arrays = names.filter((name) => isOf(name, ['array']))
   const scalars = [...names.filter((name) => !isOf(name, ['array', 'object', 'json'])), 'createdAt']
   const fields = fc
-    .tuple(fc.shuffledSubarray(scalars, { maxLength: 2 }), fc.subarray(arrays, { maxLength: 1 }), fc.nat(2))
+    .tuple(
+      fc.shuffledSubarray(scalars, { maxLength: Math.min(2, scalars.length) }),
+      fc.subarray(arrays, { maxLength: Math.min(1, arrays.length) }),
+      fc.nat(2),
+    )
     .map(([some, array, place]) => [...some.slice(0, place), ...array, ...some.slice(place)])
     .filter((all) => all.length > 0)
   return fc.array(

@@ -141,7 +141,7 @@ function compileCollection(
   const { fields, paths, validate, storage } = compileSchema(
     name,
     { ...config, additionalProperties },
-    context.parsePattern,
+    { parsePattern: context.parsePattern, isUnsure },
     report,
   )
   const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null

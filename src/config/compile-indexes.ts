@@ -7,20 +7,27 @@ import type { IndexPlan } from '../storage.js'
 import type { CollectionConfig } from '../types.js'
 import { describeType } from './can-hold.js'
 import { findReferences } from './references/find-references.js'
+import type { IsUnsure } from './shape/check-shape.js'
 import { UNSURE } from './shape/settle-shape.js'
 
 /** The most elements of an array that a configuration declares as indexed: each has an entry of its own. */
 const MAX_ELEMENTS = 1000
+
+/** The collection whose indexes are compiled. */
+interface IndexContext {
+  readonly name: string
+  readonly report: ConfigReport
+  readonly isUnsure: IsUnsure
+}
 
 /**
  * The indexes of unique fields, fields marked `index`, references wherever they lie, and those that the configuration
  * declares. `_id` is the key of every storage.
  */
 export function compileIndexes(
-  name: string,
   config: CollectionConfig,
   fields: readonly Field[],
-  report: ConfigReport,
+  { name, report, isUnsure }: IndexContext,
 ): readonly IndexPlan[] {
   const marked = fields.flatMap((field): IndexPlan[] => {
     const { unique, index } = field.definition as { readonly unique?: boolean; readonly index?: boolean }
@@ -29,7 +36,7 @@ export function compileIndexes(
     const references = findReferences(field, name, place).flatMap(({ ref }) =>
       ref ? [{ fields: [ref], unique: unique === true }] : [],
     )
-    if (index && field.items && !isIndexable(field))
+    if (index && field.items && !isIndexable(field) && field.items.definition !== UNSURE)
       place.at('index').fault(`is on ${describeType(field)}, which holds no single values`)
     if (references.length > 0 || !(unique || index) || !field.ref) return references
     return [{ fields: [field.ref], unique: unique === true }]
@@ -41,7 +48,7 @@ export function compileIndexes(
   const listed = new Set(declared.flatMap((index) => index.fields.map(({ path }) => path)))
   for (const [field, definition] of Object.entries(config.schema))
     if (definition.type === 'array' && (definition.index || listed.has(field)))
-      checkLength(definition.maxItems, report.at('schema').at(field).at('maxItems'))
+      checkLength(definition.maxItems, { place: report.at('schema').at(field).at('maxItems'), isUnsure })
   return [...marked, ...createdAt, ...declared]
 }
 
@@ -49,8 +56,11 @@ export function compileIndexes(
 const isIndexable = ({ ref, fieldType, items }: Field): boolean =>
   ref !== null && (items ?? { fieldType }).fieldType.isScalar
 
-function checkLength(maxItems: number | undefined, place: ConfigReport): void {
-  if (maxItems !== undefined && maxItems <= MAX_ELEMENTS) return
+function checkLength(
+  maxItems: number | undefined,
+  { place, isUnsure }: { readonly place: ConfigReport; readonly isUnsure: IsUnsure },
+): void {
+  if (isUnsure(place.path) || (maxItems !== undefined && maxItems <= MAX_ELEMENTS)) return
   const found = maxItems === undefined ? 'is missing' : `is ${maxItems}`
   place.fault(`${found}, and an indexed array has at most ${MAX_ELEMENTS.toLocaleString('en')} elements`)
 }
@@ -67,7 +77,7 @@ function compileDeclared(
     const refs: FieldRef[] = []
     for (const [j, name] of Object.entries(index.fields)) {
       const field = candidates.find((candidate) => candidate.name === name)
-      if (field?.definition === UNSURE) continue
+      if (field?.definition === UNSURE || field?.items?.definition === UNSURE) continue
       const fault = judgeColumn(name, field, candidates, refs)
       if (fault !== undefined)
         place

@@ -9,6 +9,7 @@ import type { CollectionPlan } from '../storage.js'
 import type { CollectionConfig, FieldDefinition } from '../types.js'
 import { checkOwnValues } from './check-own-values.js'
 import { compileIndexes } from './compile-indexes.js'
+import type { IsUnsure } from './shape/check-shape.js'
 
 /** The schema of a collection, compiled. */
 export interface CompiledSchema {
@@ -18,11 +19,17 @@ export interface CompiledSchema {
   readonly storage: CollectionPlan
 }
 
+/** What a schema is compiled with. */
+interface SchemaContext {
+  readonly parsePattern: ParsePattern
+  readonly isUnsure: IsUnsure
+}
+
 /** Compiles the schema and the indexes of a collection whose shape is valid. */
 export function compileSchema(
   name: string,
   config: CollectionConfig,
-  parsePattern: ParsePattern,
+  { parsePattern, isUnsure }: SchemaContext,
   report: ConfigReport,
 ): CompiledSchema {
   const schema = report.at('schema')
@@ -34,7 +41,7 @@ export function compileSchema(
     ]),
   )
   const fields = compileFields(definitions)
-  const indexes = compileIndexes(name, config, fields, report)
+  const indexes = compileIndexes(config, fields, { name, report, isUnsure })
   const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
   const validate = compileValidator(fields, {
     indexed,

@@ -112,11 +112,12 @@ const PLANTS: readonly Plant[] = [
     `${U}/schema/age/type`,
     `${U}/schema/age/requird`,
   ),
+  plant(`${U}/schema/teams/index`, true, `${U}/schema/teams/maxItems`),
   plant(`${U}/schema/email/uniq`, true),
   plant(`${U}/schema/password/maxLength`, 4, `${U}/schema/password/minLength`),
   plant(
     `${U}/indexes`,
-    [{ fields: ['teams'] }, 'x', { fields: ['role', 5, 'nope'] }],
+    [{ fields: ['password'] }, 'x', { fields: ['role', 5, 'nope'] }],
     `${U}/indexes/0/fields/0`,
     `${U}/indexes/1`,
     `${U}/indexes/2/fields/1`,
@@ -300,7 +301,12 @@ const ALONE: readonly (readonly [what: string, edits: readonly Plant[]])[] = [
       plant(`${NS}/size`, { type: 'number', maximun: 5 }, `${NS}/size/maximun`),
       plant(`${NS}/colour`, { type: 'color' }, `${NS}/colour/type`),
       plant(`${NS}/spots`, { type: 'array', items: { type: 'spot' } }, `${NS}/spots/items/type`),
-      plant(`${N}/indexes/0`, { fields: ['size', 'colour'] }, ''),
+      plant(
+        `${NS}/marks`,
+        { type: 'array', items: { type: 'string' }, maxItems: 'x', index: true },
+        `${NS}/marks/maxItems`,
+      ),
+      plant(`${N}/indexes/0`, { fields: ['size', 'spots', 'colour'] }, ''),
       plant(
         `${NP}/user/read`,
         { pick: ['size', 'colour'], where: { size: 5, colour: 'red', 'colour.x': 1, spots: 5 } },

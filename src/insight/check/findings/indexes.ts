@@ -25,7 +25,7 @@ export const findUnindexed: Check = ({ rules }, note) => {
       placed.pointer,
       'no index answers the condition, so each list looks at every document',
       names.length > 0
-        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields behind it.`
+        ? `Add "indexes": [{ "fields": ["${names[0]}"] }] to ${collection.name}, or with more fields behind it. An array needs maxItems of at most 1,000.`
         : 'Compare a top-level field of single values too, and give that an index.',
     )
   }

@@ -33,7 +33,7 @@ const config = defineConfig({
         score: { type: 'number', nullable: true },
         isOpen: { type: 'boolean', required: true, default: false },
         publishedAt: { type: 'timestamp' },
-        tags: { type: 'array', items: { type: 'string' } },
+        tags: { type: 'array', items: { type: 'string' }, maxItems: 9, index: true },
         address: {
           type: 'object',
           required: true,
@@ -47,7 +47,7 @@ const config = defineConfig({
         author: { type: 'reference', collection: 'users' },
         parents: { type: 'array', items: { type: 'reference', collection: 'posts' } },
       },
-      indexes: [{ fields: ['status', 'createdAt'] }, { fields: ['title'], unique: true }],
+      indexes: [{ fields: ['status', 'tags', 'createdAt'] }, { fields: ['title'], unique: true }],
       permissions: {
         '*': { read: { omit: ['score', 'createdBy'] } },
         user: { create: { pick: ['title'], set: { team: '$user.team' } } },

@@ -69,7 +69,7 @@ describe.each(useStorages())('in %s', (_, create) => {
   const open = async () => {
     const service = await openStored(
       config,
-      { posts: POSTS },
+      { posts: POSTS.map((post) => ({ ...post })) },
       { adapter: create(), authenticate: () => ({ id: 'ann' }) },
     )
     opened.push(service)

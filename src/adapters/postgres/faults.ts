@@ -17,6 +17,12 @@ export const lacksColumn = (thrown: unknown): boolean => codeOf(thrown) === '427
 /** Whether a role lacks a right. */
 export const isDenied = (thrown: unknown): boolean => codeOf(thrown) === '42501'
 
+/** Whether a role may not write functions: the server lacks their language. */
+export const lacksLanguage = (thrown: unknown): boolean => codeOf(thrown) === '42704'
+
+/** Whether a lock was waited for too long. */
+export const isLockTimeout = (thrown: unknown): boolean => codeOf(thrown) === '55P03'
+
 /** Whether a value is too long for an index. */
 export const isTooLong = (thrown: unknown): boolean => codeOf(thrown) === '54000'
 

@@ -1,54 +1,13 @@
-import type { FieldRef, ValueType } from '../../filter/filter.js'
+import type { FieldRef } from '../../filter/filter.js'
 import type { Pattern } from '../../filter/pattern/syntax/pattern.js'
 import { type Bind, quoteName, type SqlDialect, STRUCTURES, type Value } from '../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
+import { createElements } from './elements.js'
 import { printRegex } from './print-regex.js'
+import { elementsAt, jsonAt, textAt, valueAt, valueOfElement } from './values.js'
 
 /** Where the tables lie, unless somebody says otherwise. */
 export const DEFAULT_SCHEMA = 'collection_service'
-
-/** Quotes a text as in the SQL standard. */
-export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-/** The `jsonb` at a path. */
-const jsonAt = (path: string, root = 'document'): string =>
-  [root, ...path.split('.').map(quoteText)].join(' -> ')
-
-/** What is at a path, as a text: that of its JSON for what is none. */
-const textAt = (path: string): string => {
-  const place = path.lastIndexOf('.')
-  const [root, name] = place < 0 ? ['document', path] : [jsonAt(path.slice(0, place)), path.slice(place + 1)]
-  return `(${root} ->> ${quoteText(name)}) COLLATE "C"`
-}
-
-/** Without a backslash, whose meaning depends on a setting of the server. */
-const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$'`
-
-/** A `jsonb` as a value of a declared type; NULL for another type. The type is checked before the cast. */
-function typed(type: ValueType, json: string): string {
-  const text = `(${json} #>> '{}') COLLATE "C"`
-  const number = `(${json})::float8`
-  const when = (kind: string, value: string): string =>
-    `(CASE jsonb_typeof(${json}) WHEN '${kind}' THEN ${value} END)`
-  switch (type) {
-    case 'string':
-      return when('string', text)
-    case 'timestamp':
-      return when('string', `CASE WHEN ${text} ~ ${TIMESTAMP} THEN ${text} END`)
-    case 'number':
-      return when('number', number)
-    case 'integer':
-      return when('number', `CASE WHEN trunc(${number}) = ${number} THEN ${number} END`)
-    case 'boolean':
-      return when('boolean', `(${json})::boolean`)
-    case 'object':
-    case 'array':
-    case 'json':
-      throw new Error(`values of type ${type} cannot be compared`)
-    default:
-      return type satisfies never
-  }
-}
 
 const PARAMETER_TYPES: { readonly [type: string]: string } = { number: 'float8', boolean: 'boolean' }
 
@@ -74,7 +33,7 @@ const parameterOf = (place: number, value: Value): string => `$${place}::${typeO
  */
 const bytesOf = (text: string): string => `decode(replace(${text}, chr(92), repeat(chr(92), 2)), 'escape')`
 
-const valueAt = ({ path, type }: FieldRef): string => (path === '_id' ? '_id' : typed(type, jsonAt(path)))
+const valueOf = (field: FieldRef): string => (field.path === '_id' ? '_id' : valueAt(field))
 
 /** One order for all, so that writes cannot deadlock. A row that was waited for is read anew. */
 const HOLDS = {
@@ -132,18 +91,14 @@ export function createPostgresDialect(schema: string): SqlDialect {
     toArray: (values) => `json_build_array(${values.join(', ')})::text`,
     // No float8 leaves as text: `extra_float_digits` decides how many of its digits do. Those of `jsonb` are all there.
     storedVersion: jsonAt('_version'),
-    value: valueAt,
-    hasValue: (field) => `${valueAt(field)} IS NOT NULL`,
+    value: valueOf,
+    hasValue: (field) => `${valueOf(field)} IS NOT NULL`,
     isPresent(path, kind) {
       const found = `coalesce(jsonb_typeof(${jsonAt(path)}), 'null')`
       return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
     },
-    hasElement({ path, type, inside }, condition) {
-      const array = `CASE jsonb_typeof(${jsonAt(path)}) WHEN 'array' THEN ${jsonAt(path)} END`
-      const elements = `jsonb_array_elements(${array}) AS element(value)`
-      const element = inside === undefined ? 'element.value' : jsonAt(inside, 'element.value')
-      return `EXISTS (SELECT 1 FROM ${elements} WHERE ${condition(typed(type, element))})`
-    },
+    hasElement: (field, condition) =>
+      `EXISTS (SELECT 1 FROM ${elementsAt(field.path)} WHERE ${condition(valueOfElement(field))})`,
     match(text, pattern, bind, { path, type, each }) {
       const contains = compileMatch(pattern, bind)
       if (!contains || each || type !== 'string' || path === '_id') return contains?.(text)
@@ -154,10 +109,13 @@ export function createPostgresDialect(schema: string): SqlDialect {
     // An index that ends in _id has PostgreSQL's own order of nulls in its last key.
     order: (field, descending) => {
       if (field.path === '_id') return `_id ${descending ? 'DESC' : 'ASC'}`
-      return `${valueAt(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+      return `${valueOf(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
+    },
+    elements: (index) => {
+      const { create, fill } = createElements(schema, index)
+      return [...create, fill]
     },
     // An entry of a B-tree has 2,704 bytes. Two texts and the `_id` take 2,100, a timestamp 25.
-    elements: () => [],
     entries: { texts: 2, fields: 20, digest: (value) => `(sha256(${bytesOf(value)}))` },
     limit: (skip, limit, bind) =>
       [

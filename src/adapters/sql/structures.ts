@@ -146,10 +146,15 @@ function createIndex(
 }
 
 /** A table with an entry for each element of an array, which is kept up to date by triggers. */
-function createElements(collection: string, fields: readonly FieldRef[], dialect: SqlDialect): Structure {
-  const name = nameOf('elements', collection, fields)
+function createElements(collection: string, all: readonly FieldRef[], dialect: SqlDialect): Structure {
+  const fields = cutEntry(all, dialect)
+  const name = nameOfElements(collection, fields)
   return { name, collection, fields, unique: null, sql: dialect.elements({ name, collection, fields }) }
 }
+
+/** The name of the table of an index of elements, which has all of its fields. */
+export const nameOfElements = (collection: string, fields: readonly FieldRef[]): string =>
+  nameOf('elements', collection, fields)
 
 const isText = ({ type }: FieldRef): boolean => type === 'string'
 
@@ -163,11 +168,16 @@ function uniqueKey(field: FieldRef, fields: readonly FieldRef[], dialect: SqlDia
   return isText(field) ? (digestOf(fields, dialect)?.(value) ?? value) : value
 }
 
-/** The first fields of an index, as many as fit into it. */
+/** The first fields of an index, as many as fit into it; that of elements always. */
 function cutEntry(fields: readonly FieldRef[], { entries }: SqlDialect): readonly FieldRef[] {
   if (!entries) return fields
-  const beyond = fields.filter(isText)[entries.texts]
-  return fields.slice(0, Math.min(entries.fields, beyond ? fields.indexOf(beyond) : fields.length))
+  const each = fields.find((field) => field.each)
+  const cut = (count: number): readonly FieldRef[] => {
+    const some = fields.slice(0, count)
+    const all = each && !some.includes(each) ? [...some, each] : some
+    return all.length <= entries.fields && all.filter(isText).length <= entries.texts ? all : cut(count - 1)
+  }
+  return cut(fields.length)
 }
 
 /** The indexes of a plan that reads can use beside those of elements: the first fields of each. */

@@ -4,7 +4,7 @@ import type { Bind, SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { LOG, type Recorder, type Recording } from '../../sql/log/recorder.js'
 import { writeStatement } from '../../sql/statements.js'
-import { quoteText } from '../postgres-dialect.js'
+import { quoteText } from '../values.js'
 
 /** Records what one statement inserts for several steps, too. */
 export interface ManyRecorder extends Recorder {

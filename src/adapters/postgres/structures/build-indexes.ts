@@ -1,11 +1,11 @@
-import { explainStructure, nameWhileBuilt, noteStructure, notUnique } from '../../sql/create-structures.js'
+import { explainStructure, nameWhileBuilt, notUnique } from '../../sql/create-structures.js'
 import { quoteName } from '../../sql/dialect.js'
-import { writeStatement } from '../../sql/statements.js'
-import { isOfNewTable, type Structure } from '../../sql/structures.js'
+import { isOfElements, isOfNewTable, type Structure } from '../../sql/structures.js'
 import type { Connections } from '../connection/connections.js'
 import type { RunStatement } from '../connection/session.js'
+import { createFillElements } from './fill-elements.js'
 import { workInTurn } from './in-turn.js'
-import { type Place, tableOf } from './place.js'
+import { forget, noteBuilding, type Place, rename } from './place.js'
 import { readMissing } from './read-missing.js'
 
 /**
@@ -19,13 +19,14 @@ export function buildIndexes(
   wanted: readonly Structure[],
 ): Promise<void> {
   const checked = new Set<string>()
+  const fill = createFillElements(place)
   return workInTurn(use, place, async (run) => {
     const missing = await readMissing(run, place, wanted)
     const isNew = isOfNewTable(missing)
     const indexes = missing.filter((one) => !isNew(one))
     const unchecked = indexes.find(({ name, unique }) => unique && !checked.has(name))
     const next = indexes.find(({ unique }) => !unique) ?? indexes[0]
-    if (!unchecked) return next && ((run) => build(run, place, next))
+    if (!unchecked) return next && ((run) => (isOfElements(next) ? fill(run, next) : build(run, place, next)))
     return async (run) => {
       await check(run, place, unchecked)
       checked.add(unchecked.name)
@@ -44,24 +45,19 @@ async function check(run: RunStatement, place: Place, structure: Structure): Pro
   if (rows[0]?.hasTwins === 'true') throw notUnique(structure)
 }
 
-/** The statement that creates an index while others write, outside of a transaction. */
-export const concurrently = ({ sql }: Structure): string =>
-  sql.join(';\n').replace('INDEX', 'INDEX CONCURRENTLY')
+/** The statements that create an index, outside of a transaction; others write meanwhile, but not to an array's documents. */
+export const concurrently = (structure: Structure): string => {
+  const sql = structure.sql.join(';\n')
+  return isOfElements(structure) ? `BEGIN;\n${sql};\nCOMMIT` : sql.replace('INDEX', 'INDEX CONCURRENTLY')
+}
 
 /** Builds one index. What an interrupted building has left is made anew. */
 export async function build(run: RunStatement, place: Place, structure: Structure): Promise<void> {
   const { name } = structure
   const index = `${quoteName(place.schema)}.${quoteName(name)}`
   const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${index}`
-  const building = { ...structure, name: nameWhileBuilt(name) }
-  const rename = async (from: string, to: string): Promise<boolean> =>
-    (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
 
-  if (!(await rename(name, building.name)) && !(await rename(building.name, building.name))) {
-    const { dialect } = place.engine
-    const { text, values } = writeStatement(dialect, (bind) => noteStructure(dialect, building, bind))
-    await run(text, values)
-  }
+  await noteBuilding(run, place, structure)
   const [found] = (
     await run('SELECT indisvalid::text FROM pg_index WHERE indexrelid = to_regclass($1)', [index])
   ).rows
@@ -73,9 +69,9 @@ export async function build(run: RunStatement, place: Place, structure: Structur
       const explained = explainStructure(place.engine, structure, thrown)
       if (!explained) throw thrown
       await run(drop)
-      await run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [building.name])
+      await forget(run, place, nameWhileBuilt(name))
       throw explained
     }
   }
-  await rename(building.name, name)
+  await rename(run, place, [nameWhileBuilt(name), name])
 }

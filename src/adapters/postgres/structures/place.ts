@@ -1,4 +1,8 @@
+import { nameWhileBuilt, noteStructure } from '../../sql/create-structures.js'
 import type { SqlEngine } from '../../sql/engine.js'
+import { writeStatement } from '../../sql/statements.js'
+import type { Structure } from '../../sql/structures.js'
+import type { RunStatement } from '../connection/session.js'
 
 /** A schema of PostgreSQL, and the names of its tables. */
 export interface Place {
@@ -8,3 +12,27 @@ export interface Place {
 
 /** The table that records structures. */
 export const tableOf = ({ engine }: Place): string => engine.dialect.structures.table
+
+/** Records a structure under another name; false where it is not recorded. */
+export const rename = async (
+  run: RunStatement,
+  place: Place,
+  [from, to]: readonly [from: string, to: string],
+): Promise<boolean> =>
+  (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
+
+/** Records that a structure is being built. */
+export async function noteBuilding(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+  const { dialect } = place.engine
+  const building = { ...structure, name: nameWhileBuilt(structure.name) }
+  const isNoted =
+    (await rename(run, place, [structure.name, building.name])) ||
+    (await rename(run, place, [building.name, building.name]))
+  if (isNoted) return
+  const { text, values } = writeStatement(dialect, (bind) => noteStructure(dialect, building, bind))
+  await run(text, values)
+}
+
+/** Records a structure no more. */
+export const forget = (run: RunStatement, place: Place, name: string): Promise<unknown> =>
+  run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [name])

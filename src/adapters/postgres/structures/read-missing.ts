@@ -3,6 +3,7 @@ import { UnusableStorage } from '../../sql/faults.js'
 import { lacking, type Structure } from '../../sql/structures.js'
 import { namesOf, type Recorded } from '../../sql/warn-of-left.js'
 import type { RunStatement } from '../connection/session.js'
+import { markOf, TRIGGERS } from '../elements.js'
 import { isUndefined } from '../faults.js'
 import { type Place, tableOf } from './place.js'
 
@@ -35,12 +36,13 @@ async function readRows(
   place: Place,
   wanted: readonly Structure[],
 ): Promise<readonly Recorded[]> {
-  const placed = (name: string): string =>
-    `to_regclass(quote_ident('${place.schema}') || '.' || quote_ident(${name}))`
+  const placed = placedIn(place)
+  const isOfElements = `starts_with(name, '_elements_')`
+  const table = `CASE WHEN ${isOfElements} THEN name ELSE collection END`
+  const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', 'collection')} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
   // A table that was dropped by hand has NULL as its privileges.
   const { rows } = await run(
-    `SELECT name, collection, bound, has_table_privilege(${placed('collection')}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding,
-(SELECT indisvalid::text FROM pg_index WHERE indexrelid = ${placed('name')}) AS "isValid" FROM ${tableOf(place)}`,
+    `SELECT name, collection, bound, has_table_privilege(${placed(table)}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding, (${isValid})::text AS "isValid" FROM ${tableOf(place)}`,
   )
   for (const { name, collection, mayRead, encoding } of rows) {
     if (encoding !== 'UTF8') throw wrongEncoding(encoding)
@@ -52,6 +54,29 @@ async function readRows(
   return rows.flatMap(({ name, collection, bound, isValid }) =>
     isValid === 'false' ? [] : [{ name: String(name), collection: String(collection), bound: String(bound) }],
   )
+}
+
+const placedIn =
+  ({ schema }: Place) =>
+  (name: string): string =>
+    `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
+
+/** Whether a table of elements is there, and its triggers keep it up to date. */
+function writeAreKept(place: Place, name: string, collection: string): string {
+  const placed = placedIn(place)
+  const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
+  return `${placed(name)} IS NOT NULL AND (${triggers})`
+}
+
+/** Whether a table of elements is there, and its triggers keep it up to date. */
+export async function areKept(
+  run: RunStatement,
+  place: Place,
+  { name, collection }: Structure,
+): Promise<boolean> {
+  const text = `SELECT (${writeAreKept(place, '$1::text', '$2::text')})::text AS "areKept"`
+  const [found] = (await run(text, [name, collection])).rows
+  return found?.areKept === 'true'
 }
 
 /** The error of a database in another encoding. */

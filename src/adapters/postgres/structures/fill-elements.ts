@@ -1,0 +1,104 @@
+import { explainStructure, nameWhileBuilt } from '../../sql/create-structures.js'
+import type { Structure } from '../../sql/structures.js'
+import type { RunStatement } from '../connection/session.js'
+import { inTransaction } from '../connection/transaction.js'
+import { createElements } from '../elements.js'
+import { isLockTimeout } from '../faults.js'
+import { BEGIN_STRUCTURES } from './lease.js'
+import { forget, noteBuilding, type Place, rename } from './place.js'
+import { areKept } from './read-missing.js'
+
+/** The documents whose entries are added in one transaction, and such transactions of one step. */
+const BATCH = 200
+const BATCHES = 25
+
+/**
+ * Others who write wait for a lock that this waits for: it is given up soon, and waited for again after a pause. The times are in
+ * milliseconds.
+ */
+const PATIENCE = 100
+const PAUSE = 200
+
+const BEGIN = `${BEGIN_STRUCTURES}; SET LOCAL lock_timeout = '${PATIENCE}ms'`
+
+/** Takes a step in the building of a table of elements. It is recorded as built after the last. */
+export type FillElements = (run: RunStatement, structure: Structure) => Promise<void>
+
+/**
+ * Creates what builds tables of elements while others write. From the first step on, triggers keep a table up to date with
+ * what is written; the others add the documents that are there, in the order of `_id`, which are held until it is done. To
+ * add one twice changes nothing, so whoever goes on with what another has left begins at the first document.
+ */
+export function createFillElements(place: Place): FillElements {
+  /** The last documents whose entries were added, by table. */
+  const done = new Map<string, string>()
+
+  const begin = (run: RunStatement, structure: Structure): Promise<void> =>
+    inTransaction(run, BEGIN, async () => {
+      const { create, drop } = createElements(place.schema, structure)
+      await noteBuilding(run, place, structure)
+      if (await areKept(run, place, structure)) return
+      for (const statement of [...drop, ...create]) await run(statement)
+    })
+
+  /** Whether there are more documents. */
+  const addBatch = async (run: RunStatement, structure: Structure): Promise<boolean> => {
+    const { fillSome } = createElements(place.schema, structure)
+    const ids = await inTransaction(run, BEGIN, async () => {
+      const { rows } = await run(
+        `SELECT _id FROM ${place.engine.dialect.table(structure.collection)} WHERE _id > $1 ORDER BY _id LIMIT ${BATCH} FOR NO KEY UPDATE`,
+        [done.get(structure.name) ?? ''],
+      )
+      const ids = rows.map(({ _id }) => String(_id))
+      if (ids.length > 0) await run(fillSome, [ids])
+      return ids
+    })
+    const last = ids.at(-1)
+    if (last !== undefined) done.set(structure.name, last)
+    return ids.length === BATCH
+  }
+
+  const take = async (run: RunStatement, structure: Structure): Promise<void> => {
+    const { name } = structure
+    if (!done.has(name)) {
+      await begin(run, structure)
+      done.set(name, '')
+    }
+    for (let i = 0; i < BATCHES; i++) {
+      if (await addBatch(run, structure)) continue
+      await rename(run, place, [nameWhileBuilt(name), name])
+      return
+    }
+  }
+
+  return async (run, structure) => {
+    try {
+      await take(run, structure)
+    } catch (thrown) {
+      if (isLockTimeout(thrown)) return new Promise((resolve) => later(resolve, PAUSE))
+      const explained = explainStructure(place.engine, structure, thrown)
+      if (!explained) throw thrown
+      await dropElements(run, place, structure)
+      throw explained
+    }
+  }
+}
+
+/** Drops a table of elements, with what keeps it up to date. */
+export async function dropElements(run: RunStatement, place: Place, structure: Structure): Promise<void> {
+  const { drop } = createElements(place.schema, structure)
+  for (;;) {
+    try {
+      return await inTransaction(run, BEGIN, async () => {
+        for (const statement of drop) await run(statement)
+        for (const name of [structure.name, nameWhileBuilt(structure.name)]) await forget(run, place, name)
+      })
+    } catch (thrown) {
+      if (!isLockTimeout(thrown)) throw thrown
+      await new Promise((resolve) => later(resolve, PAUSE))
+    }
+  }
+}
+
+// Read at start: a fake clock of a test must not stop what others wait for.
+const later = setTimeout

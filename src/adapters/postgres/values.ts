@@ -1,0 +1,76 @@
+import type { FieldRef, ValueType } from '../../filter/filter.js'
+
+/** Quotes a text as in the SQL standard. */
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** The `jsonb` at a path. */
+export const jsonAt = (path: string, root = 'document'): string =>
+  [root, ...path.split('.').map(quoteText)].join(' -> ')
+
+/** What is at a path, as a text: that of its JSON for what is none. */
+export const textAt = (path: string): string => {
+  const place = path.lastIndexOf('.')
+  const [root, name] = place < 0 ? ['document', path] : [jsonAt(path.slice(0, place)), path.slice(place + 1)]
+  return `(${root} ->> ${quoteText(name)}) COLLATE "C"`
+}
+
+/** Without a backslash, whose meaning depends on a setting of the server. */
+const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$'`
+
+/** A `jsonb` as a value of a declared type; NULL for another type. The type is checked before the cast. */
+function typed(type: ValueType, json: string): string {
+  const text = `(${json} #>> '{}') COLLATE "C"`
+  const number = `(${json})::float8`
+  const when = (kind: string, value: string): string =>
+    `(CASE jsonb_typeof(${json}) WHEN '${kind}' THEN ${value} END)`
+  switch (type) {
+    case 'string':
+      return when('string', text)
+    case 'timestamp':
+      return when('string', `CASE WHEN ${text} ~ ${TIMESTAMP} THEN ${text} END`)
+    case 'number':
+      return when('number', number)
+    case 'integer':
+      return when('number', `CASE WHEN trunc(${number}) = ${number} THEN ${number} END`)
+    case 'boolean':
+      return when('boolean', `(${json})::boolean`)
+    case 'object':
+    case 'array':
+    case 'json':
+      throw new Error(`values of type ${type} cannot be compared`)
+    default:
+      return type satisfies never
+  }
+}
+
+/** The type of the column of values of a declared type. */
+export function columnTypeOf(type: ValueType): string {
+  switch (type) {
+    case 'string':
+    case 'timestamp':
+      return 'text COLLATE "C"'
+    case 'number':
+    case 'integer':
+      return 'float8'
+    case 'boolean':
+      return 'boolean'
+    case 'object':
+    case 'array':
+    case 'json':
+      throw new Error(`values of type ${type} cannot be compared`)
+    default:
+      return type satisfies never
+  }
+}
+
+/** The value of a field; NULL where it is missing or of another type. */
+export const valueAt = ({ path, type }: FieldRef, root = 'document'): string =>
+  typed(type, jsonAt(path, root))
+
+/** The value of an element, which is named `element`; NULL where it is of another type. */
+export const valueOfElement = ({ type, inside }: FieldRef): string =>
+  typed(type, inside === undefined ? 'element.value' : jsonAt(inside, 'element.value'))
+
+/** The elements of the array at a path, named `element`; none where there is no array. */
+export const elementsAt = (path: string, root = 'document'): string =>
+  `jsonb_array_elements(CASE jsonb_typeof(${jsonAt(path, root)}) WHEN 'array' THEN ${jsonAt(path, root)} END) AS element(value)`
